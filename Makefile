@@ -1,0 +1,61 @@
+# `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STATIC := services/api/static/index.html
+WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
+
+.PHONY: help setup up web test check format proto clean
+
+help: ## this list
+	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+up: $(VENV)/.run $(STATIC) ## everything on this machine: profiles what runs here and prints the URL (ARGS="--for 60s")
+	@$(BIN)/fleetprof up $(ARGS)
+
+setup: $(VENV)/.dev $(STATIC) ## install what development needs into .venv
+
+test: $(VENV)/.dev $(STATIC) ## all tests: unit, integration, browser (ARGS="-k name")
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev ## formatting, lint, types, import contracts, generated code is current
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	PYTHONPATH=.:proto $(BIN)/lint-imports
+	infra/check-generated
+
+format: $(VENV)/.dev ## rewrite the sources in the one format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
+	infra/generate-proto
+
+web: $(STATIC) ## build the web UI into the API's package
+
+bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway
+	@$(BIN)/python -m benchmarks.$*
+
+clean: ## remove what the targets above made
+	rm -rf $(VENV) build dist *.egg-info webui/node_modules services/api/static
+
+$(VENV)/bin/python:
+	@infra/check-python $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing fleetprof into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server,web]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing fleetprof and its development tools into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.run
+
+$(STATIC): $(WEB_SOURCES) | $(VENV)/.run
+	@echo "Building the web UI …"
+	@$(BIN)/python infra/build-web.py

@@ -1,0 +1,1 @@
+"""Estimators and models: pure functions over arrays, no input or output."""

@@ -1,0 +1,143 @@
+from fleetpb import capture_pb2 as _capture_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class DescribeRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HealthRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HealthReply(_message.Message):
+    __slots__ = ("producer", "format", "active_captures", "finished_captures", "uptime_s", "utilisation")
+    PRODUCER_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_CAPTURES_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_CAPTURES_FIELD_NUMBER: _ClassVar[int]
+    UPTIME_S_FIELD_NUMBER: _ClassVar[int]
+    UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    producer: str
+    format: int
+    active_captures: int
+    finished_captures: int
+    uptime_s: float
+    utilisation: float
+    def __init__(self, producer: _Optional[str] = ..., format: _Optional[int] = ..., active_captures: _Optional[int] = ..., finished_captures: _Optional[int] = ..., uptime_s: _Optional[float] = ..., utilisation: _Optional[float] = ...) -> None: ...
+
+class Plan(_message.Message):
+    __slots__ = ("visit_id", "ttl_ms", "events", "campaign", "stack_bytes", "max_depth", "counters")
+    VISIT_ID_FIELD_NUMBER: _ClassVar[int]
+    TTL_MS_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    CAMPAIGN_FIELD_NUMBER: _ClassVar[int]
+    STACK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_DEPTH_FIELD_NUMBER: _ClassVar[int]
+    COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    visit_id: bytes
+    ttl_ms: int
+    events: _containers.RepeatedCompositeFieldContainer[EventPlan]
+    campaign: str
+    stack_bytes: int
+    max_depth: int
+    counters: bool
+    def __init__(self, visit_id: _Optional[bytes] = ..., ttl_ms: _Optional[int] = ..., events: _Optional[_Iterable[_Union[EventPlan, _Mapping]]] = ..., campaign: _Optional[str] = ..., stack_bytes: _Optional[int] = ..., max_depth: _Optional[int] = ..., counters: _Optional[bool] = ...) -> None: ...
+
+class EventPlan(_message.Message):
+    __slots__ = ("event", "rate_hz", "period", "duration_ms", "stacks", "turn")
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    RATE_HZ_FIELD_NUMBER: _ClassVar[int]
+    PERIOD_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    STACKS_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    event: str
+    rate_hz: float
+    period: int
+    duration_ms: int
+    stacks: bool
+    turn: int
+    def __init__(self, event: _Optional[str] = ..., rate_hz: _Optional[float] = ..., period: _Optional[int] = ..., duration_ms: _Optional[int] = ..., stacks: _Optional[bool] = ..., turn: _Optional[int] = ...) -> None: ...
+
+class CaptureReply(_message.Message):
+    __slots__ = ("begin", "progress", "data", "end", "refusal")
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    begin: Begin
+    progress: Progress
+    data: bytes
+    end: End
+    refusal: Refusal
+    def __init__(self, begin: _Optional[_Union[Begin, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., data: _Optional[bytes] = ..., end: _Optional[_Union[End, _Mapping]] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ...) -> None: ...
+
+class Begin(_message.Message):
+    __slots__ = ("utilisation", "duration_ms", "changes")
+    UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    utilisation: float
+    duration_ms: int
+    changes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, utilisation: _Optional[float] = ..., duration_ms: _Optional[int] = ..., changes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("done", "samples")
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    done: float
+    samples: int
+    def __init__(self, done: _Optional[float] = ..., samples: _Optional[int] = ...) -> None: ...
+
+class End(_message.Message):
+    __slots__ = ("sha256", "bytes", "raw_bytes", "samples", "seconds", "utilisation")
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    RAW_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    SECONDS_FIELD_NUMBER: _ClassVar[int]
+    UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    sha256: bytes
+    bytes: int
+    raw_bytes: int
+    samples: int
+    seconds: float
+    utilisation: float
+    def __init__(self, sha256: _Optional[bytes] = ..., bytes: _Optional[int] = ..., raw_bytes: _Optional[int] = ..., samples: _Optional[int] = ..., seconds: _Optional[float] = ..., utilisation: _Optional[float] = ...) -> None: ...
+
+class Refusal(_message.Message):
+    __slots__ = ("reason", "message", "utilisation")
+    class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        REASON_UNSPECIFIED: _ClassVar[Refusal.Reason]
+        INVALID: _ClassVar[Refusal.Reason]
+        EXPIRED: _ClassVar[Refusal.Reason]
+        REPEATED: _ClassVar[Refusal.Reason]
+        TOO_MANY: _ClassVar[Refusal.Reason]
+        NOT_ALLOWED: _ClassVar[Refusal.Reason]
+        UNSUPPORTED: _ClassVar[Refusal.Reason]
+        FAILED: _ClassVar[Refusal.Reason]
+    REASON_UNSPECIFIED: Refusal.Reason
+    INVALID: Refusal.Reason
+    EXPIRED: Refusal.Reason
+    REPEATED: Refusal.Reason
+    TOO_MANY: Refusal.Reason
+    NOT_ALLOWED: Refusal.Reason
+    UNSUPPORTED: Refusal.Reason
+    FAILED: Refusal.Reason
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    reason: Refusal.Reason
+    message: str
+    utilisation: float
+    def __init__(self, reason: _Optional[_Union[Refusal.Reason, str]] = ..., message: _Optional[str] = ..., utilisation: _Optional[float] = ...) -> None: ...

@@ -1,0 +1,1 @@
+"""From a selection to a table or a tree (DIGEST G13-G15)."""

@@ -1,0 +1,408 @@
+"""Every table of the store, with the meaning of every column.
+
+The tables fall into five families: who there is (`machine`, `stratum`, `campaign`), what was
+visited (`visit`, `capture`, `coverage` and what captures brought about machines), the interned
+dictionaries (`function`, `stack`, `dim_value`, `label_set`, `sample_type`, `binary`), the facts
+(`profile`, `chunk`, `line_chunk`, partitioned by UTC day), and what is merged from them (`roll`,
+`roll_queue`, `fseries`). Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+
+Only migrations create these tables; `storage/migrations` must stay equal to this module (a test
+compares them). Values are raw integers everywhere: weights are applied when a question is asked.
+"""
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    DateTime,
+    Double,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+_now = func.now()
+_utc = DateTime(timezone=True)
+
+# --- Who there is -------------------------------------------------------------------------------
+
+machine = Table(
+    "machine",
+    metadata,
+    Column("machine_id", Integer, Identity(always=True), primary_key=True),
+    Column("name", Text, nullable=False, unique=True, comment="operator's name of the machine"),
+    Column("address", Text, nullable=False, comment="where its gateway listens: unix:/path or host:port"),
+    Column("datacenter", Text, nullable=False, server_default=""),
+    Column("cluster", Text, nullable=False, server_default=""),
+    Column("platform", Text, nullable=False, server_default="", comment="CPU model; '' until described"),
+    Column("architecture", Text, nullable=False, server_default=""),
+    Column("kernel", Text, nullable=False, server_default="", comment="kernel release"),
+    Column("logical_cpus", Integer, comment="NULL until described, like the columns below"),
+    Column("cores", Integer),
+    Column("packages", Integer),
+    Column("threads_per_core", SmallInteger),
+    Column("nominal_mhz", Double),
+    Column("memory_bytes", BigInteger),
+    Column("labels", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("described", JSONB, comment="the whole of the last Machine message, as JSON"),
+    Column("described_at", _utc),
+    Column("enabled", Boolean, nullable=False, server_default=text("true"), comment="false: never drawn"),
+    Column("added_at", _utc, nullable=False, server_default=_now),
+)
+
+stratum = Table(
+    "stratum",
+    metadata,
+    Column("stratum_id", Integer, Identity(always=True), primary_key=True),
+    Column("datacenter", Text, nullable=False),
+    Column("platform", Text, nullable=False),
+    UniqueConstraint("datacenter", "platform"),
+    comment="draws are random within a stratum: datacenter × platform",
+)
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("campaign_id", SmallInteger, Identity(always=True), primary_key=True),
+    Column("name", Text, nullable=False, unique=True, comment="'fleet' is the standing one"),
+    Column("period_s", Double, nullable=False, comment="length of a round"),
+    Column("visits_per_round", Double, nullable=False, comment="expected visits of a round, over all strata"),
+    Column("plan", JSONB, nullable=False, comment="events: [{event, rate_hz, duration_ms, stacks, turn}]"),
+    Column("select_machines", JSONB, nullable=False, server_default=text("'{}'::jsonb"), comment="labels a machine must have"),
+    Column("failure_threshold", Double, nullable=False, comment="share of failed visits that stops it (G4), 0…1"),
+    Column("failure_window", Integer, nullable=False, comment="number of latest visits that share is taken over"),
+    Column("state", Text, nullable=False, server_default="running"),
+    Column("state_why", Text, nullable=False, server_default="", comment="a sentence for a person"),
+    Column("state_at", _utc, nullable=False, server_default=_now),
+    Column("last_round", BigInteger, nullable=False, server_default="-1", comment="number of the last round drawn"),
+    Column("created_at", _utc, nullable=False, server_default=_now),
+    CheckConstraint("state in ('running', 'paused', 'stopped')", name="state"),
+)
+
+# --- What was visited ---------------------------------------------------------------------------
+
+visit = Table(
+    "visit",
+    metadata,
+    Column("visit_id", Uuid, primary_key=True, comment="also the capture's id"),
+    Column("day", Date, nullable=False, comment="UTC day, fixed at the draw by the collector's clock"),
+    Column("hour", Integer, nullable=False, comment="hours since 1970 UTC, fixed at the draw"),
+    Column("campaign_id", SmallInteger, ForeignKey("campaign.campaign_id"), nullable=False),
+    Column("round", BigInteger, nullable=False, comment="-1: asked for by hand, outside every round"),
+    Column("machine_id", Integer, ForeignKey("machine.machine_id"), nullable=False),
+    Column("stratum_id", Integer, ForeignKey("stratum.stratum_id"), nullable=False),
+    Column("population", Integer, nullable=False, comment="machines in the stratum at the draw"),
+    Column("drawn", Integer, nullable=False, comment="machines drawn from the stratum in this round"),
+    Column("probability", Double, nullable=False, comment="of this machine being drawn, 0…1; 0 for a visit by hand"),
+    Column("drawn_at", _utc, nullable=False),
+    Column("started_at", _utc, comment="call made"),
+    Column("ended_at", _utc),
+    Column("outcome", Text, nullable=False, server_default="drawn"),
+    Column("detail", Text, nullable=False, server_default="", comment="what happened, a sentence"),
+    Column("seconds", Double, comment="of the window really sampled; NULL unless answered"),
+    Column("utilisation", Double, comment="busy share of the machine, 0…1; NULL: not known"),
+    Column("clock_skew_s", Double, comment="machine's wall clock − collector's; NULL: not known"),
+    CheckConstraint(
+        "outcome in ('drawn', 'answered', 'unreachable', 'refused', 'timeout', 'garbage', 'failed', 'lost')",
+        name="outcome",
+    ),
+    Index(None, "campaign_id", "day", "stratum_id"),
+    Index(None, "campaign_id", "drawn_at"),
+    Index(None, "machine_id", "drawn_at"),
+    comment="one machine drawn in one round; written before the machine is called",
+)
+
+capture = Table(
+    "capture",
+    metadata,
+    Column("visit_id", Uuid, ForeignKey("visit.visit_id"), primary_key=True),
+    Column("day", Date, nullable=False, comment="the visit's"),
+    Column("blob", Text, nullable=False, comment="key in the archive"),
+    Column("bytes", BigInteger, nullable=False, comment="of the blob"),
+    Column("raw_bytes", BigInteger, nullable=False, comment="after decompression"),
+    Column("sha256", LargeBinary, nullable=False, comment="of the blob"),
+    Column("samples", BigInteger, nullable=False),
+    Column("archived_at", _utc, nullable=False, server_default=_now),
+    Column("wanted", Integer, nullable=False, server_default="1", comment="generation that should be landed"),
+    Column("landed", Integer, nullable=False, server_default="0", comment="generation that is landed; 0: none"),
+    Column("landed_at", _utc),
+    Column("attempts", Integer, nullable=False, server_default="0", comment="landings tried for `wanted`"),
+    Column("leased_until", _utc, comment="a worker has it until then; the sweep leaves it alone"),
+    Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
+    Index("ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")),
+    comment="a raw capture in the archive, and what remains to be done with it",
+)
+
+capture_binary = Table(
+    "capture_binary",
+    metadata,
+    Column("binary_id", Integer, ForeignKey("binary.binary_id"), primary_key=True),
+    Column("visit_id", Uuid, primary_key=True),
+    Column("day", Date, nullable=False),
+    Column("samples", BigInteger, nullable=False, comment="samples whose stack has a frame in it"),
+    Column("unresolved", BigInteger, nullable=False, comment="of those, with a frame here that has no name"),
+    Index(None, "visit_id"),
+    comment="which captures hold which binary, so that an upload finds what to land again",
+)
+
+capture_cpu = Table(
+    "capture_cpu",
+    metadata,
+    Column("visit_id", Uuid, primary_key=True),
+    Column("cpu", Integer, primary_key=True, comment="logical CPU"),
+    Column("day", Date, nullable=False),
+    Column("core", Integer, comment="NULL: topology not readable"),
+    Column("package", Integer),
+    Column("numa_node", Integer),
+    Column("user_ms", Integer, nullable=False),
+    Column("system_ms", Integer, nullable=False),
+    Column("idle_ms", Integer, nullable=False),
+    Column("iowait_ms", Integer, nullable=False),
+    Column("irq_ms", Integer, nullable=False),
+    Column("steal_ms", Integer, nullable=False),
+    Column("mhz", Double, comment="NULL: not readable"),
+    Index(None, "day"),
+)
+
+capture_counter = Table(
+    "capture_counter",
+    metadata,
+    Column("visit_id", Uuid, primary_key=True),
+    Column("cpu", Integer, primary_key=True, comment="-1: whole machine"),
+    Column("application", Integer, primary_key=True, comment="dim_value id; 0: everything on that CPU"),
+    Column("name", Text, primary_key=True, comment="generic name"),
+    Column("day", Date, nullable=False),
+    Column("status", Text, nullable=False, comment="ok, unsupported, denied, busy, not_counted"),
+    Column("errno", Integer, nullable=False, server_default="0"),
+    Column("value", BigInteger, comment="raw reading; NULL unless status is ok"),
+    Column("time_enabled_ns", BigInteger, nullable=False),
+    Column("time_running_ns", BigInteger, nullable=False),
+    Index(None, "day"),
+)
+
+coverage = Table(
+    "coverage",
+    metadata,
+    Column("campaign_id", SmallInteger, primary_key=True),
+    Column("stratum_id", Integer, primary_key=True),
+    Column("hour", Integer, primary_key=True, comment="hours since 1970 UTC"),
+    Column("utilisation_class", SmallInteger, primary_key=True, comment="0…3; -1: not known"),
+    Column("day", Date, nullable=False),
+    Column("population", Integer, nullable=False, comment="machines in the stratum, largest in the hour"),
+    Column("drawn", Integer, nullable=False),
+    Column("answered", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("seconds", Double, nullable=False, comment="answered seconds"),
+    comment="what weights are computed from, at query time (DESIGN §4)",
+)
+
+# --- Dictionaries -------------------------------------------------------------------------------
+
+sample_type = Table(
+    "sample_type",
+    metadata,
+    Column("sample_type_id", SmallInteger, Identity(always=True), primary_key=True),
+    Column("event", Text, nullable=False, comment="generic name, e.g. cpu"),
+    Column("unit", Text, nullable=False, comment="what a value × period is counted in, e.g. nanoseconds"),
+    Column("kind", Text, nullable=False, server_default="rate"),
+    UniqueConstraint("event", "unit"),
+    CheckConstraint("kind in ('rate', 'gauge')", name="kind"),
+)
+
+binary = Table(
+    "binary",
+    metadata,
+    Column("binary_id", Integer, Identity(always=True), primary_key=True),
+    Column("key", Text, nullable=False, unique=True, comment="build-id as hex, else content key, else path:…"),
+    Column("name", Text, nullable=False, comment="base name, e.g. libc.so.6"),
+    Column("path", Text, nullable=False, comment="where it was first seen"),
+    Column("kind", Text, nullable=False, comment="file, kernel, module, vdso, anonymous, unknown"),
+    Column("status", Text, nullable=False, server_default="unknown", comment="best so far: full, symtab, binary_only, unknown"),
+    Column("reason", Text, nullable=False, server_default="", comment="why it is not full, a sentence"),
+    Column("first_seen", _utc, nullable=False, server_default=_now),
+)
+
+debug_file = Table(
+    "debug_file",
+    metadata,
+    Column("debug_file_id", Integer, Identity(always=True), primary_key=True),
+    Column("binary_key", Text, nullable=False),
+    Column("kind", Text, nullable=False, comment="executable, debuginfo, symbols, kallsyms, source"),
+    Column("quality", SmallInteger, nullable=False, comment="3 DWARF, 2 symtab, 1 dynsym, 0 none"),
+    Column("blob", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("origin", Text, nullable=False, comment="upload, debuginfod URL, gateway, local path"),
+    Column("added_at", _utc, nullable=False, server_default=_now),
+    UniqueConstraint("binary_key", "sha256"),
+    comment="candidates for a binary's symbols, the best quality wins",
+)
+
+function = Table(
+    "function",
+    metadata,
+    Column("function_id", Integer, Identity(always=True), primary_key=True),
+    Column("hash", Uuid, nullable=False, unique=True, comment="of (name, file, binary name), or (binary key, start)"),
+    Column("name", Text, nullable=False, comment="demangled, or lib.so+0x1234 while it has none"),
+    Column("raw_name", Text, nullable=False, comment="as in the symbol table"),
+    Column("file", Text, nullable=False, comment="source path; '' not known"),
+    Column("binary_name", Text, nullable=False),
+    Column("start_line", Integer, nullable=False, server_default="0", comment="0: not known"),
+    Column("status", SmallInteger, nullable=False, comment="3 full, 2 symtab, 1 binary_only, 0 unknown"),
+    Column("binary_key", Text, comment="set while the function has no name, with `start`"),
+    Column("start", BigInteger, comment="offset of the function's start in the binary's own space"),
+    Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
+    Index(None, "name"),
+)
+
+stack = Table(
+    "stack",
+    metadata,
+    Column("stack_id", Integer, Identity(always=True), primary_key=True),
+    Column("hash", Uuid, nullable=False, unique=True),
+    Column("frames", ARRAY(Integer), nullable=False, comment="function ids, outermost first"),
+)
+
+dim_value = Table(
+    "dim_value",
+    metadata,
+    Column("value_id", Integer, Identity(always=True), primary_key=True),
+    Column("dim", Text, nullable=False, comment="application, version, platform, datacenter, …"),
+    Column("value", Text, nullable=False),
+    UniqueConstraint("dim", "value"),
+)
+
+label_set = Table(
+    "label_set",
+    metadata,
+    Column("label_set_id", Integer, Identity(always=True), primary_key=True),
+    Column("hash", Uuid, nullable=False, unique=True),
+    Column("labels", JSONB, nullable=False, comment="comm, unit, cgroup and the user's labels"),
+    Index(None, "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
+)
+
+# --- Facts, partitioned by UTC day ----------------------------------------------------------------
+
+profile = Table(
+    "profile",
+    metadata,
+    Column("day", Date, primary_key=True, comment="the visit's"),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False, comment="63 bits of blake2b(visit, segment, process group)"),
+    Column("visit_id", Uuid, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("campaign_id", SmallInteger, nullable=False),
+    Column("stratum_id", Integer, nullable=False),
+    Column("hour", Integer, nullable=False, comment="the visit's"),
+    Column("sample_type_id", SmallInteger, nullable=False),
+    Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
+    Column("segment", SmallInteger, nullable=False, comment="index in the capture"),
+    Column("machine_id", Integer, nullable=False),
+    Column("application", Integer, nullable=False, comment="dim_value id, like all down to kernel"),
+    Column("version", Integer, nullable=False),
+    Column("image", Integer, nullable=False, comment="base name of the main executable"),
+    Column("build_id", Integer, nullable=False, comment="of the main executable"),
+    Column("container", Integer, nullable=False),
+    Column("job", Integer, nullable=False),
+    Column("compiler", Integer, nullable=False, comment="of the main executable"),
+    Column("datacenter", Integer, nullable=False),
+    Column("cluster", Integer, nullable=False),
+    Column("platform", Integer, nullable=False),
+    Column("kernel", Integer, nullable=False),
+    Column("label_set_id", Integer, nullable=False),
+    Column("facts", Integer, nullable=False, comment="pairs in the chunk"),
+    Column("samples", BigInteger, nullable=False, comment="sum of the chunk's values"),
+    Column("period", BigInteger, nullable=False, comment="units of the sample type one sample stands for"),
+    Index(None, "sample_type_id", "application", "day"),
+    Index(None, "visit_id"),
+    postgresql_partition_by="RANGE (day)",
+)
+
+chunk = Table(
+    "chunk",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/landing/codec.py"),
+    postgresql_partition_by="RANGE (day)",
+)
+
+line_chunk = Table(
+    "line_chunk",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("facts", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False, comment="(function id, line) → self, total samples"),
+    postgresql_partition_by="RANGE (day)",
+)
+
+# --- Merged ---------------------------------------------------------------------------------------
+
+roll_queue = Table(
+    "roll_queue",
+    metadata,
+    Column("entry_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("day", Date, nullable=False),
+    Column("profile_id", BigInteger, nullable=False),
+    Column("sign", SmallInteger, nullable=False, comment="+1 landed, -1 replaced by a newer generation"),
+    Column("data", LargeBinary, comment="the replaced chunk, with sign -1"),
+    Column("labels", JSONB, comment="the replaced profile's row, with sign -1"),
+    comment="landed but not yet merged into cells",
+)
+
+roll = Table(
+    "roll",
+    metadata,
+    Column("cube", SmallInteger, primary_key=True),
+    Column("campaign_id", SmallInteger, primary_key=True),
+    Column("stacks", Boolean, primary_key=True),
+    Column("stratum_id", Integer, primary_key=True),
+    Column("sample_type_id", SmallInteger, primary_key=True),
+    Column("level", SmallInteger, primary_key=True, comment="-1 hour, 0…3: 4^level days"),
+    Column("bucket", Integer, primary_key=True, comment="hours or days since 1970 UTC"),
+    Column("k1", Integer, primary_key=True, comment="first key of the cube; 0: none"),
+    Column("k2", Integer, primary_key=True),
+    Column("facts", Integer, nullable=False),
+    Column("profiles", Integer, nullable=False),
+    Column("total", BigInteger, nullable=False, comment="in units of the sample type"),
+    Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs"),
+    Column("moments", LargeBinary, comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4)"),
+)
+
+fseries = Table(
+    "fseries",
+    metadata,
+    Column("campaign_id", SmallInteger, primary_key=True),
+    Column("sample_type_id", SmallInteger, primary_key=True),
+    Column("function_block", Integer, primary_key=True, comment="64 functions"),
+    Column("day", Date, primary_key=True),
+    Column("facts", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False, comment="64 functions × 24 h, self and total"),
+)
+
+PARTITIONED = (profile, chunk, line_chunk)
+"""Tables with one partition a UTC day, created ahead and dropped whole."""
