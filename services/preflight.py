@@ -1,0 +1,89 @@
+"""What a machine must have before anything is started, each lack said in one plain sentence."""
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+OLDEST_KERNEL = (5, 8)
+"""CAP_PERFMON is of 5.8, and nothing older has been tried."""
+
+_CAP_PERFMON = 38
+_CAP_SYS_ADMIN = 21
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """What the decision is made from."""
+
+    system: str
+    """`uname -s`."""
+    architecture: str
+    """`uname -m`."""
+    kernel: tuple[int, int]
+    perf_event_paranoid: int | None
+    """None: the kernel has no perf events."""
+    may_see_everything: bool
+    """CAP_PERFMON or CAP_SYS_ADMIN is effective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether sampling can work here, and how much of the machine it will see."""
+
+    problem: str | None
+    """A sentence naming what is missing and what to do; None: nothing is."""
+    whole_machine: bool
+    """False: the user's own processes only, without the kernel's part."""
+
+
+def judge(facts: MachineFacts) -> Verdict:
+    """Decide from facts alone."""
+    if facts.system != "Linux":
+        return Verdict(f"fleetprof samples with Linux's perf events; this is {facts.system}.", False)
+    if facts.architecture != "x86_64":
+        return Verdict(
+            f"The gateway unwinds x86-64 code only so far; this machine is {facts.architecture}.", False
+        )
+    if facts.kernel < OLDEST_KERNEL:
+        has, needs = (".".join(map(str, v)) for v in (facts.kernel, OLDEST_KERNEL))
+        return Verdict(f"Linux {needs} or newer is needed; this is {has}.", False)
+    if facts.perf_event_paranoid is None:
+        return Verdict(
+            "This kernel was built without perf events (CONFIG_PERF_EVENTS): nothing can be sampled.", False
+        )
+    if facts.may_see_everything or facts.perf_event_paranoid <= 0:  # CPU-wide events are open to all
+        return Verdict(None, True)
+    if facts.perf_event_paranoid > 2:
+        return Verdict(
+            f"kernel.perf_event_paranoid is {facts.perf_event_paranoid}, which keeps ordinary users from sampling "
+            "even their own processes; allow it with: sudo sysctl kernel.perf_event_paranoid=2",
+            False,
+        )
+    return Verdict(None, False)
+
+
+def read_facts() -> MachineFacts:
+    """Facts of this machine and this process."""
+    release = re.match(r"(\d+)\.(\d+)", platform.release())
+    try:
+        paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    except (OSError, ValueError):
+        paranoid = None
+    return MachineFacts(
+        system=platform.system(),
+        architecture=platform.machine(),
+        kernel=(int(release[1]), int(release[2])) if release else (0, 0),
+        perf_event_paranoid=paranoid,
+        may_see_everything=bool(_effective_capabilities() & (1 << _CAP_PERFMON | 1 << _CAP_SYS_ADMIN)),
+    )
+
+
+def _effective_capabilities() -> int:
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return -1 if os.geteuid() == 0 else 0
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    return int(found[1], 16) if found else 0
