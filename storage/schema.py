@@ -4,11 +4,13 @@ The tables fall into five families: who there is (`machine`, `stratum`, `campaig
 visited (`visit`, `capture`, `coverage` and what captures brought about machines), the interned
 dictionaries (`function`, `stack`, `dim_value`, `label_set`, `sample_type`, `binary`), the facts
 (`profile`, `chunk`, `line_chunk`, partitioned by UTC day), and what is merged from them (`roll`,
-`roll_queue`, `fseries`). Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+`roll_queue`, `roll_replaced`, `fseries`). Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
 Only migrations create these tables; `storage/migrations` must stay equal to this module (a test
 compares them). Values are raw integers everywhere: weights are applied when a question is asked.
 """
+
+from typing import Any
 
 from sqlalchemy import (
     ARRAY,
@@ -72,6 +74,7 @@ machine = Table(
     Column("described_at", _utc),
     Column("enabled", Boolean, nullable=False, server_default=text("true"), comment="false: never drawn"),
     Column("added_at", _utc, nullable=False, server_default=_now),
+    Column("removed_at", _utc, comment="not in the inventory any more; the row stays for its visits"),
 )
 
 stratum = Table(
@@ -92,13 +95,29 @@ campaign = Table(
     Column("period_s", Double, nullable=False, comment="length of a round"),
     Column("visits_per_round", Double, nullable=False, comment="expected visits of a round, over all strata"),
     Column("plan", JSONB, nullable=False, comment="events: [{event, rate_hz, duration_ms, stacks, turn}]"),
-    Column("select_machines", JSONB, nullable=False, server_default=text("'{}'::jsonb"), comment="labels a machine must have"),
-    Column("failure_threshold", Double, nullable=False, comment="share of failed visits that stops it (G4), 0…1"),
-    Column("failure_window", Integer, nullable=False, comment="number of latest visits that share is taken over"),
+    Column(
+        "select_machines",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'::jsonb"),
+        comment="labels a machine must have",
+    ),
+    Column(
+        "failure_threshold", Double, nullable=False, comment="share of failed visits that stops it (G4), 0…1"
+    ),
+    Column(
+        "failure_window", Integer, nullable=False, comment="number of latest visits that share is taken over"
+    ),
     Column("state", Text, nullable=False, server_default="running"),
     Column("state_why", Text, nullable=False, server_default="", comment="a sentence for a person"),
     Column("state_at", _utc, nullable=False, server_default=_now),
-    Column("last_round", BigInteger, nullable=False, server_default="-1", comment="number of the last round drawn"),
+    Column(
+        "last_round",
+        BigInteger,
+        nullable=False,
+        server_default="-1",
+        comment="number of the last round drawn",
+    ),
     Column("created_at", _utc, nullable=False, server_default=_now),
     CheckConstraint("state in ('running', 'paused', 'stopped')", name="state"),
 )
@@ -117,7 +136,12 @@ visit = Table(
     Column("stratum_id", Integer, ForeignKey("stratum.stratum_id"), nullable=False),
     Column("population", Integer, nullable=False, comment="machines in the stratum at the draw"),
     Column("drawn", Integer, nullable=False, comment="machines drawn from the stratum in this round"),
-    Column("probability", Double, nullable=False, comment="of this machine being drawn, 0…1; 0 for a visit by hand"),
+    Column(
+        "probability",
+        Double,
+        nullable=False,
+        comment="of this machine being drawn, 0…1; 0 for a visit by hand",
+    ),
     Column("drawn_at", _utc, nullable=False),
     Column("started_at", _utc, comment="call made"),
     Column("ended_at", _utc),
@@ -133,6 +157,7 @@ visit = Table(
     Index(None, "campaign_id", "day", "stratum_id"),
     Index(None, "campaign_id", "drawn_at"),
     Index(None, "machine_id", "drawn_at"),
+    Index("ix_visit_open", "drawn_at", postgresql_where=text("outcome = 'drawn'")),
     comment="one machine drawn in one round; written before the machine is called",
 )
 
@@ -148,12 +173,24 @@ capture = Table(
     Column("samples", BigInteger, nullable=False),
     Column("archived_at", _utc, nullable=False, server_default=_now),
     Column("wanted", Integer, nullable=False, server_default="1", comment="generation that should be landed"),
-    Column("landed", Integer, nullable=False, server_default="0", comment="generation that is landed; 0: none"),
+    Column(
+        "landed", Integer, nullable=False, server_default="0", comment="generation that is landed; 0: none"
+    ),
     Column("landed_at", _utc),
+    Column(
+        "expired",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="its day's partitions were dropped before `landed` could land; no facts",
+    ),
     Column("attempts", Integer, nullable=False, server_default="0", comment="landings tried for `wanted`"),
-    Column("leased_until", _utc, comment="a worker has it until then; the sweep leaves it alone"),
+    Column("leased_until", _utc, comment="a worker has it, or it rests after a failure, until then"),
+    Column("failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"),
     Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
-    Index("ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")),
+    Index(
+        "ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")
+    ),
     comment="a raw capture in the archive, and what remains to be done with it",
 )
 
@@ -167,6 +204,37 @@ capture_binary = Table(
     Column("unresolved", BigInteger, nullable=False, comment="of those, with a frame here that has no name"),
     Index(None, "visit_id"),
     comment="which captures hold which binary, so that an upload finds what to land again",
+)
+
+capture_segment = Table(
+    "capture_segment",
+    metadata,
+    Column("visit_id", Uuid, primary_key=True),
+    Column("segment", SmallInteger, primary_key=True, autoincrement=False, comment="index in the capture"),
+    Column("day", Date, nullable=False),
+    Column("sample_type_id", SmallInteger, ForeignKey("sample_type.sample_type_id"), nullable=False),
+    Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
+    Column("source", Text, nullable=False, comment="what was really opened, e.g. cpu-clock"),
+    Column("status", Text, nullable=False, comment="ok, unsupported, denied, busy, not_counted"),
+    Column("errno", Integer, nullable=False),
+    Column(
+        "seconds",
+        Double,
+        nullable=False,
+        comment="this event was watched; less than the visit's when events take turns",
+    ),
+    Column("period", BigInteger, nullable=False, comment="units one sample stands for"),
+    Column(
+        "requested_period",
+        BigInteger,
+        nullable=False,
+        comment="smaller than `period` when the rate was thinned",
+    ),
+    Column("thinned_why", Text, nullable=False, server_default=""),
+    Column("samples", BigInteger, nullable=False, comment="0 is an answer too: the machine was idle"),
+    Column("lost", BigInteger, comment="samples the kernel could not write; NULL: it does not count them"),
+    Index(None, "day", "sample_type_id"),
+    comment="how long each visit watched each event: the exposure behind its profiles, also when there are none",
 )
 
 capture_cpu = Table(
@@ -192,9 +260,16 @@ capture_counter = Table(
     "capture_counter",
     metadata,
     Column("visit_id", Uuid, primary_key=True),
-    Column("cpu", Integer, primary_key=True, comment="-1: whole machine"),
-    Column("application", Integer, primary_key=True, comment="dim_value id; 0: everything on that CPU"),
+    Column(
+        "reading",
+        SmallInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="index of the counter group in the capture: its counters were read together",
+    ),
     Column("name", Text, primary_key=True, comment="generic name"),
+    Column("cpu", Integer, nullable=False, comment="-1: whole machine"),
+    Column("application", Integer, nullable=False, comment="dim_value id; 0: everything on that CPU"),
     Column("day", Date, nullable=False),
     Column("status", Text, nullable=False, comment="ok, unsupported, denied, busy, not_counted"),
     Column("errno", Integer, nullable=False, server_default="0"),
@@ -213,9 +288,9 @@ coverage = Table(
     Column("utilisation_class", SmallInteger, primary_key=True, comment="0…3; -1: not known"),
     Column("day", Date, nullable=False),
     Column("population", Integer, nullable=False, comment="machines in the stratum, largest in the hour"),
-    Column("drawn", Integer, nullable=False),
+    Column("drawn", Integer, nullable=False, comment="visits; one that has not ended counts in class -1"),
     Column("answered", Integer, nullable=False),
-    Column("failed", Integer, nullable=False),
+    Column("failed", Integer, nullable=False, comment="ended without a capture, whatever the reason"),
     Column("seconds", Double, nullable=False, comment="answered seconds"),
     comment="what weights are computed from, at query time (DESIGN §4)",
 )
@@ -237,11 +312,19 @@ binary = Table(
     "binary",
     metadata,
     Column("binary_id", Integer, Identity(always=True), primary_key=True),
-    Column("key", Text, nullable=False, unique=True, comment="build-id as hex, else content key, else path:…"),
+    Column(
+        "key", Text, nullable=False, unique=True, comment="build-id as hex, else content key, else path:…"
+    ),
     Column("name", Text, nullable=False, comment="base name, e.g. libc.so.6"),
     Column("path", Text, nullable=False, comment="where it was first seen"),
     Column("kind", Text, nullable=False, comment="file, kernel, module, vdso, anonymous, unknown"),
-    Column("status", Text, nullable=False, server_default="unknown", comment="best so far: full, symtab, binary_only, unknown"),
+    Column(
+        "status",
+        Text,
+        nullable=False,
+        server_default="unknown",
+        comment="best so far: full, symtab, binary_only, unknown",
+    ),
     Column("reason", Text, nullable=False, server_default="", comment="why it is not full, a sentence"),
     Column("first_seen", _utc, nullable=False, server_default=_now),
 )
@@ -266,16 +349,41 @@ function = Table(
     "function",
     metadata,
     Column("function_id", Integer, Identity(always=True), primary_key=True),
-    Column("hash", Uuid, nullable=False, unique=True, comment="of (name, file, binary name), or (binary key, start)"),
-    Column("name", Text, nullable=False, comment="demangled, or lib.so+0x1234 while it has none"),
+    Column(
+        "hash",
+        Uuid,
+        nullable=False,
+        unique=True,
+        comment="of (name, file, binary name), or (binary key, start); never changes",
+    ),
+    Column(
+        "kind",
+        SmallInteger,
+        nullable=False,
+        comment="0 user, 1 kernel, 2 marker: no code, it says what is missing there",
+    ),
+    Column(
+        "name", Text, nullable=False, comment="demangled; lib.so+0x1234 without a name; [why] for a marker"
+    ),
     Column("raw_name", Text, nullable=False, comment="as in the symbol table"),
     Column("file", Text, nullable=False, comment="source path; '' not known"),
     Column("binary_name", Text, nullable=False),
     Column("start_line", Integer, nullable=False, server_default="0", comment="0: not known"),
     Column("status", SmallInteger, nullable=False, comment="3 full, 2 symtab, 1 binary_only, 0 unknown"),
-    Column("binary_key", Text, comment="set while the function has no name, with `start`"),
-    Column("start", BigInteger, comment="offset of the function's start in the binary's own space"),
+    Column("binary_key", Text, comment="set for a function landed without a name"),
+    Column(
+        "start",
+        BigInteger,
+        comment="offset of its start in the binary's own space; NULL: not known, or named",
+    ),
+    Column(
+        "alias_of",
+        Integer,
+        ForeignKey("function.function_id"),
+        comment="named since: every reader takes that row instead; never a chain",
+    ),
     Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
+    Index(None, "alias_of", postgresql_where=text("alias_of is not null")),
     Index(None, "name"),
 )
 
@@ -284,7 +392,12 @@ stack = Table(
     metadata,
     Column("stack_id", Integer, Identity(always=True), primary_key=True),
     Column("hash", Uuid, nullable=False, unique=True),
-    Column("frames", ARRAY(Integer), nullable=False, comment="function ids, outermost first"),
+    Column(
+        "frames",
+        ARRAY(Integer),
+        nullable=False,
+        comment="function ids, outermost first; a walk that did not reach its thread's start begins with a marker",
+    ),
 )
 
 dim_value = Table(
@@ -307,35 +420,51 @@ label_set = Table(
 
 # --- Facts, partitioned by UTC day ----------------------------------------------------------------
 
+
+def _profile_columns() -> list[Column[Any]]:
+    """What a profile is keyed and filtered by, and its sums; a replaced one keeps all of it."""
+    return [
+        Column("campaign_id", SmallInteger, nullable=False),
+        Column("stratum_id", Integer, nullable=False),
+        Column("hour", Integer, nullable=False, comment="the visit's"),
+        Column("sample_type_id", SmallInteger, nullable=False),
+        Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
+        Column("segment", SmallInteger, nullable=False, comment="index in the capture"),
+        Column("machine_id", Integer, nullable=False),
+        Column("application", Integer, nullable=False, comment="dim_value id, like all down to kernel"),
+        Column("version", Integer, nullable=False),
+        Column("image", Integer, nullable=False, comment="base name of the main executable"),
+        Column("build_id", Integer, nullable=False, comment="of the main executable"),
+        Column("container", Integer, nullable=False),
+        Column("job", Integer, nullable=False),
+        Column("compiler", Integer, nullable=False, comment="of the main executable"),
+        Column("datacenter", Integer, nullable=False),
+        Column("cluster", Integer, nullable=False),
+        Column("platform", Integer, nullable=False),
+        Column("kernel", Integer, nullable=False),
+        Column("label_set_id", Integer, nullable=False),
+        Column("facts", Integer, nullable=False, comment="pairs in the chunk"),
+        Column("samples", BigInteger, nullable=False, comment="sum of the chunk's values"),
+        Column(
+            "period", BigInteger, nullable=False, comment="units of the sample type one sample stands for"
+        ),
+    ]
+
+
 profile = Table(
     "profile",
     metadata,
     Column("day", Date, primary_key=True, comment="the visit's"),
-    Column("profile_id", BigInteger, primary_key=True, autoincrement=False, comment="63 bits of blake2b(visit, segment, process group)"),
+    Column(
+        "profile_id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="63 bits of blake2b(visit, segment, process group)",
+    ),
     Column("visit_id", Uuid, nullable=False),
     Column("generation", Integer, nullable=False),
-    Column("campaign_id", SmallInteger, nullable=False),
-    Column("stratum_id", Integer, nullable=False),
-    Column("hour", Integer, nullable=False, comment="the visit's"),
-    Column("sample_type_id", SmallInteger, nullable=False),
-    Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
-    Column("segment", SmallInteger, nullable=False, comment="index in the capture"),
-    Column("machine_id", Integer, nullable=False),
-    Column("application", Integer, nullable=False, comment="dim_value id, like all down to kernel"),
-    Column("version", Integer, nullable=False),
-    Column("image", Integer, nullable=False, comment="base name of the main executable"),
-    Column("build_id", Integer, nullable=False, comment="of the main executable"),
-    Column("container", Integer, nullable=False),
-    Column("job", Integer, nullable=False),
-    Column("compiler", Integer, nullable=False, comment="of the main executable"),
-    Column("datacenter", Integer, nullable=False),
-    Column("cluster", Integer, nullable=False),
-    Column("platform", Integer, nullable=False),
-    Column("kernel", Integer, nullable=False),
-    Column("label_set_id", Integer, nullable=False),
-    Column("facts", Integer, nullable=False, comment="pairs in the chunk"),
-    Column("samples", BigInteger, nullable=False, comment="sum of the chunk's values"),
-    Column("period", BigInteger, nullable=False, comment="units of the sample type one sample stands for"),
+    *_profile_columns(),
     Index(None, "sample_type_id", "application", "day"),
     Index(None, "visit_id"),
     postgresql_partition_by="RANGE (day)",
@@ -346,7 +475,9 @@ chunk = Table(
     metadata,
     Column("day", Date, primary_key=True),
     Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/landing/codec.py"),
+    Column(
+        "data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/landing/codec.py"
+    ),
     postgresql_partition_by="RANGE (day)",
 )
 
@@ -367,11 +498,26 @@ roll_queue = Table(
     metadata,
     Column("entry_id", BigInteger, Identity(always=True), primary_key=True),
     Column("day", Date, nullable=False),
-    Column("profile_id", BigInteger, nullable=False),
-    Column("sign", SmallInteger, nullable=False, comment="+1 landed, -1 replaced by a newer generation"),
-    Column("data", LargeBinary, comment="the replaced chunk, with sign -1"),
-    Column("labels", JSONB, comment="the replaced profile's row, with sign -1"),
-    comment="landed but not yet merged into cells",
+    Column("visit_id", Uuid, nullable=False),
+    Column(
+        "sign",
+        SmallInteger,
+        nullable=False,
+        comment="+1: add the visit's profiles; -1: take the roll_replaced rows of this entry out",
+    ),
+    Index("uq_roll_queue_visit_id", "visit_id", unique=True, postgresql_where=text("sign = 1")),
+    CheckConstraint("sign in (-1, 1)", name="sign"),
+    comment="visits landed but not yet merged into cells; whole visits, because variances are between visits",
+)
+
+roll_replaced = Table(
+    "roll_replaced",
+    metadata,
+    Column("entry_id", BigInteger, primary_key=True, autoincrement=False, comment="roll_queue's"),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
+    *_profile_columns(),
+    Column("data", LargeBinary, nullable=False),
+    comment="profiles and chunks that a newer generation replaced, until they are taken out of the cells",
 )
 
 roll = Table(
@@ -388,7 +534,9 @@ roll = Table(
     Column("k2", Integer, primary_key=True),
     Column("facts", Integer, nullable=False),
     Column("profiles", Integer, nullable=False),
-    Column("total", BigInteger, nullable=False, comment="in units of the sample type"),
+    Column("visits", Integer, nullable=False, comment="with at least one sample here"),
+    Column("samples", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False, comment="in units of the sample type: Σ samples × period"),
     Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs"),
     Column("moments", LargeBinary, comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4)"),
 )
