@@ -1,0 +1,1 @@
+"""The commands of `fleetprof`, one module each; each imports what it runs only when it runs."""
