@@ -14,16 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from services.errors import CannotStart
+
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 STEADY_S = 20.0
 """A child that ran this long starts anew without delay when it ends."""
 LONGEST_DELAY_S = 15.0
-
-
-class DidNotStart(Exception):
-    """A child ended, or was not ready in time, while the stack was starting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +97,16 @@ class Child:
     def wait_until_ready(self, while_waiting: Callable[[], None] = lambda: None) -> None:
         """Return once the process serves.
 
-        Raises DidNotStart with the end of its log when it ends first or takes too long.
+        Raises CannotStart with the end of its log when it ends first or takes too long.
         """
         deadline = time.monotonic() + self.part.ready_within_s
         while not self.part.ready():
             if self._process is not None and (code := self._process.poll()) is not None:
-                raise DidNotStart(
+                raise CannotStart(
                     f"{self.part.name} ended while starting ({how_it_ended(code)}).{self.last_lines()}"
                 )
             if time.monotonic() > deadline:
-                raise DidNotStart(
+                raise CannotStart(
                     f"{self.part.name} was not ready after {self.part.ready_within_s:.0f} s.{self.last_lines()}"
                 )
             while_waiting()

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor import Child, DidNotStart, Part, how_it_ended
+from services.errors import CannotStart
+from services.supervisor import Child, Part, how_it_ended
 
 FOREVER = [sys.executable, "-c", "import signal; print('up', flush=True); signal.pause()"]
 
@@ -44,7 +45,7 @@ def test_a_child_becomes_ready_and_ends_when_told(tmp_path):
 def test_a_child_that_ends_while_starting_is_an_error_with_its_last_lines(tmp_path):
     child = Child(part(tmp_path, [sys.executable, "-c", "print('no such socket'); raise SystemExit(3)"]))
     child.start()
-    with pytest.raises(DidNotStart, match=r"(?s)exit code 3.*no such socket"):
+    with pytest.raises(CannotStart, match=r"(?s)exit code 3.*no such socket"):
         child.wait_until_ready()
 
 
@@ -52,7 +53,7 @@ def test_a_child_that_is_never_ready_is_an_error(tmp_path):
     child = Child(part(tmp_path, FOREVER, ready=lambda: False, ready_within_s=0.2))
     child.start()
     try:
-        with pytest.raises(DidNotStart, match="not ready"):
+        with pytest.raises(CannotStart, match="not ready"):
             child.wait_until_ready()
     finally:
         child.stop()

@@ -1,0 +1,28 @@
+"""What can go wrong when something is started, and who must act.
+
+    ServiceError
+    ├── SettingsProblem     operator: a setting is missing, wrong, or unsafe as it is
+    ├── CannotStart         operator: a part of the stack did not come up; the text holds its last words
+    ├── AlreadyRunning      user: another `fleetprof up` has this state directory
+    └── NotRunning          user: start `fleetprof up` first, or name an address
+"""
+
+
+class ServiceError(Exception):
+    """Every error a command raises on purpose; its text says what happened, why, and what to do."""
+
+
+class SettingsProblem(ServiceError):
+    """A setting is missing, wrong, or unsafe as it is."""
+
+
+class CannotStart(ServiceError):
+    """A part of the stack did not come up."""
+
+
+class AlreadyRunning(ServiceError):
+    """Another `fleetprof up` has this state directory."""
+
+
+class NotRunning(ServiceError):
+    """Nothing answers where it should."""

@@ -1,0 +1,123 @@
+"""All settings of the server side, read once from the environment when a command starts.
+
+Each is a variable `FLEETPROF_<NAME>`; `docs/settings.md` lists them (a test compares). Commands get
+the frozen object and pass values down; nothing else reads the environment. The gateway has no
+settings, only options.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from services.errors import SettingsProblem
+
+
+def default_state_dir() -> Path:
+    """`/var/lib/fleetprof` for root, else below `$XDG_STATE_HOME`.
+
+    Root's home is commonly closed to the unprivileged user that PostgreSQL must run as.
+    """
+    if os.geteuid() == 0:
+        return Path("/var/lib/fleetprof")
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "fleetprof"
+
+
+class Settings(BaseSettings):
+    """Settings of every process but the gateway."""
+
+    model_config = SettingsConfigDict(env_prefix="FLEETPROF_", frozen=True, extra="ignore", populate_by_name=True)
+
+    state_dir: Path = Field(
+        default_factory=default_state_dir,
+        description="Where this machine's part of the state lies: sockets, logs, caches and, under `up`, all data.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("FLEETPROF_DATABASE_URL", "DATABASE_URL"),
+        description="PostgreSQL, `postgresql://user:password@host/name`. Not set: `up` runs one of its own.",
+    )
+    redis_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("FLEETPROF_REDIS_URL", "REDIS_URL"),
+        description="Redis or Valkey, `redis://host:6379/0`. Not set: `up` runs one of its own.",
+    )
+    archive_url: str | None = Field(
+        default=None,
+        description="Where raw captures are kept: a directory or an fsspec URL. Not set: `STATE_DIR/archive`.",
+    )
+    symbol_cache_dir: Path | None = Field(
+        default=None,
+        description="Local cache of built symbol files. Not set: `STATE_DIR/symbols`.",
+    )
+    api_host: str = Field(
+        default="127.0.0.1",
+        description="Address the API listens on. Anything but a loopback address needs TLS and tokens.",
+    )
+    api_port: int = Field(default=7070, ge=0, le=65535, description="Port the API listens on; 0 takes a free one.")
+    api_tls_cert: Path | None = Field(default=None, description="Certificate chain of the API, PEM.")
+    api_tls_key: Path | None = Field(default=None, description="Private key of `api_tls_cert`, PEM.")
+    api_tokens: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Bearer tokens of the API, comma-separated `role:token`; roles are viewer, operator and admin.",
+    )
+    api_allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Names the API may be called by besides loopback ones, a JSON list: the Host header is checked.",
+    )
+    gateway_ca: Path | None = Field(default=None, description="CA that gateways' certificates must be signed by, PEM.")
+    gateway_cert: Path | None = Field(default=None, description="Certificate the collector shows to gateways, PEM.")
+    gateway_key: Path | None = Field(default=None, description="Private key of `gateway_cert`, PEM.")
+    worker_processes: int = Field(default=0, ge=0, description="Processes of one worker; 0: one for each CPU.")
+    concurrent_visits: int = Field(default=32, ge=1, description="Machines one collector visits at the same time.")
+    retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
+
+    @field_validator("api_tokens", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def archive(self) -> str:
+        """Where raw captures are kept."""
+        return self.archive_url or str(self.state_dir / "archive")
+
+    @property
+    def symbol_cache(self) -> Path:
+        """Local cache of built symbol files."""
+        return self.symbol_cache_dir or self.state_dir / "symbols"
+
+    def needed_database_url(self) -> str:
+        """The database of a process that cannot bring its own; raises SettingsProblem."""
+        if self.database_url is None:
+            raise SettingsProblem(
+                "FLEETPROF_DATABASE_URL is not set. Write FLEETPROF_DATABASE_URL=postgresql://user@host/name, "
+                "or run `fleetprof up`, which brings a database."
+            )
+        return self.database_url
+
+    def needed_redis_url(self) -> str:
+        """The broker of a process that cannot bring its own; raises SettingsProblem."""
+        if self.redis_url is None:
+            raise SettingsProblem(
+                "FLEETPROF_REDIS_URL is not set. Write FLEETPROF_REDIS_URL=redis://host:6379/0, "
+                "or run `fleetprof up`, which brings a broker."
+            )
+        return self.redis_url
+
+
+def read_settings(**overrides: object) -> Settings:
+    """Settings from the environment, with what a command line said on top.
+
+    Raises SettingsProblem naming each variable that is wrong.
+    """
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"FLEETPROF_{'_'.join(str(part) for part in item['loc']).upper().removeprefix('FLEETPROF_')}: {item['msg']}"
+            for item in error.errors()
+        )
+        raise SettingsProblem(f"Settings are wrong: {wrong}") from error
