@@ -186,7 +186,9 @@ capture = Table(
     ),
     Column("attempts", Integer, nullable=False, server_default="0", comment="landings tried for `wanted`"),
     Column("leased_until", _utc, comment="a worker has it, or it rests after a failure, until then"),
-    Column("failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"),
+    Column(
+        "failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"
+    ),
     Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
     Index(
         "ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")

@@ -1,0 +1,1 @@
+"""PostgreSQL and Valkey run by `fleetprof up` itself: unix sockets only, data in the state directory."""

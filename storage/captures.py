@@ -1,0 +1,254 @@
+"""Raw captures: the rows that say what lies in the archive and what remains to be landed.
+
+PostgreSQL, not the broker, is the truth about remaining work: a capture is due while it is wanted in
+a newer generation than it is landed in, unless someone holds its lease, it rests after a failure, or
+it was set aside. Whoever works on one leases it first, in a short transaction of its own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from storage.archive import Archive, visit_of
+from storage.errors import UnknownVisit, VisitEnded
+from storage.schema import capture, visit
+from storage.visits import Outcome
+
+FIRST_REST_S = 10.0
+LONGEST_REST_S = 3600.0
+ORPHAN_GRACE = timedelta(hours=24)
+"""A blob without a row is younger than this while its collector may still be writing the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCapture:
+    """A capture whose blob is in the archive already."""
+
+    visit_id: UUID
+    day: date
+    """The visit's."""
+    blob: str
+    """Its key."""
+    bytes: int
+    raw_bytes: int
+    """After decompression."""
+    sha256: bytes
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to land one capture until it runs out."""
+
+    visit_id: UUID
+    day: date
+    generation: int
+    """To be landed as."""
+    blob: str
+    sha256: bytes
+    bytes: int
+    raw_bytes: int
+    attempt: int
+    """From 1; names this lease among the capture's."""
+
+
+def record(connection: Connection, new: NewCapture) -> bool:
+    """Note that the capture is in the archive; False: it was noted before, nothing changed.
+
+    Call it before `storage.visits.finish`, in the same transaction: then an answered visit always
+    has its capture, and a blob whose visit ended without one is an orphan for good. Raises
+    `VisitEnded`, `UnknownVisit`.
+    """
+    found = connection.execute(
+        select(visit.c.outcome, visit.c.day).where(visit.c.visit_id == new.visit_id).with_for_update()
+    ).one_or_none()
+    if found is None:
+        raise UnknownVisit(f"There is no visit {new.visit_id}.")
+    if connection.scalar(select(capture.c.visit_id).where(capture.c.visit_id == new.visit_id)) is not None:
+        return False
+    if found.outcome != Outcome.DRAWN:
+        raise VisitEnded(f"Visit {new.visit_id} ended as {found.outcome}; its capture comes too late.")
+    if found.day != new.day:
+        raise ValueError(f"visit {new.visit_id} is of {found.day}, not of {new.day}")
+    connection.execute(
+        insert(capture).values(
+            visit_id=new.visit_id,
+            day=new.day,
+            blob=new.blob,
+            bytes=new.bytes,
+            raw_bytes=new.raw_bytes,
+            sha256=new.sha256,
+            samples=new.samples,
+        )
+    )
+    return True
+
+
+def due(connection: Connection, *, limit: int) -> list[tuple[UUID, int]]:
+    """Captures to be landed now with the generation wanted, those longest in the archive first."""
+    rows = connection.execute(
+        select(capture.c.visit_id, capture.c.wanted)
+        .where(_is_due())
+        .order_by(capture.c.archived_at)
+        .limit(limit)
+    )
+    return [(row.visit_id, row.wanted) for row in rows]
+
+
+def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_limit: int) -> Lease | None:
+    """Take the capture for `seconds`; None: nothing to do (landed, someone's, resting, set aside).
+
+    Commit before working. The attempt counts at once, so a capture that kills its worker comes to an
+    end too: after `attempts_limit` of them it is set aside with the last failure as the reason.
+    """
+    clock = func.clock_timestamp()  # now() would be the start of a transaction that may have waited
+    taken = connection.execute(
+        update(capture)
+        .where(capture.c.visit_id == visit_id, _is_due(), capture.c.attempts < attempts_limit)
+        .values(attempts=capture.c.attempts + 1, leased_until=clock + timedelta(seconds=seconds))
+        .returning(
+            capture.c.day,
+            capture.c.wanted,
+            capture.c.blob,
+            capture.c.sha256,
+            capture.c.bytes,
+            capture.c.raw_bytes,
+            capture.c.attempts,
+        )
+    ).one_or_none()
+    if taken is not None:
+        return Lease(
+            visit_id=visit_id,
+            day=taken.day,
+            generation=taken.wanted,
+            blob=taken.blob,
+            sha256=bytes(taken.sha256),
+            bytes=taken.bytes,
+            raw_bytes=taken.raw_bytes,
+            attempt=taken.attempts,
+        )
+    reason = func.coalesce(
+        func.nullif(capture.c.failure, ""), "Every worker that tried it ended without a word."
+    )
+    connection.execute(
+        update(capture)
+        .where(capture.c.visit_id == visit_id, _is_due(), capture.c.attempts >= attempts_limit)
+        .values(set_aside=reason, leased_until=None)
+    )
+    return None
+
+
+def release(connection: Connection, visit_id: UUID, *, why: str, attempt: int | None = None) -> None:
+    """Give a capture back after a failure; it rests 10 s, then twice as long each time, at most an hour.
+
+    With the lease's `attempt` nothing happens when that lease ran out and another worker has it.
+    """
+    mine = [] if attempt is None else [capture.c.attempts == attempt]
+    doublings = func.least(func.greatest(capture.c.attempts - 1, 0), 30)
+    rest_s = func.least(FIRST_REST_S * func.power(2.0, doublings), LONGEST_REST_S)
+    connection.execute(
+        update(capture)
+        .where(capture.c.visit_id == visit_id, *mine)
+        .values(
+            failure=_sentence(why),
+            leased_until=func.clock_timestamp() + func.make_interval(0, 0, 0, 0, 0, 0, rest_s),
+        )
+    )
+
+
+def set_aside(connection: Connection, visit_id: UUID, why: str) -> None:
+    """Try the capture no more, and say why; `want_again` takes that back."""
+    connection.execute(
+        update(capture)
+        .where(capture.c.visit_id == visit_id)
+        .values(set_aside=_sentence(why), leased_until=None)
+    )
+
+
+def want_again(connection: Connection, visit_ids: Iterable[UUID]) -> int:
+    """Ask for these captures to be landed in a generation newer than the landed one; the number asked for.
+
+    For better symbols, and for captures set aside. Attempts start again; one being landed right now
+    is landed once more afterwards.
+    """
+    result = connection.execute(
+        update(capture)
+        .where(capture.c.visit_id.in_(list(visit_ids)))
+        .values(
+            wanted=func.greatest(capture.c.landed, capture.c.wanted) + 1,
+            attempts=0,
+            failure="",
+            leased_until=None,
+            set_aside=None,
+        )
+    )
+    return result.rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanSweep:
+    """What a sweep of the archive found."""
+
+    deleted: tuple[str, ...]
+    """Blobs of visits that ended without a capture."""
+    unknown: int
+    """Captures' blobs whose visit this database never heard of; they are kept: it may be the wrong one."""
+
+
+def sweep_orphans(
+    connection: Connection, archive: Archive, *, grace: timedelta = ORPHAN_GRACE
+) -> OrphanSweep:
+    """Delete the blobs older than `grace` whose visit ended and has no capture row.
+
+    A visit still open keeps its blob (`storage.visits.abandon` ends it), and its row is locked
+    while the blob goes, so a late `record` finds the visit ended rather than its blob gone.
+    """
+    before = datetime.now(UTC) - grace
+    archive.discard_unfinished(before)
+    deleted: list[str] = []
+    unknown = 0
+    batch: dict[UUID, str] = {}
+    for key, written in archive.keys("captures"):
+        visit_id = visit_of(key)
+        if visit_id is None or written >= before:
+            continue
+        batch[visit_id] = key
+        if len(batch) == 1000:
+            unknown += _sweep_batch(connection, archive, batch, deleted)
+            batch = {}
+    unknown += _sweep_batch(connection, archive, batch, deleted)
+    return OrphanSweep(tuple(deleted), unknown)
+
+
+def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str], deleted: list[str]) -> int:
+    """Sweep these blobs; the number of those whose visit is not known."""
+    rows = connection.execute(
+        select(visit.c.visit_id, visit.c.outcome, capture.c.blob)
+        .join(capture, capture.c.visit_id == visit.c.visit_id, isouter=True)
+        .where(visit.c.visit_id.in_(batch))
+    ).all()
+    suspects = [row.visit_id for row in rows if row.blob is None and row.outcome != Outcome.DRAWN]
+    for visit_id in sorted(suspects):
+        locked = select(visit.c.outcome).where(visit.c.visit_id == visit_id).with_for_update()
+        if connection.scalar(locked) is None:
+            continue
+        if connection.scalar(select(capture.c.visit_id).where(capture.c.visit_id == visit_id)) is None:
+            archive.delete(batch[visit_id])
+            deleted.append(batch[visit_id])
+    return len(batch) - len(rows)
+
+
+def _is_due() -> ColumnElement[bool]:
+    return and_(
+        capture.c.landed < capture.c.wanted,
+        capture.c.set_aside.is_(None),
+        or_(capture.c.leased_until.is_(None), capture.c.leased_until < func.clock_timestamp()),
+    )
+
+
+def _sentence(why: str) -> str:
+    return why.replace("\0", "")[:2000]

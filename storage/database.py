@@ -1,0 +1,129 @@
+"""Connections to PostgreSQL: how they are opened, and what their errors mean.
+
+Everything above takes a `Connection` and leaves the transaction to its caller.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg2
+from psycopg2 import errorcodes
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+
+from storage import errors
+
+CONNECT_TIMEOUT_S = 10
+
+_BY_CODE: dict[str, type[errors.DatabaseError]] = {
+    errorcodes.UNDEFINED_TABLE: errors.NotMigrated,
+    errorcodes.UNDEFINED_COLUMN: errors.NotMigrated,
+    errorcodes.LOCK_NOT_AVAILABLE: errors.DatabaseBusy,
+    errorcodes.DEADLOCK_DETECTED: errors.DatabaseBusy,
+    errorcodes.SERIALIZATION_FAILURE: errors.DatabaseBusy,
+    errorcodes.QUERY_CANCELED: errors.DatabaseBusy,
+    errorcodes.DISK_FULL: errors.DatabaseFull,
+    errorcodes.TOO_MANY_CONNECTIONS: errors.DatabaseFull,
+    errorcodes.INVALID_CATALOG_NAME: errors.DatabaseRefused,
+    errorcodes.INVALID_PASSWORD: errors.DatabaseRefused,
+    errorcodes.INVALID_AUTHORIZATION_SPECIFICATION: errors.DatabaseRefused,
+    errorcodes.INSUFFICIENT_PRIVILEGE: errors.DatabaseRefused,
+    errorcodes.ADMIN_SHUTDOWN: errors.DatabaseUnavailable,
+    errorcodes.CRASH_SHUTDOWN: errors.DatabaseUnavailable,
+    errorcodes.CANNOT_CONNECT_NOW: errors.DatabaseUnavailable,
+}
+# A refused connection carries no SQLSTATE in psycopg2, only libpq's English text.
+_REFUSALS = (
+    "authentication failed",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "permission denied for database",
+)
+
+
+def normalized(url: str) -> URL:
+    """The URL with the driver this program uses, whatever `postgres://` form it was written in.
+
+    SQLAlchemy 2.1 would take psycopg 3 for a plain `postgresql://`. Raises `DatabaseRefused` for a
+    URL of another database.
+    """
+    try:
+        parsed = make_url(url)
+    except Exception as error:
+        raise errors.DatabaseRefused(
+            "The database URL cannot be read; write postgresql://user@host/name."
+        ) from error
+    if parsed.get_backend_name() not in {"postgresql", "postgres"}:
+        raise errors.DatabaseRefused(
+            f"The database URL names {parsed.get_backend_name()}; fleetprof needs PostgreSQL."
+        )
+    return parsed.set(drivername="postgresql+psycopg2")
+
+
+def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
+    """A pool of connections that speak UTC and raise `storage.errors`; connects on first use.
+
+    `application` shows up in pg_stat_activity. Dispose of the engine when done; after a fork call
+    `engine.dispose(close=False)` in the child.
+    """
+    engine = create_engine(
+        normalized(url),
+        pool_size=pool_size,
+        pool_pre_ping=True,  # a restarted server costs a round trip, not a failed request
+        connect_args={
+            "application_name": f"fleetprof-{application}"[:63],
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "options": "-c timezone=UTC",
+        },
+    )
+    event.listen(engine, "handle_error", _translate_in_engine)
+    return engine
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """A read-only connection that sees one moment of the database for as long as it is open."""
+    with (
+        engine.connect().execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        ) as connection,
+        connection.begin(),
+    ):
+        yield connection
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of a raw psycopg2 cursor (COPY) inside become `storage.errors` too."""
+    try:
+        yield
+    except psycopg2.Error as error:
+        meant = translate(error)
+        if meant is None:
+            raise
+        raise meant from error
+
+
+def translate(error: BaseException) -> errors.DatabaseError | None:
+    """What a psycopg2 error means to an operator; None: it is a mistake of this program."""
+    if not isinstance(error, psycopg2.Error):
+        return None
+    said = str(error).strip().splitlines()
+    first = said[0] if said else type(error).__name__
+    if error.pgcode == errorcodes.CHECK_VIOLATION and "no partition of relation" in first:
+        return errors.PartitionMissing(f"{first}.")
+    kind = _BY_CODE.get(error.pgcode or "")
+    if kind is None and isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
+        refused = any(text in first for text in _REFUSALS)
+        kind = errors.DatabaseRefused if refused else errors.DatabaseUnavailable
+    if kind is None:
+        return None
+    if kind is errors.NotMigrated:
+        return kind(f"The database's schema is not this program's ({first}); run: fleetprof db upgrade")
+    return kind(f"PostgreSQL: {first}")
+
+
+def _translate_in_engine(context: ExceptionContext) -> None:
+    meant = translate(context.original_exception)
+    if meant is not None and not context.is_pre_ping:  # after a failed ping the pool reconnects
+        raise meant from context.original_exception

@@ -1,0 +1,111 @@
+"""What can go wrong in the store, and who must act.
+
+    StorageError
+    ├── DatabaseError
+    │   ├── DatabaseUnavailable     operator: the server does not answer; callers may try again
+    │   ├── DatabaseRefused         operator: wrong user, password or database in the URL
+    │   ├── DatabaseBusy            nobody: a lock was not to be had in time; try again
+    │   ├── DatabaseFull            operator: no disk space left
+    │   ├── NotMigrated             operator: run `fleetprof db upgrade`
+    │   └── PartitionMissing        caller: the day was dropped, or not made yet
+    ├── Unknown
+    │   ├── UnknownMachine          user: name a machine of the inventory
+    │   ├── UnknownCampaign         user: name a campaign
+    │   └── UnknownVisit            developer: the visit row is written before anything else
+    ├── MachineExists               user: choose another name, or replace it
+    ├── VisitEnded                  developer: a capture is recorded before its visit is finished
+    ├── ArchiveError
+    │   ├── ArchiveUnavailable      operator: the archive's URL, rights or disk
+    │   ├── BlobMissing             nobody: the capture cannot be landed again
+    │   └── BlobTooLarge            operator: damaged, or not ours
+    ├── BadCapture                  nobody: the capture is set aside, with this as the reason
+    └── BadSelection                user: the query says something that means nothing
+
+Errors of SQLAlchemy and psycopg2 become `DatabaseError`s once, in `storage.database`.
+"""
+
+
+class StorageError(Exception):
+    """Every error the store raises on purpose; its text is one sentence for a person."""
+
+
+class DatabaseError(StorageError):
+    """The database could not do what was asked."""
+
+
+class DatabaseUnavailable(DatabaseError):
+    """The server does not answer, or the connection broke."""
+
+
+class DatabaseRefused(DatabaseError):
+    """The server answers but does not let us in."""
+
+
+class DatabaseBusy(DatabaseError):
+    """A lock or a serializable moment was not to be had in time; the same call may succeed later."""
+
+
+class DatabaseFull(DatabaseError):
+    """The server has no disk space or no connection left."""
+
+
+class NotMigrated(DatabaseError):
+    """A table or column is missing: the schema is older than this program."""
+
+
+class PartitionMissing(DatabaseError):
+    """A row's day has no partition: it was dropped by retention, or not made ahead."""
+
+
+class Unknown(StorageError):
+    """Nothing has the given name or id."""
+
+
+class UnknownMachine(Unknown):
+    """No machine of the inventory has this name or id."""
+
+
+class UnknownCampaign(Unknown):
+    """No campaign has this name or id."""
+
+
+class UnknownVisit(Unknown):
+    """No visit has this id."""
+
+
+class MachineExists(StorageError):
+    """The inventory has a machine of this name already."""
+
+
+class VisitEnded(StorageError):
+    """The visit has its outcome; nothing may be added to it."""
+
+
+class ArchiveError(StorageError):
+    """The archive could not do what was asked."""
+
+
+class ArchiveUnavailable(ArchiveError):
+    """The archive cannot be read or written at all."""
+
+
+class BlobMissing(ArchiveError):
+    """The archive holds nothing under this key."""
+
+
+class BlobTooLarge(ArchiveError):
+    """A blob is larger than the reader accepts."""
+
+
+class BadCapture(StorageError):
+    """Bytes from the archive are not a capture this program can read."""
+
+
+class BadSelection(StorageError):
+    """A selection cannot be understood."""
+
+    def __init__(self, message: str, *, at: int | None = None, hint: str = "") -> None:
+        """`at` is the position of the offending character, from 0; `hint` says what to write instead."""
+        super().__init__(message)
+        self.at = at
+        self.hint = hint

@@ -1,0 +1,99 @@
+"""The schema's version: which revisions a database has, lacks, and how it gets them.
+
+Partitions are made and dropped by `storage.partitions`, never by a revision.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from storage.database import open_engine
+from storage.errors import NotMigrated
+from storage.schema import metadata
+
+_SCRIPTS = Path(__file__).parent / "migrations"
+_LOCK = 0x666C_6565_7401
+"""Advisory lock that makes concurrent upgrades wait for each other."""
+
+
+def upgrade(url: str) -> list[str]:
+    """Bring the database to this program's schema; the revisions applied, oldest first.
+
+    All or nothing, in one transaction. Concurrent calls wait for the first and then find nothing
+    to do.
+    """
+    engine = open_engine(url, application="migrate", pool_size=1)
+    try:
+        with engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            todo = missing(connection)
+            if todo:
+                config = _config()
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+        return todo
+    finally:
+        engine.dispose()
+
+
+def pending(url: str) -> list[str]:
+    """The revisions `upgrade` would apply, oldest first; changes nothing."""
+    engine = open_engine(url, application="migrate", pool_size=1)
+    try:
+        with engine.connect() as connection:
+            return missing(connection)
+    finally:
+        engine.dispose()
+
+
+def missing(connection: Connection) -> list[str]:
+    """The revisions this database lacks, oldest first.
+
+    Raises `NotMigrated` for a database that is newer than this program.
+    """
+    scripts = ScriptDirectory.from_config(_config())
+    known = [script.revision for script in scripts.walk_revisions()][::-1]
+    current = MigrationContext.configure(connection).get_current_revision()
+    if current is None:
+        return known
+    if current not in known:
+        raise NotMigrated(
+            f"The database is at revision {current}, which this fleetprof does not know: install a newer one."
+        )
+    return known[known.index(current) + 1 :]
+
+
+def require_current(connection: Connection) -> None:
+    """Raises `NotMigrated`, saying what to run, unless the schema is this program's."""
+    if lacking := missing(connection):
+        raise NotMigrated(f"The database lacks {len(lacking)} schema revision(s); run: fleetprof db upgrade")
+
+
+def differences(connection: Connection) -> list[Any]:
+    """What Alembic would change to make this database equal to `storage.schema`; empty: nothing."""
+    context = MigrationContext.configure(connection, opts=comparison(connection))
+    return list(compare_metadata(context, metadata))
+
+
+def comparison(connection: Connection) -> dict[str, Any]:
+    """Alembic's options for comparing: partitions are skipped, else it would drop every live one."""
+    rows = connection.execute(text("SELECT inhrelid::regclass::text FROM pg_inherits"))
+    children = {str(name).rpartition(".")[2] for (name,) in rows}
+
+    def include_name(name: str | None, kind: str, _parents: object) -> bool:
+        return not (kind == "table" and name in children)
+
+    return {"include_name": include_name, "compare_type": True, "compare_server_default": True}
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

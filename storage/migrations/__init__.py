@@ -1,0 +1,1 @@
+"""Alembic's revisions; `storage.migrate` runs them."""

@@ -1,0 +1,82 @@
+"""Partitions of the fact tables: one a UTC day, made ahead and dropped whole.
+
+A day's partition of table `profile` is named `profile_20261121`.
+"""
+
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+
+from sqlalchemy import Connection, text
+
+from storage.schema import PARTITIONED
+
+_LOCK = 0x666C_6565_7402
+"""Advisory lock of whoever makes or drops partitions."""
+_PATIENCE_MS = 2_000
+"""How long dropping may wait for readers: everyone else queues behind it meanwhile."""
+
+
+def ensure(connection: Connection, days: Iterable[date]) -> None:
+    """Make the partitions of these days where they are missing; landing goes on meanwhile.
+
+    `CREATE … (LIKE)` and `ATTACH` need a weaker lock on the parent than `CREATE … PARTITION OF`.
+    """
+    wanted = sorted(set(days))
+    if not wanted:
+        return
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    for table in PARTITIONED:
+        there = set(_days(connection, table.name))
+        for day in wanted:
+            if day in there:
+                continue
+            child = _name(table.name, day)
+            connection.execute(
+                text(
+                    f"CREATE TABLE {child} (LIKE {table.name} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)"
+                )
+            )
+            connection.execute(
+                text(
+                    f"ALTER TABLE {table.name} ATTACH PARTITION {child}"
+                    f" FOR VALUES FROM ('{day}') TO ('{day + timedelta(days=1)}')"
+                )
+            )
+
+
+def existing(connection: Connection) -> list[date]:
+    """Days that can be landed in: those with a partition of every fact table, ascending."""
+    per_table = [set(_days(connection, table.name)) for table in PARTITIONED]
+    return sorted(set.intersection(*per_table))
+
+
+def drop(connection: Connection, before: date) -> list[date]:
+    """Drop all facts of the days before `before`; the days dropped, ascending.
+
+    Raises `DatabaseBusy` when readers hold a table for more than two seconds: try again later.
+    """
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    connection.execute(text(f"SET LOCAL lock_timeout = {_PATIENCE_MS}"))
+    dropped = set()
+    for table in PARTITIONED:
+        for day in _days(connection, table.name):
+            if day < before:
+                connection.execute(text(f"DROP TABLE {_name(table.name, day)}"))
+                dropped.add(day)
+    connection.execute(text("SET LOCAL lock_timeout = DEFAULT"))
+    return sorted(dropped)
+
+
+def _name(table: str, day: date) -> str:
+    return f"{table}_{day:%Y%m%d}"
+
+
+def _days(connection: Connection, table: str) -> list[date]:
+    names = connection.execute(
+        text(
+            "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = CAST(:t AS regclass)"
+        ),
+        {"t": table},
+    ).scalars()
+    suffixes = (name.removeprefix(f"{table}_") for name in names)
+    return sorted(datetime.strptime(s, "%Y%m%d").date() for s in suffixes if s.isdigit() and len(s) == 8)  # noqa: DTZ007 - a calendar day has no zone

@@ -1,0 +1,214 @@
+"""Visits: the row that is written before a machine is called, and its one outcome.
+
+The id, the inclusion probability and the UTC day and hour of a visit are fixed at its draw, by the
+collector's clock, and never change: a retry or a landing after midnight finds the same ones.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from itertools import groupby
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, and_, func, insert, select, update
+
+from storage import coverage
+from storage.coverage import UNKNOWN_CLASS, Cell, Change, utilisation_class
+from storage.errors import UnknownVisit
+from storage.schema import campaign, visit
+
+
+class Outcome(StrEnum):
+    """How a visit ended; `DRAWN`: it has not."""
+
+    DRAWN = "drawn"
+    ANSWERED = "answered"
+    """A capture was brought back and archived."""
+    UNREACHABLE = "unreachable"
+    """No connection."""
+    REFUSED = "refused"
+    """The gateway said no, with a reason."""
+    TIMEOUT = "timeout"
+    """It did not finish in time."""
+    GARBAGE = "garbage"
+    """What came back is not a capture."""
+    FAILED = "failed"
+    """The gateway broke while sampling, or the collector could not archive."""
+    LOST = "lost"
+    """The collector died before it could say; nobody's fault but its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnVisit:
+    """A machine drawn in a round, before it is called."""
+
+    visit_id: UUID
+    campaign_id: int
+    round: int
+    """-1: asked for by hand, outside every round."""
+    machine_id: int
+    stratum_id: int
+    population: int
+    """Machines in the stratum at the draw."""
+    drawn: int
+    """Machines drawn from the stratum in this round."""
+    probability: float
+    """Of this machine being drawn, 0…1; 0 for a visit by hand."""
+    drawn_at: datetime
+    """With a time zone; fixes `day` and `hour`."""
+
+    @property
+    def day(self) -> date:
+        """UTC day of the draw."""
+        return self.drawn_at.astimezone(UTC).date()
+
+    @property
+    def hour(self) -> int:
+        """Hours since 1970 UTC at the draw."""
+        return int(self.drawn_at.timestamp() // 3600)
+
+
+def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
+    """Write the visits' rows and count them in the coverage; commit before calling any machine."""
+    if not visits:
+        return
+    connection.execute(
+        insert(visit),
+        [
+            {
+                "visit_id": v.visit_id,
+                "day": v.day,
+                "hour": v.hour,
+                "campaign_id": v.campaign_id,
+                "round": v.round,
+                "machine_id": v.machine_id,
+                "stratum_id": v.stratum_id,
+                "population": v.population,
+                "drawn": v.drawn,
+                "probability": v.probability,
+                "drawn_at": v.drawn_at,
+            }
+            for v in visits
+        ],
+    )
+    by_cell = sorted(visits, key=_cell)
+    for cell, members in groupby(by_cell, key=_cell):
+        of_cell = list(members)
+        population = max(v.population for v in of_cell)
+        coverage.add(connection, cell, UNKNOWN_CLASS, Change(drawn=len(of_cell), population=population))
+
+
+def begin(connection: Connection, visit_id: UUID, started_at: datetime) -> None:
+    """Note when the machine is called; nothing happens to a visit that has ended."""
+    connection.execute(
+        update(visit)
+        .where(visit.c.visit_id == visit_id, visit.c.outcome == Outcome.DRAWN)
+        .values(started_at=started_at)
+    )
+
+
+def finish(
+    connection: Connection,
+    visit_id: UUID,
+    *,
+    outcome: Outcome,
+    detail: str,
+    ended_at: datetime,
+    seconds: float | None = None,
+    utilisation: float | None = None,
+    clock_skew_s: float | None = None,
+) -> bool:
+    """Give the visit its outcome and move it in the coverage; False: it had one, nothing changed.
+
+    `seconds` is the length really sampled and goes with `ANSWERED` only. Record an answered visit's
+    capture first, in the same transaction (`storage.captures.record`). Raises `UnknownVisit`.
+    """
+    answered = outcome == Outcome.ANSWERED
+    if outcome == Outcome.DRAWN or answered != (seconds is not None):
+        raise ValueError(f"a visit cannot end as {outcome} with seconds={seconds}")
+    ended = connection.execute(
+        update(visit)
+        .where(visit.c.visit_id == visit_id, visit.c.outcome == Outcome.DRAWN)
+        .values(
+            outcome=outcome,
+            detail=detail.replace("\0", ""),
+            ended_at=ended_at,
+            seconds=seconds,
+            utilisation=utilisation,
+            clock_skew_s=clock_skew_s,
+        )
+        .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day, visit.c.population)
+    ).one_or_none()
+    if ended is None:
+        if connection.scalar(select(visit.c.visit_id).where(visit.c.visit_id == visit_id)) is None:
+            raise UnknownVisit(f"There is no visit {visit_id}.")
+        return False
+    cell = _cell(ended)
+    mine = utilisation_class(utilisation)
+    result = Change(answered=1, seconds=seconds) if seconds is not None else Change(failed=1)
+    if mine == UNKNOWN_CLASS:
+        coverage.add(connection, cell, mine, result)
+    else:
+        moved = Change(
+            drawn=1,
+            answered=result.answered,
+            failed=result.failed,
+            seconds=result.seconds,
+            population=ended.population,
+        )
+        coverage.add(connection, cell, UNKNOWN_CLASS, Change(drawn=-1))
+        coverage.add(connection, cell, mine, moved)
+    return True
+
+
+def recent_failures(connection: Connection, campaign_id: int, window: int) -> tuple[int, int]:
+    """(failed, of): among the campaign's latest `window` ended visits, how many brought nothing (G4).
+
+    Visits drawn before the campaign was last started do not count, else it would stop again at once;
+    nor do lost ones, which say nothing about the machines.
+    """
+    latest = (
+        select(visit.c.outcome)
+        .join(campaign, campaign.c.campaign_id == visit.c.campaign_id)
+        .where(
+            visit.c.campaign_id == campaign_id,
+            visit.c.drawn_at >= campaign.c.state_at,
+            visit.c.outcome.not_in([Outcome.DRAWN, Outcome.LOST]),
+        )
+        .order_by(visit.c.drawn_at.desc())
+        .limit(window)
+        .subquery()
+    )
+    failed = func.count().filter(latest.c.outcome != Outcome.ANSWERED)
+    row = connection.execute(select(failed, func.count()).select_from(latest)).one()
+    return int(row[0]), int(row[1])
+
+
+def abandon(connection: Connection, before: datetime) -> int:
+    """Give up visits drawn before `before` that never ended: their collector died; the number of them.
+
+    `before` must leave every visit the time its round and its call may take. Safe beside a collector
+    that is just finishing one: whoever is first decides.
+    """
+    open_ones = (
+        select(visit.c.visit_id)
+        .where(visit.c.outcome == Outcome.DRAWN, visit.c.drawn_at < before)
+        .with_for_update(skip_locked=True)
+    )
+    lost = connection.execute(
+        update(visit)
+        .where(and_(visit.c.visit_id.in_(open_ones), visit.c.outcome == Outcome.DRAWN))
+        .values(outcome=Outcome.LOST, detail="The collector ended before the visit did.", ended_at=func.now())
+        .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day)
+    ).all()
+    for cell, number in sorted(Counter(map(_cell, lost)).items()):
+        coverage.add(connection, cell, UNKNOWN_CLASS, Change(failed=number))
+    return len(lost)
+
+
+def _cell(
+    source: DrawnVisit | Row[tuple[int, int, int, date]] | Row[tuple[int, int, int, date, int]],
+) -> Cell:
+    return Cell(source.campaign_id, source.stratum_id, source.hour, source.day)

@@ -1,0 +1,91 @@
+"""Real servers for the tests: one PostgreSQL and one Valkey a session, one fresh database a test."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg2
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.engine import make_url
+
+from services.embedded.postgres import EmbeddedPostgres
+from storage import migrate
+from storage.archive import Archive
+from storage.database import open_engine
+
+TEMPLATE = "fleetprof_template"
+
+
+@pytest.fixture(scope="session")
+def server_directory() -> Iterator[Path]:
+    """A folder that the servers' own user can enter too, with a path short enough for sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="fp-", dir="/tmp"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_url(server_directory: Path) -> Iterator[str]:
+    """A PostgreSQL server of the session's own; the URL is its maintenance database's."""
+    server = EmbeddedPostgres(
+        server_directory / "postgres",
+        options={
+            "fsync": "off",
+            "full_page_writes": "off",
+            "shared_buffers": "64MB",
+            "max_wal_size": "256MB",
+        },
+    )
+    server.start()
+    yield server.url("postgres")
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def database_template(postgres_url: str) -> str:
+    """A migrated database that tests' own are copied from."""
+    _administer(postgres_url, f"CREATE DATABASE {TEMPLATE}")
+    migrate.upgrade(_sibling(postgres_url, TEMPLATE))
+    return TEMPLATE
+
+
+@pytest.fixture
+def database_url(postgres_url: str, database_template: str) -> Iterator[str]:
+    """A fresh migrated database, without partitions, dropped after the test."""
+    name = f"test_{uuid4().hex[:12]}"
+    _administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {database_template}")
+    yield _sibling(postgres_url, name)
+    _administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    """Connections to the test's database."""
+    opened = open_engine(database_url, application="test")
+    yield opened
+    opened.dispose()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    """An empty archive in a directory."""
+    return Archive(str(tmp_path / "archive"))
+
+
+def _sibling(url: str, database: str) -> str:
+    return make_url(url).set(database=database).render_as_string(hide_password=False)
+
+
+def _administer(url: str, statement: str) -> None:
+    at = make_url(url)
+    with closing(
+        psycopg2.connect(host=at.query["host"], port=at.query["port"], user=at.username, dbname=at.database)
+    ) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
