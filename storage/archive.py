@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from uuid import UUID, uuid4
 
 import fsspec
@@ -205,9 +205,7 @@ class _Remote:
             system.invalidate_cache()
             found = system.find(f"{root}/{prefix}".rstrip("/"), detail=True)
         for path, entry in found.items():
-            written = entry.get("LastModified") or entry.get("created") or entry.get("mtime")
-            if isinstance(written, datetime):
-                yield path.removeprefix(f"{root}/"), written.astimezone(UTC)
+            yield str(path).removeprefix(f"{root}/"), self._written(system, path, entry)
 
     def delete(self, key: str) -> None:
         with suppress(BlobMissing), _remote_errors(self._url, key):
@@ -216,6 +214,16 @@ class _Remote:
 
     def discard_unfinished(self, before: datetime) -> int:  # noqa: ARG002 - nothing half-written is visible there
         return 0
+
+    def _written(self, system: Any, path: str, entry: dict[str, Any]) -> datetime:
+        """Time of writing: each file system of fsspec lists it under a name and type of its own."""
+        listed = entry.get("LastModified") or entry.get("mtime") or entry.get("created")
+        if isinstance(listed, int | float):
+            return datetime.fromtimestamp(listed, UTC)
+        if not isinstance(listed, datetime):
+            with _remote_errors(self._url, path):
+                listed = system.modified(path)
+        return cast("datetime", listed).astimezone(UTC)
 
     def _open(self) -> tuple[Any, str]:
         if self._opened is None:

@@ -5,6 +5,7 @@ a newer generation than it is landed in, unless someone holds its lease, it rest
 it was set aside. Whoever works on one leases it first, in a short transaction of its own.
 """
 
+import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -36,7 +37,7 @@ class NewCapture:
     bytes: int
     raw_bytes: int
     """After decompression."""
-    sha256: bytes
+    sha256: builtins.bytes
     samples: int
 
 
@@ -49,7 +50,7 @@ class Lease:
     generation: int
     """To be landed as."""
     blob: str
-    sha256: bytes
+    sha256: builtins.bytes
     bytes: int
     raw_bytes: int
     attempt: int

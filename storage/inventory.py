@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from fleetpb import capture_pb2
 from google.protobuf.json_format import MessageToDict
 from sqlalchemy import Connection, Row, Select, delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
+from fleetpb import capture_pb2
 from storage.errors import MachineExists, UnknownMachine
 from storage.schema import machine, stratum, visit
 

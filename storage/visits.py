@@ -126,6 +126,7 @@ def finish(
     capture first, in the same transaction (`storage.captures.record`). Raises `UnknownVisit`.
     """
     answered = outcome == Outcome.ANSWERED
+    mine = utilisation_class(utilisation)
     if outcome == Outcome.DRAWN or answered != (seconds is not None):
         raise ValueError(f"a visit cannot end as {outcome} with seconds={seconds}")
     ended = connection.execute(
@@ -136,7 +137,7 @@ def finish(
             detail=detail.replace("\0", ""),
             ended_at=ended_at,
             seconds=seconds,
-            utilisation=utilisation,
+            utilisation=None if mine == UNKNOWN_CLASS else utilisation,
             clock_skew_s=clock_skew_s,
         )
         .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day, visit.c.population)
@@ -146,7 +147,6 @@ def finish(
             raise UnknownVisit(f"There is no visit {visit_id}.")
         return False
     cell = _cell(ended)
-    mine = utilisation_class(utilisation)
     result = Change(answered=1, seconds=seconds) if seconds is not None else Change(failed=1)
     if mine == UNKNOWN_CLASS:
         coverage.add(connection, cell, mine, result)

@@ -143,7 +143,7 @@ class EmbeddedPostgres:
         unfinished = self.directory / "data.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         account.own_folder(unfinished)
-        command = [
+        command: list[str | Path] = [
             programs.folder / "initdb",
             "-D",
             unfinished,
@@ -186,7 +186,7 @@ class EmbeddedPostgres:
         options = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
         while True:
             seconds = max(1, int(deadline - time.monotonic()))
-            command = ["-l", self.log, "-o", options, "-t", str(seconds), "start"]
+            command: list[str | Path] = ["-l", self.log, "-o", options, "-t", str(seconds), "start"]
             started = self._control(programs, account, command, seconds + 10)
             if started.returncode == 0:
                 return
