@@ -1,10 +1,10 @@
 """What can go wrong when something is started, and who must act.
 
-    ServiceError
-    ├── SettingsProblem     operator: a setting is missing, wrong, or unsafe as it is
-    ├── CannotStart         operator: a part of the stack did not come up; the text holds its last words
-    ├── AlreadyRunning      user: another `fleetprof up` has this state directory
-    └── NotRunning          user: start `fleetprof up` first, or name an address
+ServiceError
+├── SettingsProblem     operator: a setting is missing, wrong, or unsafe as it is
+├── CannotStart         operator: a part of the stack did not come up; the text holds its last words
+├── AlreadyRunning      user: another `fleetprof up` has this state directory
+└── NotRunning          user: start `fleetprof up` first, or name an address
 """
 
 

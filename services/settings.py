@@ -13,6 +13,7 @@ from pydantic import AliasChoices, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from services.errors import SettingsProblem
+from services.running import running_stack
 
 
 def default_state_dir() -> Path:
@@ -28,7 +29,9 @@ def default_state_dir() -> Path:
 class Settings(BaseSettings):
     """Settings of every process but the gateway."""
 
-    model_config = SettingsConfigDict(env_prefix="FLEETPROF_", frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix="FLEETPROF_", frozen=True, extra="ignore", populate_by_name=True
+    )
 
     state_dir: Path = Field(
         default_factory=default_state_dir,
@@ -56,7 +59,9 @@ class Settings(BaseSettings):
         default="127.0.0.1",
         description="Address the API listens on. Anything but a loopback address needs TLS and tokens.",
     )
-    api_port: int = Field(default=7070, ge=0, le=65535, description="Port the API listens on; 0 takes a free one.")
+    api_port: int = Field(
+        default=7070, ge=0, le=65535, description="Port the API listens on; 0 takes a free one."
+    )
     api_tls_cert: Path | None = Field(default=None, description="Certificate chain of the API, PEM.")
     api_tls_key: Path | None = Field(default=None, description="Private key of `api_tls_cert`, PEM.")
     api_tokens: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -67,17 +72,29 @@ class Settings(BaseSettings):
         default=(),
         description="Names the API may be called by besides loopback ones, a JSON list: the Host header is checked.",
     )
-    gateway_ca: Path | None = Field(default=None, description="CA that gateways' certificates must be signed by, PEM.")
-    gateway_cert: Path | None = Field(default=None, description="Certificate the collector shows to gateways, PEM.")
+    gateway_ca: Path | None = Field(
+        default=None, description="CA that gateways' certificates must be signed by, PEM."
+    )
+    gateway_cert: Path | None = Field(
+        default=None, description="Certificate the collector shows to gateways, PEM."
+    )
     gateway_key: Path | None = Field(default=None, description="Private key of `gateway_cert`, PEM.")
-    worker_processes: int = Field(default=0, ge=0, description="Processes of one worker; 0: one for each CPU.")
-    concurrent_visits: int = Field(default=32, ge=1, description="Machines one collector visits at the same time.")
+    worker_processes: int = Field(
+        default=0, ge=0, description="Processes of one worker; 0: one for each CPU."
+    )
+    concurrent_visits: int = Field(
+        default=32, ge=1, description="Machines one collector visits at the same time."
+    )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
 
     @field_validator("api_tokens", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        return (
+            tuple(part.strip() for part in value.split(",") if part.strip())
+            if isinstance(value, str)
+            else value
+        )
 
     @property
     def archive(self) -> str:
@@ -90,8 +107,10 @@ class Settings(BaseSettings):
         return self.symbol_cache_dir or self.state_dir / "symbols"
 
     def needed_database_url(self) -> str:
-        """The database of a process that cannot bring its own; raises SettingsProblem."""
+        """The database, else that of the `up` running here; raises SettingsProblem."""
         if self.database_url is None:
+            if stack := running_stack(self.state_dir):
+                return stack.database_url
             raise SettingsProblem(
                 "FLEETPROF_DATABASE_URL is not set. Write FLEETPROF_DATABASE_URL=postgresql://user@host/name, "
                 "or run `fleetprof up`, which brings a database."
@@ -99,8 +118,10 @@ class Settings(BaseSettings):
         return self.database_url
 
     def needed_redis_url(self) -> str:
-        """The broker of a process that cannot bring its own; raises SettingsProblem."""
+        """The broker, else that of the `up` running here; raises SettingsProblem."""
         if self.redis_url is None:
+            if stack := running_stack(self.state_dir):
+                return stack.redis_url
             raise SettingsProblem(
                 "FLEETPROF_REDIS_URL is not set. Write FLEETPROF_REDIS_URL=redis://host:6379/0, "
                 "or run `fleetprof up`, which brings a broker."

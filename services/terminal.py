@@ -61,23 +61,35 @@ def status_lines(status: Answer) -> list[Text]:
         if campaign["state"] == "stopped"
     ]
     if status["captures"]["set_aside"]:
-        lines.append(Text(f"{status['captures']['set_aside']} captures could not be landed and were set aside", style="red"))
+        lines.append(
+            Text(
+                f"{status['captures']['set_aside']} captures could not be landed and were set aside",
+                style="red",
+            )
+        )
     failed = {k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn"} and v}
     if failed:
-        lines.append(Text("visits that failed in the last hour: " + ", ".join(f"{v} {k}" for k, v in failed.items()), style="yellow"))
+        lines.append(
+            Text(
+                "visits that failed in the last hour: " + ", ".join(f"{v} {k}" for k, v in failed.items()),
+                style="yellow",
+            )
+        )
     return lines
 
 
-def live(answer: Answer, status: Answer, *, url: str, rows: int) -> RenderableType:
+def live(answer: Answer, status: Answer, *, rows: int) -> RenderableType:
     """What `fleetprof up` shows while it runs."""
     waiting = status["captures"]["waiting"]
     head = totals_line(answer)
     if waiting:
         head.append(f" · {waiting} captures waiting to land", style="yellow")
     body: RenderableType = (
-        hottest(answer, rows=rows) if answer["rows"] else Text("The first captures are being taken and landed …", style="dim")
+        hottest(answer, rows=rows)
+        if answer["rows"]
+        else Text("The first captures are being taken and landed …", style="dim")
     )
-    return Group(Text(f"Browse  {url}", style="bold"), head, *status_lines(status), Text(""), body)
+    return Group(head, *status_lines(status), Text(""), body)
 
 
 def share(value: float | None) -> str:

@@ -1,0 +1,5 @@
+"""`python -m services` is `fleetprof`."""
+
+from services.cli import main
+
+main()

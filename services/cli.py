@@ -1,0 +1,66 @@
+"""`fleetprof`: one program whose commands start every process and ask every question."""
+
+import sys
+from importlib import metadata
+
+import typer
+
+from services.commands import api, campaigns, collector, db, gateway, machines, query, up, url, visit, worker
+from services.errors import ServiceError
+
+app = typer.Typer(
+    name="fleetprof",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Where a fleet's CPU cycles go.\n\nStart with `fleetprof up`: it profiles this machine and prints a URL.",
+)
+
+app.command("up", rich_help_panel="On this machine")(up.up)
+app.command("url", rich_help_panel="On this machine")(url.url)
+app.command("query", rich_help_panel="Ask")(query.query)
+app.command("visit", rich_help_panel="Ask")(visit.visit)
+app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
+app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
+app.command("collector", rich_help_panel="Processes")(collector.collector)
+app.command("worker", rich_help_panel="Processes")(worker.worker)
+app.command("api", rich_help_panel="Processes")(api.api)
+app.command(
+    "gateway",
+    rich_help_panel="Processes",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+    add_help_option=False,
+)(gateway.gateway)
+app.add_typer(db.app, name="db", rich_help_panel="Processes")
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        typer.echo(f"fleetprof {metadata.version('fleetprof')}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+        raise typer.Exit(2)
+
+
+def main() -> None:
+    """Run a command; errors meant for a person end as one sentence and exit code 1."""
+    try:
+        app()
+    except _expected_errors() as error:
+        typer.secho(f"fleetprof: {error}", err=True, fg="red")
+        sys.exit(1)
+
+
+def _expected_errors() -> tuple[type[Exception], ...]:
+    from collector.errors import CollectorError  # noqa: PLC0415 - only when a command has failed
+    from storage.errors import StorageError  # noqa: PLC0415
+    from symbolizer.errors import SymbolizerError  # noqa: PLC0415
+
+    return (ServiceError, CollectorError, StorageError, SymbolizerError)

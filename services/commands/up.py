@@ -1,0 +1,50 @@
+"""`fleetprof up`: everything on this machine, with nothing to prepare."""
+
+from typing import Annotated
+
+import typer
+
+from services.durations import Duration
+from services.settings import read_settings
+
+
+def up(
+    for_: Annotated[
+        float | None,
+        typer.Option(
+            "--for",
+            parser=Duration,
+            metavar="DURATION",
+            help="Stop after this long, e.g. 60s or 5m, and print the table. Without it: until Ctrl-C.",
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port of the web UI on 127.0.0.1. Default: 7070, or a free one when that is taken.",
+        ),
+    ] = None,
+    rate: Annotated[float, typer.Option(min=1, max=999, help="Samples a second and CPU.")] = 99.0,
+    rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
+    state_dir: Annotated[
+        str | None, typer.Option(help="Where data, sockets and logs are kept. Default: FLEETPROF_STATE_DIR.")
+    ] = None,
+) -> None:
+    """Profile this machine: start everything here, show the hottest functions, and print a URL.
+
+    Brings its own PostgreSQL and Valkey (unless FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL name
+    others), a gateway, a collector, a symbolizer and the API with the web UI. Ctrl-C stops all of
+    it; the data is kept for the next time.
+
+    As root the whole machine is profiled, the kernel included; as another user, that user's own
+    processes.
+    """
+    from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
+
+    from services.stack import Sampling  # noqa: PLC0415
+    from services.up import run  # noqa: PLC0415
+
+    settings = read_settings(api_port=port, state_dir=state_dir)
+    run(settings, Sampling(rate_hz=rate), seconds=for_, rows=rows, console=Console(highlight=False))

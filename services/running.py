@@ -1,0 +1,93 @@
+"""The `fleetprof up` of a state directory: who holds it, and where its parts are.
+
+One lock file makes a second `up` impossible; beside it lies where the parts of the running one
+listen, readable by its user only, so that the other commands find it without any setting.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from services.errors import AlreadyRunning
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStack:
+    """Where the parts of a running `up` are."""
+
+    pid: int
+    database_url: str
+    redis_url: str
+    api_url: str
+    gateway: str
+    """gRPC target of the gateway."""
+
+
+def run_dir(state_dir: Path) -> Path:
+    """Folder of sockets and of what is written here; only its user may enter."""
+    return state_dir / "run"
+
+
+@contextmanager
+def hold(state_dir: Path) -> Iterator[None]:
+    """Be the only `up` of this state directory while inside.
+
+    Raises AlreadyRunning with the other's process id and address.
+    """
+    folder = run_dir(state_dir)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(folder / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            other = _read(state_dir)
+            where = f" (process {other.pid}, {other.api_url})" if other else ""
+            raise AlreadyRunning(
+                f"fleetprof up is already running with {state_dir}{where}. "
+                "Open it with `fleetprof url`, or give another FLEETPROF_STATE_DIR."
+            ) from error
+        (folder / "up.json").unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            (folder / "up.json").unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def announce(state_dir: Path, stack: RunningStack) -> None:
+    """Write down where the parts are; call while holding the lock."""
+    target = run_dir(state_dir) / "up.json"
+    fresh = target.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(asdict(stack), file)
+    fresh.replace(target)
+
+
+def running_stack(state_dir: Path) -> RunningStack | None:
+    """The `up` that runs with this state directory now; None when there is none."""
+    try:
+        descriptor = os.open(run_dir(state_dir) / "up.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _read(state_dir)
+    else:
+        return None  # nobody holds it: what is written there is of one that was killed
+    finally:
+        os.close(descriptor)
+
+
+def _read(state_dir: Path) -> RunningStack | None:
+    try:
+        return RunningStack(**json.loads((run_dir(state_dir) / "up.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None

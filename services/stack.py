@@ -1,0 +1,236 @@
+"""Everything on one machine: which parts there are, in which order they start, what each is told.
+
+PostgreSQL and Valkey are servers that outlive us if we are killed and are adopted at the next
+start; the other parts are children of this process. All of them talk over Unix sockets that only
+this user can open; the API alone listens on loopback, for the browser (DESIGN §8).
+"""
+
+import http.client
+import os
+import platform
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+
+from sqlalchemy import Engine
+
+from services.embedded.postgres import EmbeddedPostgres
+from services.embedded.valkey import EmbeddedValkey
+from services.errors import CannotStart
+from services.running import RunningStack, run_dir
+from services.settings import Settings
+from services.supervisor import Child, Part
+from storage import campaigns, inventory, migrate, partitions
+from storage.database import open_engine
+
+Say = Callable[[str], None]
+
+CAMPAIGN = "fleet"
+PARTITIONS_AHEAD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How this machine is sampled while `up` runs."""
+
+    rate_hz: float = 99.0
+    """Samples a second and CPU; 99, so as not to run in step with work that repeats at 100 Hz."""
+    round_s: float = 10.0
+    window_s: float = 8.0
+    """Seconds of each round that are sampled."""
+
+
+class Stack:
+    """The parts of one `up`; `start`, then `tend` now and then, then `stop`."""
+
+    def __init__(self, settings: Settings, sampling: Sampling, say: Say) -> None:
+        self._settings = settings
+        self._sampling = sampling
+        self._say = say
+        self._folder = run_dir(settings.state_dir)
+        self._logs = settings.state_dir / "log"
+        self._postgres = None if settings.database_url else EmbeddedPostgres(settings.state_dir / "postgres")
+        self._valkey = None if settings.redis_url else EmbeddedValkey(settings.state_dir / "valkey")
+        self._children: list[Child] = []
+        self._engine: Engine | None = None
+        self.machine = platform.node() or "localhost"
+        self.gateway = f"unix:{self._folder / 'gateway.sock'}"
+        self.port = settings.api_port
+        self.token = secrets.token_urlsafe(24)
+        """Bearer token of this run, for `up` itself."""
+
+    @property
+    def running(self) -> RunningStack:
+        """Where the parts are."""
+        return RunningStack(
+            pid=os.getpid(),
+            database_url=self._database_url(),
+            redis_url=self._redis_url(),
+            api_url=f"http://127.0.0.1:{self.port}",
+            gateway=self.gateway,
+        )
+
+    def start(self) -> None:
+        """Start every part in order and say so; raises CannotStart, with what was started still running."""
+        if self._postgres is not None:
+            with self._step("PostgreSQL"):
+                self._postgres.start()
+        if self._valkey is not None:
+            with self._step("Valkey"):
+                self._valkey.start()
+        with self._step("tables"):
+            self._prepare_database()
+        self.port = _free_port(self._settings.api_port)
+        for name, part in (("gateway", self._gateway), ("API", self._api), ("symbolizer", self._worker)):
+            with self._step(name):
+                self._start_child(part())
+        with self._step("collector"):
+            self._start_child(self._collector())
+
+    def tend(self) -> list[str]:
+        """Start again what has ended; a sentence for each."""
+        said = []
+        for name, server in (("PostgreSQL", self._postgres), ("Valkey", self._valkey)):
+            if server is not None and server.pid is None:
+                said.append(f"{name} ended and is started again")
+                try:
+                    server.start()
+                except CannotStart as error:
+                    said.append(str(error))
+        return said + [sentence for child in self._children if (sentence := child.tend())]
+
+    def stop_sampling(self) -> None:
+        """End the collector, so that no new visit begins and those under way finish."""
+        for child in self._children:
+            if child.part.name == "collector":
+                child.stop()
+        self._children = [child for child in self._children if child.part.name != "collector"]
+
+    def stop(self) -> None:
+        """End every part, the last started first."""
+        for child in reversed(self._children):
+            child.stop()
+        self._children = []
+        if self._engine is not None:
+            self._engine.dispose()
+        if self._valkey is not None:
+            self._valkey.stop()
+        if self._postgres is not None:
+            self._postgres.stop()
+
+    @contextmanager
+    def _step(self, name: str) -> Iterator[None]:
+        begun = monotonic()
+        yield
+        self._say(f"{name} is up ({monotonic() - begun:.1f} s)")
+
+    def _start_child(self, part: Part) -> None:
+        child = Child(part)
+        self._children.append(child)
+        child.start()
+        child.wait_until_ready()
+
+    def _database_url(self) -> str:
+        return self._settings.database_url or (self._postgres.url() if self._postgres else "")
+
+    def _redis_url(self) -> str:
+        return self._settings.redis_url or (self._valkey.url() if self._valkey else "")
+
+    def _prepare_database(self) -> None:
+        """Tables, partitions, this machine, and the standing campaign; keeps what is there."""
+        migrate.upgrade(self._database_url())
+        self._engine = open_engine(self._database_url(), application="up", pool_size=1)
+        today = datetime.now(UTC).date()
+        with self._engine.begin() as connection:
+            partitions.ensure(
+                connection, [today + timedelta(days=ahead) for ahead in range(-1, PARTITIONS_AHEAD + 1)]
+            )
+            inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
+            campaign = campaigns.create_or_update(connection, self._campaign())
+            if campaign.state is campaigns.State.STOPPED:
+                campaigns.set_state(
+                    connection, CAMPAIGN, campaigns.State.RUNNING, "started again by fleetprof up"
+                )
+            elif campaign.state is campaigns.State.PAUSED:
+                self._say(f"campaign {CAMPAIGN} is paused; go on with: fleetprof campaigns resume {CAMPAIGN}")
+
+    def _campaign(self) -> campaigns.Definition:
+        events = (
+            campaigns.EventPlan(
+                event="cpu", duration_ms=round(self._sampling.window_s * 1000), rate_hz=self._sampling.rate_hz
+            ),
+        )
+        return campaigns.Definition(CAMPAIGN, self._sampling.round_s, visits_per_round=1.0, events=events)
+
+    def _environment(self) -> dict[str, str]:
+        """What the server-side parts are told, all by environment: arguments are readable by every user."""
+        return {
+            "FLEETPROF_STATE_DIR": str(self._settings.state_dir),
+            "FLEETPROF_DATABASE_URL": self._database_url(),
+            "FLEETPROF_REDIS_URL": self._redis_url(),
+            "FLEETPROF_ARCHIVE_URL": self._settings.archive,
+            "FLEETPROF_SYMBOL_CACHE_DIR": str(self._settings.symbol_cache),
+            "FLEETPROF_API_HOST": "127.0.0.1",
+            "FLEETPROF_API_PORT": str(self.port),
+            "FLEETPROF_API_TOKENS": ",".join((f"viewer:{self.token}", *self._settings.api_tokens)),
+            "FLEETPROF_WORKER_PROCESSES": str(self._settings.worker_processes or 1),
+        }
+
+    def _part(self, name: str, module: str, arguments: list[str], ready: Callable[[], bool]) -> Part:
+        return Part(
+            name=name,
+            command=[sys.executable, "-m", module, *arguments],
+            log=self._logs / f"{name}.log",
+            ready=ready,
+            environment=self._environment() if module == "services" else {},
+        )
+
+    def _gateway(self) -> Part:
+        path = self._folder / "gateway.sock"
+        return self._part("gateway", "gateway", ["--listen", self.gateway], lambda: _listens(path))
+
+    def _api(self) -> Part:
+        return self._part("api", "services", ["api"], lambda: _answers(self.port, "/readyz"))
+
+    def _worker(self) -> Part:
+        from symbolizer.ready import worker_answers  # noqa: PLC0415
+
+        return self._part("worker", "services", ["worker"], lambda: worker_answers(self._redis_url()))
+
+    def _collector(self) -> Part:
+        return self._part("collector", "services", ["collector"], lambda: True)
+
+
+def _free_port(wanted: int) -> int:
+    """`wanted` if nobody listens there, else one the kernel picks."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise CannotStart("No port is free on 127.0.0.1 for the API.")
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
+def _answers(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

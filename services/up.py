@@ -1,0 +1,199 @@
+"""`fleetprof up` from preflight to the last table: everything on this machine, then clean away.
+
+With a terminal, a live table of the hottest functions; without one, a line now and then. Either way
+the figures are the API's own.
+"""
+
+import json
+import signal
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+
+from services import terminal
+from services.api.auth import mint_login_url
+from services.errors import CannotStart, NotRunning
+from services.preflight import judge, read_facts
+from services.running import announce, hold
+from services.settings import Settings
+from services.stack import Sampling, Stack
+
+REFRESH_S = 2.0
+QUIET_REFRESH_S = 10.0
+"""Between lines where output is not a terminal."""
+LAST_LANDING_S = 60.0
+"""How long the captures under way may take to land after sampling ended."""
+
+
+class Asked:
+    """Whether a person or the system asked us to end (Ctrl-C, SIGTERM); a second Ctrl-C ends at once."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take the signals while inside."""
+        before = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.event.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.event.set()
+
+
+def run(
+    settings: Settings, sampling: Sampling, *, seconds: float | None, rows: int, console: Console
+) -> None:
+    """Run until asked to end, or for `seconds` from when the stack is up; then print the table.
+
+    Raises CannotStart or AlreadyRunning; whatever was started is stopped again in every case.
+    """
+    verdict = judge(read_facts())
+    if verdict.problem is not None:
+        raise CannotStart(verdict.problem)
+    asked = Asked()
+    with hold(settings.state_dir), asked.listening():
+        stack = Stack(
+            settings, sampling, lambda sentence: console.print(sentence, style="dim", highlight=False)
+        )
+        console.print(f"Starting fleetprof; its state is kept in {settings.state_dir}", highlight=False)
+        if not verdict.whole_machine:
+            console.print(
+                "Without privileges: your own processes are profiled, without the kernel's part. "
+                "As root the whole machine is.",
+                style="yellow",
+            )
+        try:
+            stack.start()
+            announce(settings.state_dir, stack.running)
+            _profile(settings, stack, asked, seconds=seconds, rows=rows, console=console)
+        finally:
+            with console.status("Stopping …"):
+                stack.stop()
+            console.print(f"Stopped. The data is kept in {settings.state_dir}.", style="dim", highlight=False)
+
+
+def _profile(
+    settings: Settings, stack: Stack, asked: Asked, *, seconds: float | None, rows: int, console: Console
+) -> None:
+    api = Api(stack.running.api_url, stack.token)
+    begun = datetime.now(UTC)
+    url = mint_login_url(settings.state_dir, stack.running.api_url)
+    console.print(f"\nBrowse  {url}\n", style="bold", highlight=False, soft_wrap=True)
+    console.print(
+        "The link works once; `fleetprof url` prints another. Ctrl-C stops everything.", style="dim"
+    )
+    deadline = None if seconds is None else time.monotonic() + seconds
+    _watch(stack, api, begun, asked, deadline, console=console, rows=rows)
+    with console.status("Landing the last captures …"):
+        stack.stop_sampling()
+        _wait_for_landing(stack, api)
+    answer = api.table(begun, rows)
+    console.print()
+    console.print(terminal.totals_line(answer))
+    for line in terminal.status_lines(api.get("status")):
+        console.print(line)
+    console.print(terminal.hottest(answer, rows=rows))
+
+
+def _watch(
+    stack: Stack,
+    api: "Api",
+    begun: datetime,
+    asked: Asked,
+    deadline: float | None,
+    *,
+    console: Console,
+    rows: int,
+) -> None:
+    """Show what is found until asked to end or the time is over, and keep the parts running."""
+    live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+    interval = REFRESH_S if live else QUIET_REFRESH_S
+    shown = 0.0
+    if live:
+        live.start()
+    try:
+        while not asked.event.wait(0.25):
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                return
+            for sentence in stack.tend():
+                console.print(sentence, style="yellow", highlight=False)
+            if now - shown < interval:
+                continue
+            shown = now
+            try:
+                answer, status = api.table(begun, rows), api.get("status")
+            except NotRunning as error:
+                console.print(str(error), style="yellow", highlight=False)
+                continue
+            if live:
+                room = max(5, min(rows, console.height - 8))
+                live.update(terminal.live(answer, status, rows=room), refresh=True)
+            else:
+                console.print(terminal.totals_line(answer))
+    finally:
+        if live:
+            live.stop()
+
+
+def _wait_for_landing(stack: Stack, api: "Api") -> None:
+    deadline = time.monotonic() + LAST_LANDING_S
+    while time.monotonic() < deadline:
+        stack.tend()
+        try:
+            if api.get("status")["captures"]["waiting"] == 0:
+                return
+        except NotRunning:
+            pass
+        time.sleep(0.2)
+
+
+class Api:
+    """This run's API, asked over loopback like any client would."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._token = token
+
+    def get(self, route: str, **query: str) -> dict[str, Any]:
+        """Answer of a route of /api/v1; raises NotRunning when there is none."""
+        request = urllib.request.Request(  # noqa: S310 - always http to loopback
+            f"{self._url}/api/v1/{route}?{urllib.parse.urlencode(query)}",
+            headers={"Authorization": f"Bearer {self._token}", "Accept": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+                answer: dict[str, Any] = json.load(response)
+                return answer
+        except urllib.error.HTTPError as error:
+            with error:
+                raise NotRunning(
+                    f"The API answered {error.code}: {error.read(500).decode(errors='replace')}"
+                ) from error
+        except (OSError, ValueError) as error:
+            raise NotRunning(f"The API does not answer at {self._url}: {error}") from error
+
+    def table(self, since: datetime, rows: int) -> dict[str, Any]:
+        """The hottest functions since a moment."""
+        return self.get(
+            "table", **{"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
+        )

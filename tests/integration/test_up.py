@@ -1,0 +1,280 @@
+"""GIVEN a machine with nothing prepared WHEN `fleetprof up` runs THEN it does the whole job for real.
+
+These tests start the program as a person does, as its own process, with real servers, a real
+gateway sampling this machine, and real programs running beside it.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from services.embedded.postgres import EmbeddedPostgres
+from services.preflight import judge, read_facts
+from services.running import RunningStack, running_stack
+from storage.database import open_engine
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+BUSY = """
+import sys
+def hot_integers(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+print("busy", flush=True)
+while True:
+    hot_integers(100_000)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _perf_events():
+    verdict = judge(read_facts())
+    if verdict.problem is not None:
+        pytest.skip(verdict.problem)
+
+
+@pytest.fixture
+def state_dir() -> Iterator[Path]:
+    """A folder PostgreSQL's own user can enter too, with a path short enough for sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="fpup-", dir="/tmp"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen]:
+    """A program nobody here wrote, kept busy: the Python interpreter."""
+    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def up_command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "services", "up", "--port", "0", *arguments]
+
+
+def environment(state_dir: Path) -> dict[str, str]:
+    bare = {k: v for k, v in os.environ.items() if k not in {"DATABASE_URL", "REDIS_URL"}}
+    return bare | {"FLEETPROF_STATE_DIR": str(state_dir)}
+
+
+def until(condition: Callable[[], object], what: str, seconds: float = 90.0):
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not in {seconds:.0f} s: {what}"
+        time.sleep(0.1)
+    return value
+
+
+def landed(stack: RunningStack) -> list[dict]:
+    """Every capture with what is landed of it."""
+    engine = open_engine(stack.database_url, application="test", pool_size=1)
+    try:
+        with engine.connect() as connection:
+            return [dict(row) for row in connection.execute(LANDED).mappings()]
+    finally:
+        engine.dispose()
+
+
+LANDED = text("""
+    SELECT c.visit_id, c.samples, c.landed, c.wanted, c.set_aside,
+           coalesce(sum(p.samples), 0)::bigint AS profiled,
+           count(p.*) AS profiles,
+           count(DISTINCT p.generation) AS generations
+    FROM capture c LEFT JOIN profile p USING (visit_id)
+    GROUP BY c.visit_id ORDER BY c.archived_at
+""")
+
+
+def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(state_dir, busy):
+    done = subprocess.run(
+        up_command("--for", "25s", "--rows", "15"),
+        env=environment(state_dir),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "http://127.0.0.1:" in done.stdout
+    assert "_PyEval_EvalFrameDefault" in done.stdout, done.stdout
+    assert "symbolized" in done.stdout
+    assert running_stack(state_dir) is None
+    left = [line for line in processes() if str(state_dir) in line]
+    assert left == [], "nothing of it runs on"
+
+
+def processes() -> list[str]:
+    lines = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                lines.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+            except OSError:
+                continue
+    return lines
+
+
+class Up:
+    """A running `fleetprof up`."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.state_dir = state_dir
+        self.log = state_dir / "up.out"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(up_command(), env=environment(state_dir), stdout=log, stderr=log)
+
+    def __enter__(self):
+        until(self.alive_and_announced, "the stack is up")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        EmbeddedPostgres(self.state_dir / "postgres").stop()
+
+    def alive_and_announced(self) -> RunningStack | None:
+        assert self.process.poll() is None, self.log.read_text()
+        return running_stack(self.state_dir)
+
+    @property
+    def stack(self) -> RunningStack:
+        found = running_stack(self.state_dir)
+        assert found is not None
+        return found
+
+    def child(self, word: str) -> int:
+        """Process id of the child whose command line has this word."""
+
+        def find() -> int | None:
+            for folder in Path("/proc").iterdir():
+                if not folder.name.isdigit():
+                    continue
+                try:
+                    parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                    words = (folder / "cmdline").read_bytes().split(b"\0")
+                except (OSError, IndexError):
+                    continue
+                if parent == self.process.pid and word.encode() in words:
+                    return int(folder.name)
+            return None
+
+        return until(find, f"{word} runs")
+
+    def interrupt(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(120)
+
+
+def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir, busy):
+    with Up(state_dir) as up:
+
+        def landings() -> int:
+            try:
+                return sum(row["landed"] > 0 for row in landed(up.stack))
+            except Exception:  # noqa: BLE001 - the database is down on purpose
+                return 0
+
+        until(lambda: landings() >= 1, "a first capture is landed")
+        victims = {
+            "worker": lambda: up.child("worker"),
+            "collector": lambda: up.child("collector"),
+            "valkey": lambda: first_number(state_dir / "valkey"),
+            "postgres": lambda: EmbeddedPostgres(state_dir / "postgres").pid,
+        }
+        for name, find in victims.items():
+            before = landings()
+            os.kill(until(find, f"{name} runs"), signal.SIGKILL)
+            until(
+                lambda before=before: landings() > before, f"captures land again after {name} was killed", 120
+            )
+        assert up.interrupt() == 0, up.log.read_text()
+
+    server = EmbeddedPostgres(state_dir / "postgres")
+    server.start()
+    try:
+        stack = RunningStack(0, server.url(), "", "", "")
+        rows = landed(stack)
+    finally:
+        server.stop()
+    assert len(rows) >= 5
+    for row in rows:
+        assert row["landed"] == row["wanted"] == 1, row
+        assert row["set_aside"] is None
+        assert row["profiled"] == row["samples"], row
+        assert row["generations"] == 1
+
+
+def first_number(folder: Path) -> int | None:
+    from services.embedded.valkey import EmbeddedValkey
+
+    return EmbeddedValkey(folder).pid
+
+
+def test_a_second_start_keeps_the_data_and_a_second_up_is_refused(state_dir, busy):
+    with Up(state_dir) as up:
+        until(lambda: any(row["landed"] for row in landed(up.stack)), "a capture is landed")
+        refused = subprocess.run(
+            up_command(), env=environment(state_dir), capture_output=True, text=True, timeout=60, check=False
+        )
+        assert refused.returncode == 1
+        assert "already running" in refused.stderr
+        assert up.interrupt() == 0
+        assert not running_stack(state_dir)
+    with Up(state_dir) as up:
+        assert landed(up.stack), "what the first one landed is there"
+        answer = subprocess.run(
+            [sys.executable, "-m", "services", "query", "--json"],
+            env=environment(state_dir),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert json.loads(answer.stdout)["totals"]["samples"] > 0
+        assert up.interrupt() == 0
+
+
+def test_a_gateway_that_is_down_stops_the_campaign_and_says_so(state_dir):
+    with Up(state_dir) as up:
+        engine = open_engine(up.stack.database_url, application="test", pool_size=1)
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE machine SET address = 'unix:/nonexistent/gateway.sock'"))
+            connection.execute(text("UPDATE campaign SET period_s = 1, failure_window = 5"))
+
+        def stopped() -> str | None:
+            with engine.connect() as connection:
+                row = connection.execute(text("SELECT state, state_why FROM campaign")).one()
+                return row.state_why if row.state == "stopped" else None
+
+        why = until(stopped, "the brake stops the campaign")
+        engine.dispose()
+        assert "unreachable" in why
+        said = subprocess.run(
+            [sys.executable, "-m", "services", "campaigns", "list"],
+            env=environment(state_dir),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout
+        assert "stopped" in said
+        assert up.interrupt() == 0
+        assert "stopped" in up.log.read_text()

@@ -1,0 +1,94 @@
+"""GIVEN the deployment's files WHEN no engine is at hand THEN what they say of the program is still checked."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+DOCKERFILE = (ROOT / "infra/docker/Dockerfile").read_text()
+
+
+def test_compose_itself_accepts_the_file():
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not installed")
+    environment = os.environ | {"POSTGRES_PASSWORD": "x", "FLEETPROF_API_TOKENS": "admin:y"}
+    done = subprocess.run(
+        [program, "-f", str(ROOT / "docker-compose.yml"), "config", "--quiet"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_setting_in_it_exists():
+    from services.settings import Settings
+
+    known = {f"FLEETPROF_{name.upper()}" for name in Settings.model_fields}
+    used = {
+        name
+        for service in COMPOSE["services"].values()
+        for name in service.get("environment", {})
+        if name.startswith("FLEETPROF_")
+    }
+    assert used
+    assert used <= known
+
+
+def test_every_command_in_it_exists():
+    import typer.main
+
+    from services.cli import app
+
+    for name in ("collector", "worker", "api", "migrate"):
+        command = typer.main.get_command(app)
+        for word in COMPOSE["services"][name]["command"]:
+            command = command.commands[word]
+
+
+def test_the_gateways_options_exist():
+    from gateway.daemon import build_parser
+
+    options = {option for action in build_parser()._actions for option in action.option_strings}
+    used = {word.split("=")[0] for word in COMPOSE["services"]["gateway"]["command"]}
+    unit = (ROOT / "infra/systemd/fleetprof-gateway.service").read_text()
+    used |= set(re.findall(r"(--[\w-]+)", unit.split("ExecStart=")[1].split("\nDynamicUser")[0]))
+    assert used <= options
+
+
+def test_every_build_target_exists():
+    targets = set(re.findall(r"^FROM \S+ AS (\w+)$", DOCKERFILE, re.MULTILINE))
+    used = {service["build"]["target"] for service in COMPOSE["services"].values() if "build" in service}
+    assert used <= targets
+
+
+def test_the_gateway_drops_every_capability_it_does_not_document():
+    granted = {f"CAP_{name}" for name in COMPOSE["services"]["gateway"]["cap_add"]}
+    unit = (ROOT / "infra/systemd/fleetprof-gateway.service").read_text()
+    ambient = set(re.search(r"AmbientCapabilities=(.+)", unit)[1].split())
+    documented = set(re.findall(r"`(CAP_\w+)`", (ROOT / "docs/deploy.md").read_text()))
+    assert granted == ambient == documented
+
+
+def test_certificates_are_made_and_verify(tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    make = [str(ROOT / "infra/docker/make-certs"), str(tmp_path / "certs"), "gateway"]
+    subprocess.run(make, check=True, capture_output=True)
+    before = (tmp_path / "certs/ca.crt").read_bytes()
+    subprocess.run(make, check=True, capture_output=True)
+    assert (tmp_path / "certs/ca.crt").read_bytes() == before
+    for name in ("gateway", "collector"):
+        verify = ["openssl", "verify", "-CAfile", "ca.crt", f"{name}.crt"]
+        assert (
+            subprocess.run(verify, cwd=tmp_path / "certs", capture_output=True, check=False).returncode == 0
+        )
+    assert (tmp_path / "certs/ca.key").stat().st_mode & 0o077 == 0

@@ -1,0 +1,36 @@
+"""GIVEN a state directory WHEN an `up` holds it THEN others find it, and no second one starts."""
+
+import pytest
+
+from services.errors import AlreadyRunning
+from services.running import RunningStack, announce, hold, run_dir, running_stack
+
+STACK = RunningStack(7, "postgresql://x", "redis://y", "http://127.0.0.1:7070", "unix:/z")
+
+
+def test_nothing_runs_in_an_empty_directory(tmp_path):
+    assert running_stack(tmp_path) is None
+
+
+def test_a_running_stack_is_found_and_excludes_a_second(tmp_path):
+    with hold(tmp_path):
+        announce(tmp_path, STACK)
+        assert running_stack(tmp_path) == STACK
+        with pytest.raises(AlreadyRunning, match=r"process 7, http://127.0.0.1:7070"), hold(tmp_path):
+            pass
+    assert running_stack(tmp_path) is None
+
+
+def test_what_a_killed_one_left_is_not_taken_for_a_running_one(tmp_path):
+    with hold(tmp_path):
+        announce(tmp_path, STACK)
+        left = (run_dir(tmp_path) / "up.json").read_bytes()
+    (run_dir(tmp_path) / "up.json").write_bytes(left)
+    assert running_stack(tmp_path) is None
+
+
+def test_only_its_user_can_read_where_things_are(tmp_path):
+    with hold(tmp_path):
+        announce(tmp_path, STACK)
+        assert run_dir(tmp_path).stat().st_mode & 0o777 == 0o700
+        assert (run_dir(tmp_path) / "up.json").stat().st_mode & 0o777 == 0o600

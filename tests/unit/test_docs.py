@@ -1,0 +1,115 @@
+"""GIVEN the program WHEN something of it has no documentation THEN a test says what is missing."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+ROOT = Path(__file__).parents[2]
+DOCS = "\n".join(path.read_text() for path in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"])
+SOURCES = [
+    path
+    for package in (
+        "gateway",
+        "collector",
+        "symbolizer",
+        "storage",
+        "analysis",
+        "services",
+        "proto",
+        "tests",
+        "benchmarks",
+    )
+    for path in sorted((ROOT / package).rglob("*"))
+    if path.suffix in {".py", ".proto"} and not path.name.endswith(("_pb2.py", "_pb2_grpc.py"))
+]
+
+
+def test_every_setting_is_documented_with_its_meaning():
+    from services.settings import Settings
+
+    text = (ROOT / "docs/settings.md").read_text()
+    rows = dict(re.findall(r"^\| `FLEETPROF_(\w+)` \|[^|]*\| (.+) \|$", text, re.MULTILINE))
+    assert set(rows) == {name.upper() for name in Settings.model_fields}
+    for name, field in Settings.model_fields.items():
+        assert field.description is not None
+        assert rows[name.upper()].startswith(field.description.replace("`up`", "`up`")), name
+
+
+def test_every_command_and_option_is_documented():
+    from services.cli import app
+
+    missing = []
+
+    def walk(command, path):
+        if path and " ".join(path) not in DOCS:
+            missing.append(" ".join(path))
+        for parameter in command.params:
+            long = [option for option in parameter.opts if option.startswith("--") and option != "--help"]
+            section = (ROOT / "docs/cli.md").read_text()
+            missing.extend(f"{' '.join(path)} {option}" for option in long if f"`{option}" not in section)
+        for name, child in getattr(command, "commands", {}).items():
+            walk(child, [*path, name])
+
+    walk(typer.main.get_command(app), ["fleetprof"])
+    assert missing == []
+
+
+def test_every_option_of_the_gateway_is_documented():
+    from gateway.daemon import build_parser
+
+    text = (ROOT / "docs/cli.md").read_text()
+    options = [
+        option
+        for action in build_parser()._actions
+        for option in action.option_strings
+        if option.startswith("--")
+    ]
+    assert [option for option in options if option != "--help" and f"`{option}" not in text] == []
+
+
+def test_every_route_is_documented():
+    from services.api.openapi import document
+
+    text = (ROOT / "docs/api.md").read_text()
+    assert [path for path in document()["paths"] if path not in text] == []
+
+
+def test_every_table_is_documented():
+    from storage.schema import metadata
+
+    text = (ROOT / "docs/architecture.md").read_text()
+    assert [table for table in metadata.tables if f"`{table}`" not in text] == []
+
+
+def test_every_cited_row_of_a_paper_is_explained():
+    explained = set(re.findall(r"^\| ([GADMI]\d+) \|", (ROOT / "docs/papers.md").read_text(), re.MULTILINE))
+    cited = {
+        row
+        for path in SOURCES
+        for group in re.findall(r"DIGEST ((?:[GADMI]\d+[,–\- ]*(?:and )?)+)", path.read_text())
+        for row in rows_of(group)
+    }
+    assert cited - explained == set()
+
+
+def rows_of(text):
+    """Rows named in a citation such as "G1, G2" or "G12-G14"."""
+    for first, last in re.findall(r"([GADMI]\d+)(?:[-–]([GADMI]\d+))?", text):
+        yield first
+        if last:
+            yield from (f"{first[0]}{number}" for number in range(int(first[1:]), int(last[1:]) + 1))
+
+
+@pytest.mark.parametrize("text", ["G1, G2", "G12-G14"])
+def test_citations_are_read(text):
+    assert next(rows_of(text)) == text.split(",")[0].split("-")[0]
+
+
+def test_links_between_documents_lead_somewhere():
+    broken = []
+    for path in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+        targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
+        broken += [f"{path.name}: {target}" for target in targets if not (path.parent / target).exists()]
+    assert broken == []
