@@ -1,0 +1,59 @@
+"""What can go wrong in the gateway, and who must act.
+
+GatewayError
+├── ProcessGone        nobody: the process ended while it was looked at
+├── AccessDenied       the operator: the gateway lacks a capability (`fleetprof doctor` names it)
+├── BadImage           nobody: a file is not what it claims; its code is left without unwind rules
+├── UnsupportedHost    the operator: this system or kernel cannot be sampled at all
+├── EventUnavailable   nobody: the event cannot be opened here; the capture says why
+├── UnsafeAddress      the operator: an address or socket that anybody could use
+└── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
+
+"""
+
+from typing import Final
+
+
+class GatewayError(Exception):
+    """Base of everything the gateway raises on purpose."""
+
+
+class ProcessGone(GatewayError):
+    """The process ended; what it ran can no longer be read. Nobody must act."""
+
+
+class AccessDenied(GatewayError):
+    """The kernel refused to show a process to the gateway. The operator grants the capability."""
+
+
+class BadImage(GatewayError):
+    """An ELF file or a table in it is damaged, hostile, or of a kind that is not read. Nobody must act."""
+
+
+class UnsupportedHost(GatewayError):
+    """Not Linux, not x86-64, or a kernel without what sampling needs. The operator must act."""
+
+
+class EventUnavailable(GatewayError):
+    """An event could not be opened.
+
+    `support` is a `capture_pb2.Support` value, `errno` the kernel's answer (0 where it was not asked),
+    and the text says what to do if anything can be done.
+    """
+
+    def __init__(self, message: str, *, support: int, errno: int) -> None:
+        super().__init__(message)
+        self.support: Final = support
+        self.errno: Final = errno
+
+
+class UnsafeAddress(GatewayError):
+    """Listening there would let anybody command the gateway. The text says what to set."""
+
+
+class PlanRefused(GatewayError):
+    """A plan will not be carried out; `reason` is a `gateway_pb2.Refusal.Reason` value."""
+
+    def __init__(self, reason: int, message: str) -> None:
+        super().__init__(message)
+        self.reason: Final = reason

@@ -1,0 +1,87 @@
+"""Executable memory of one process at a moment, kept current from mmap, fork and exec events."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gateway.process.maps import Vma
+    from gateway.unwind.rules import Rule
+
+
+class AddressSpace:
+    """Executable mappings, sorted and without overlap.
+
+    `rules` and `return_sites` are the walker's memory of this process: what it found for an address.
+    They are forgotten with every new mapping. An exec is a new AddressSpace, a fork a `copy`.
+    """
+
+    __slots__ = ("_may_run_python", "_starts", "_vmas", "return_sites", "rules")
+
+    def __init__(self, vmas: Iterable[Vma]) -> None:
+        self._vmas: list[Vma] = []
+        self._starts: list[int] = []
+        self.rules: dict[int, Rule] = {}
+        self.return_sites: dict[int, int] = {}
+        self._may_run_python: bool | None = None
+        for vma in sorted(vmas, key=lambda vma: vma.start):
+            self.map(vma)
+
+    @property
+    def vmas(self) -> Sequence[Vma]:
+        """The mappings by ascending address."""
+        return self._vmas
+
+    @property
+    def may_run_python(self) -> bool:
+        """Whether an image here is CPython by its name, so that its trampolines are worth looking for."""
+        if self._may_run_python is None:
+            self._may_run_python = any("python" in vma.path for vma in self._vmas)
+        return self._may_run_python
+
+    def map(self, vma: Vma) -> None:
+        """Add a mapping. What it covers is replaced; the parts of others that stick out are kept.
+
+        Dropping a whole mapping for an overlap lost 735 of 815 stacks of clang: its loader maps the file
+        once over the full range and then the parts over it.
+        """
+        if vma.start >= vma.end:
+            return
+        starts, vmas = self._starts, self._vmas
+        first = bisect_right(starts, vma.start) - 1
+        if first < 0 or vmas[first].end <= vma.start:
+            first += 1
+        after = bisect_left(starts, vma.end, lo=first)
+        pieces = [vma]
+        if first < after:
+            left, right = vmas[first], vmas[after - 1]
+            if left.start < vma.start:
+                pieces.insert(0, replace(left, end=vma.start))
+            if right.end > vma.end:
+                pieces.append(replace(right, start=vma.end, offset=right.offset + vma.end - right.start))
+        vmas[first:after] = pieces
+        starts[first:after] = [piece.start for piece in pieces]
+        self._may_run_python = None
+        if self.rules:
+            self.rules = {}
+        if self.return_sites:
+            self.return_sites = {}
+
+    def copy(self) -> AddressSpace:
+        """The address space of a child at its fork."""
+        child = AddressSpace(())
+        child._vmas = self._vmas.copy()
+        child._starts = self._starts.copy()
+        return child
+
+    def find(self, address: int) -> Vma | None:
+        """Return the mapping an address lies in; None: it lies in none that is executable."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
+            return None
+        vma = self._vmas[index]
+        return vma if address < vma.end else None

@@ -1,0 +1,363 @@
+"""One entry of .eh_frame, read and evaluated into rows (DWARF 5 section 6.4, LSB 5 section 10.6).
+
+Bytes in, values out. Only what the walk needs is kept: the CFA, and where rbp and the return address
+are. An entry is evaluated whole, for its other rows are likely to be met as well.
+
+Every failure is BadImage. Nothing here can run long: each step consumes at least one byte of an entry,
+and an entry has at most `MAX_ENTRY_BYTES` (the largest met in node, libjvm and libLLVM has 3.1 KiB).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct, error
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gateway.errors import BadImage
+from gateway.unwind.leb128 import read_pointer, read_sleb, read_uleb, skip_pointer
+from gateway.unwind.rules import (
+    FROM_RBP,
+    FROM_RSP,
+    OUTERMOST_RULE,
+    SIGNAL_RULE,
+    UNUSABLE_RULE,
+    UNUSUAL,
+    Recovery,
+    RegisterRule,
+    Rule,
+    Unusual,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_ENTRY_BYTES: Final = 64 << 10
+MAX_EXPRESSION_BYTES: Final = 256
+
+# DWARF numbers of x86-64 registers (psABI, figure 3.36).
+_RBP: Final = 6
+_RSP: Final = 7
+_RETURN_ADDRESS: Final = 16
+
+_U16: Final = Struct("<H")
+_U32: Final = Struct("<I")
+_EXTENDED_LENGTH: Final = 0xFFFFFFFF
+
+_SAME: Final[RegisterRule] = (Recovery.SAME, 0)
+_ORDINARY_RETURN_ADDRESS: Final[RegisterRule] = (Recovery.AT_CFA, -8)
+# An expression as CFA is marked by this in place of a register number.
+_BY_EXPRESSION: Final = -1
+_NOT_DEFINED: Final = -2
+
+
+class Entry(NamedTuple):
+    """An evaluated FDE. Row i holds from `starts[i]` to the next start; addresses are virtual."""
+
+    start: int
+    end: int
+    starts: list[int]
+    rows: list[Rule]
+
+
+@dataclass(frozen=True, slots=True)
+class Cie:
+    """What the entries that share a CIE have in common. `state` is the first row's."""
+
+    code_alignment: int
+    data_alignment: int
+    pointer_encoding: int
+    signal_frame: bool
+    augmented: bool
+    state: _State
+
+
+class _State(NamedTuple):
+    """A row while it is built: CFA as register + offset or as an expression, and two registers' rules."""
+
+    register: int
+    offset: int
+    expression: bytes
+    rbp: RegisterRule
+    return_address: RegisterRule
+
+
+_START: Final = _State(_NOT_DEFINED, 0, b"", _SAME, _SAME)
+
+
+def entry_length(head: bytes) -> int:
+    """Return the bytes an entry occupies, its length field included; `head` is its first 4 bytes or more.
+
+    Raises BadImage for a terminator, for the 64-bit form (no x86-64 tool emits it) and above the limit.
+    """
+    if len(head) < _U32.size:
+        raise BadImage("an .eh_frame entry is cut off")
+    (length,) = _U32.unpack_from(head)
+    if length in {0, _EXTENDED_LENGTH} or length + 4 > MAX_ENTRY_BYTES:
+        raise BadImage(f"an .eh_frame entry of {length} bytes is not plausible")
+    return int(length) + 4
+
+
+def cie_distance(entry: bytes) -> int:
+    """Return how many bytes before an FDE its CIE begins. Raises BadImage for what is no FDE."""
+    distance = _cie_pointer(entry)
+    if not distance:
+        raise BadImage("a CIE lies where an FDE should")
+    return distance - 4
+
+
+def read_cie(entry: bytes, address: int) -> Cie:
+    """Read a CIE that lies at virtual address `address`. Raises BadImage."""
+    if _cie_pointer(entry):
+        raise BadImage("an FDE lies where a CIE should")
+    try:
+        return _read_cie(entry, address)
+    except (IndexError, error) as reason:
+        raise BadImage(f"the CIE at {address:#x} is cut off") from reason
+
+
+def evaluate(entry: bytes, address: int, cie: Cie) -> Entry:
+    """Evaluate an FDE that lies at virtual address `address`. Raises BadImage."""
+    try:
+        position = 8
+        start, position = read_pointer(entry, position, cie.pointer_encoding, pc=address + position)
+        # The length of the range has the pointer's format, but is never relative to anything.
+        length, position = read_pointer(entry, position, cie.pointer_encoding & 0x0F, pc=0)
+        if length <= 0:
+            raise BadImage(f"the FDE at {address:#x} covers nothing")
+        if cie.augmented:
+            size, position = read_uleb(entry, position)
+            position += size
+        starts: list[int] = []
+        rows: list[Rule] = []
+        interned: dict[Rule, Rule] = {}
+
+        def add_row(location: int, state: _State) -> None:
+            rule = SIGNAL_RULE if cie.signal_frame else _compile(state)
+            starts.append(location)
+            rows.append(interned.setdefault(rule, rule))
+
+        _run(entry, position, cie, add_row, address=address, location=start)
+    except (IndexError, error) as reason:
+        raise BadImage(f"the FDE at {address:#x} is cut off") from reason
+    return Entry(start, start + length, starts, rows)
+
+
+def _cie_pointer(entry: bytes) -> int:
+    """Return the field that tells an FDE from a CIE, where it is 0."""
+    if len(entry) < 8:
+        raise BadImage("an .eh_frame entry is cut off")
+    return int(_U32.unpack_from(entry, 4)[0])
+
+
+def _read_cie(entry: bytes, address: int) -> Cie:
+    version = entry[8]
+    if version not in {1, 3}:
+        raise BadImage(f"CIE version {version} is not supported")
+    end_of_text = entry.find(b"\0", 9)
+    if end_of_text < 0:
+        raise BadImage(f"the CIE at {address:#x} is cut off")
+    augmentation = entry[9:end_of_text]
+    position = end_of_text + 1
+    code_alignment, position = read_uleb(entry, position)
+    data_alignment, position = read_sleb(entry, position)
+    if version == 1:
+        return_register, position = entry[position], position + 1
+    else:
+        return_register, position = read_uleb(entry, position)
+    if return_register != _RETURN_ADDRESS:
+        raise BadImage(f"register {return_register} as the return address is not supported")
+    pointer_encoding = 0
+    signal_frame = False
+    augmented = augmentation[:1] == b"z"
+    if augmented:
+        size, position = read_uleb(entry, position)
+        program = position + size
+        for letter in augmentation[1:]:
+            if letter == ord("R"):
+                pointer_encoding = entry[position]
+                position += 1
+            elif letter == ord("L"):
+                position += 1
+            elif letter == ord("P"):
+                position = skip_pointer(entry, position + 1, entry[position])
+            elif letter == ord("S"):
+                signal_frame = True
+            elif letter != ord("B"):  # B: pointer authentication, without operand
+                raise BadImage(f"CIE augmentation {augmentation!r} is not supported")
+    elif augmentation:
+        raise BadImage(f"CIE augmentation {augmentation!r} is not supported")
+    else:
+        program = position
+    bare = Cie(code_alignment, data_alignment, pointer_encoding, signal_frame, augmented, _START)
+    state = _run(entry, program, bare, lambda _location, _state: None, address=address, location=0)
+    return Cie(code_alignment, data_alignment, pointer_encoding, signal_frame, augmented, state)
+
+
+def _run(
+    program: bytes,
+    position: int,
+    cie: Cie,
+    add_row: Callable[[int, _State], None],
+    *,
+    address: int,
+    location: int,
+) -> _State:
+    """Run the instructions from `position` to the end; report each finished row, return the last state.
+
+    `address` is the virtual address of the entry, `location` that of the code its first row is for.
+    One loop with the state in local variables: a capture's first minute is spent here.
+    """
+    code_alignment = cie.code_alignment
+    data_alignment = cie.data_alignment
+    register, offset, expression, rbp, return_address = initial = cie.state
+    remembered: list[_State] = []
+    end = len(program)
+    while position < end:
+        byte = program[position]
+        position += 1
+        high = byte & 0xC0
+        advance = 0
+        if high == 0x40:  # advance_loc
+            advance = (byte & 0x3F) * code_alignment
+        elif byte == 0x0E:  # def_cfa_offset
+            offset, position = read_uleb(program, position)
+        elif high == 0x80:  # offset
+            where, position = read_uleb(program, position)
+            if byte & 0x3F == _RBP:
+                rbp = (Recovery.AT_CFA, where * data_alignment)
+            elif byte & 0x3F == _RETURN_ADDRESS:
+                return_address = (Recovery.AT_CFA, where * data_alignment)
+        elif high == 0xC0:  # restore
+            if byte & 0x3F == _RBP:
+                rbp = initial.rbp
+            elif byte & 0x3F == _RETURN_ADDRESS:
+                return_address = initial.return_address
+        elif byte == 0x00:  # nop
+            pass
+        elif byte == 0x02:  # advance_loc1
+            advance = program[position] * code_alignment
+            position += 1
+        elif byte == 0x03:  # advance_loc2
+            advance = _U16.unpack_from(program, position)[0] * code_alignment
+            position += 2
+        elif byte == 0x04:  # advance_loc4
+            advance = _U32.unpack_from(program, position)[0] * code_alignment
+            position += 4
+        elif byte == 0x0A:  # remember_state
+            remembered.append(_State(register, offset, expression, rbp, return_address))
+        elif byte == 0x0B:  # restore_state; compilers rely on it to bring back the CFA as well
+            if not remembered:
+                raise BadImage("restore_state without remember_state")
+            register, offset, expression, rbp, return_address = remembered.pop()
+        elif byte == 0x0C:  # def_cfa
+            register, position = read_uleb(program, position)
+            offset, position = read_uleb(program, position)
+        elif byte == 0x0D:  # def_cfa_register
+            register, position = read_uleb(program, position)
+        elif byte == 0x0F:  # def_cfa_expression
+            expression, position = _block(program, position)
+            register = _BY_EXPRESSION
+        elif byte == 0x12:  # def_cfa_sf
+            register, position = read_uleb(program, position)
+            factored, position = read_sleb(program, position)
+            offset = factored * data_alignment
+        elif byte == 0x13:  # def_cfa_offset_sf
+            factored, position = read_sleb(program, position)
+            offset = factored * data_alignment
+        elif byte == 0x01:  # set_loc
+            target, position = read_pointer(program, position, cie.pointer_encoding, pc=address + position)
+            advance = target - location
+            if advance < 0:
+                raise BadImage("set_loc goes back")
+        elif byte == 0x2E:  # GNU_args_size
+            _, position = read_uleb(program, position)
+        else:
+            number, position = read_uleb(program, position)
+            rule, position = _register_rule(byte, program, position, data_alignment)
+            if number == _RBP:
+                rbp = initial.rbp if rule is None else rule
+            elif number == _RETURN_ADDRESS:
+                return_address = initial.return_address if rule is None else rule
+        if advance:
+            add_row(location, _State(register, offset, expression, rbp, return_address))
+            location += advance
+    last = _State(register, offset, expression, rbp, return_address)
+    add_row(location, last)
+    return last
+
+
+def _register_rule(
+    operation: int, program: bytes, position: int, data_alignment: int
+) -> tuple[RegisterRule | None, int]:
+    """Read the operands of a less common instruction about one register; None: as in the CIE."""
+    if operation == 0x05:  # offset_extended
+        factored, position = read_uleb(program, position)
+        return (Recovery.AT_CFA, factored * data_alignment), position
+    if operation == 0x06:  # restore_extended
+        return None, position
+    if operation == 0x07:  # undefined
+        return (Recovery.UNDEFINED, 0), position
+    if operation == 0x08:  # same_value
+        return _SAME, position
+    if operation == 0x09:  # register
+        other, position = read_uleb(program, position)
+        return (Recovery.REGISTER, other), position
+    if operation == 0x10:  # expression
+        block, position = _block(program, position)
+        return (Recovery.AT_EXPRESSION, block), position
+    if operation == 0x11:  # offset_extended_sf
+        factored, position = read_sleb(program, position)
+        return (Recovery.AT_CFA, factored * data_alignment), position
+    if operation == 0x14:  # val_offset
+        factored, position = read_uleb(program, position)
+        return (Recovery.CFA_PLUS, factored * data_alignment), position
+    if operation == 0x15:  # val_offset_sf
+        factored, position = read_sleb(program, position)
+        return (Recovery.CFA_PLUS, factored * data_alignment), position
+    if operation == 0x16:  # val_expression
+        block, position = _block(program, position)
+        return (Recovery.EXPRESSION, block), position
+    if operation == 0x2F:  # GNU_negative_offset_extended
+        factored, position = read_uleb(program, position)
+        return (Recovery.AT_CFA, -factored * data_alignment), position
+    raise BadImage(f"call frame instruction {operation:#04x} is not supported")
+
+
+def _block(program: bytes, position: int) -> tuple[bytes, int]:
+    size, position = read_uleb(program, position)
+    if size > MAX_EXPRESSION_BYTES or position + size > len(program):
+        raise BadImage(f"an expression of {size} bytes is not plausible")
+    return program[position : position + size], position + size
+
+
+def _compile(state: _State) -> Rule:
+    """Turn a finished row into the form that the walk reads."""
+    register, offset, expression, rbp, return_address = state
+    if return_address[0] is Recovery.UNDEFINED:
+        return OUTERMOST_RULE
+    if register == _NOT_DEFINED or return_address[0] is Recovery.SAME:
+        return UNUSABLE_RULE
+    saved = _saved_words(rbp)
+    if (
+        register in {_RSP, _RBP}
+        and return_address == _ORDINARY_RETURN_ADDRESS
+        and saved is not None
+        and offset & 7 == 0
+    ):
+        return (FROM_RSP if register == _RSP else FROM_RBP, offset >> 3, saved, None)
+    if register != _BY_EXPRESSION:
+        expression = b""
+    return (UNUSUAL, 0, 0, Unusual(expression, register, offset, rbp, return_address))
+
+
+def _saved_words(rbp: RegisterRule) -> int | None:
+    """Where rbp is saved, in words from the CFA; 0: unchanged; None: not said in that form.
+
+    An undefined rbp counts as unchanged: a caller that needs it would have had it saved.
+    """
+    how, operand = rbp
+    if how is Recovery.SAME or how is Recovery.UNDEFINED:
+        return 0
+    if how is Recovery.AT_CFA and isinstance(operand, int) and operand < 0 and operand & 7 == 0:
+        return operand >> 3
+    return None

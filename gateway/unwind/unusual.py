@@ -1,0 +1,120 @@
+"""One step to the caller by a row that is not in the ordinary form; a frame in a thousand needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2
+from gateway.unwind.expression import CannotEvaluate, evaluate
+from gateway.unwind.rules import Recovery, RegisterRule, Unusual
+
+if TYPE_CHECKING:
+    pass
+
+# What a lost rbp reads as: every use of it fails the test for alignment, which ends the walk.
+LOST: Final = -1
+
+# DWARF register number → place in the order of PERF_SAMPLE_REGS_USER, without rsp, rbp and rip.
+_PLACES: Final = {
+    0: 0,
+    1: 3,
+    2: 2,
+    3: 1,
+    4: 4,
+    5: 5,
+    8: 12,
+    9: 13,
+    10: 14,
+    11: 15,
+    12: 16,
+    13: 17,
+    14: 18,
+    15: 19,
+}
+_RBP: Final = 6
+_RSP: Final = 7
+_RIP: Final = 16
+
+
+class CannotStep(Exception):
+    """The caller cannot be found; `end` is the `capture_pb2.StackEnd` that says why."""
+
+    def __init__(self, end: int) -> None:
+        super().__init__(end)
+        self.end = end
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is known in one frame.
+
+    `registers` are all of perf's 20, None in a caller: there only rip, rsp and rbp are known. `stack` is
+    the copied memory as words from address `origin` on, of which `limit` are valid.
+    """
+
+    ip: int
+    rsp: int
+    rbp: int
+    registers: tuple[int, ...] | None
+    stack: memoryview[int]
+    origin: int
+    limit: int
+
+    def caller(self, row: Unusual) -> tuple[int, int, int]:
+        """Return the caller's (rip, index of the word at its rsp, rbp). Raises CannotStep."""
+        try:
+            if row.expression:
+                cfa = evaluate(row.expression, self._register, self._word)
+            else:
+                cfa = self._register(row.register) + row.offset
+            ip = self._recover(row.return_address, self.ip, cfa)
+        except CannotEvaluate:
+            raise CannotStep(capture_pb2.STACK_END_NO_UNWIND) from None
+        distance = cfa - self.origin
+        if distance & 7 or cfa <= self.rsp:
+            raise CannotStep(capture_pb2.STACK_END_BAD_STACK)
+        if distance >> 3 > self.limit:
+            raise CannotStep(capture_pb2.STACK_END_TRUNCATED)
+        return ip, distance >> 3, self._caller_rbp(row.rbp, cfa)
+
+    def _caller_rbp(self, rule: RegisterRule, cfa: int) -> int:
+        how, operand = rule
+        if how is Recovery.AT_CFA and isinstance(operand, int) and cfa + operand < self.rsp:
+            return self.rbp  # popped already, see walker
+        try:
+            return self._recover(rule, self.rbp, cfa)
+        except CannotEvaluate:
+            return LOST
+
+    def _recover(self, rule: RegisterRule, current: int, cfa: int) -> int:
+        how, operand = rule
+        if isinstance(operand, bytes):
+            value = evaluate(operand, self._register, self._word, cfa)
+            return self._word(value) if how is Recovery.AT_EXPRESSION else value
+        if how is Recovery.AT_CFA:
+            return self._word(cfa + operand)
+        if how is Recovery.CFA_PLUS:
+            return cfa + operand
+        if how is Recovery.REGISTER:
+            return self._register(operand)
+        return current
+
+    def _register(self, number: int) -> int:
+        if number == _RSP:
+            return self.rsp
+        if number == _RBP:
+            return self.rbp
+        if number == _RIP:
+            return self.ip
+        if self.registers is None or number not in _PLACES:
+            raise CannotEvaluate(f"register {number} is not known here")
+        return self.registers[_PLACES[number]]
+
+    def _word(self, address: int) -> int:
+        distance = address - self.origin
+        if distance & 7:
+            raise CannotStep(capture_pb2.STACK_END_BAD_STACK)
+        if not 0 <= distance >> 3 < self.limit:
+            raise CannotStep(capture_pb2.STACK_END_TRUNCATED)
+        return self.stack[distance >> 3]
