@@ -1,0 +1,40 @@
+"""The failure brake: a campaign whose visits fail too often stops itself (DIGEST G4).
+
+Pure: the outcomes of the latest visits in, a verdict out. A profiler that cannot reach a good part
+of the machines has lost its sample, and one that hurts them must not go on until a person has
+looked; `fleetprof campaigns resume NAME` releases the brake, and visits from before are forgotten.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from storage.visit_history import Ending
+from storage.visits import Outcome
+
+FEWEST = 5
+"""Failures before the brake may act: one machine that is down for a moment stops nothing."""
+
+
+def why_stop(
+    latest: Sequence[Ending], *, campaign: str, threshold: float, fewest: int = FEWEST
+) -> str | None:
+    """The sentence that says why the campaign must stop; None: it may go on.
+
+    `latest` are the campaign's latest visits that ended since it was last started, at most its
+    window; `threshold` is the share of failures among them (0…1) that stops it.
+    """
+    failures = [visit for visit in latest if visit.outcome != Outcome.ANSWERED]
+    if len(failures) < fewest or len(failures) < threshold * len(latest):
+        return None
+    (outcome, times), *_ = Counter(visit.outcome for visit in failures).most_common(1)
+    (detail, _), *_ = Counter(visit.detail for visit in failures if visit.outcome == outcome).most_common(1)
+    return (
+        f"{len(failures)} of the last {len(latest)} visits failed; the campaign stops at {threshold:.0%}. "
+        f"Most often ({times} times) they ended as {outcome}, for example: {_sentence(detail)} "
+        f"Once that is mended: fleetprof campaigns resume {campaign}"
+    )
+
+
+def _sentence(text: str) -> str:
+    text = text.strip() or "no detail was recorded"
+    return text if text.endswith((".", "!", "?")) else f"{text}."

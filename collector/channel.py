@@ -1,0 +1,82 @@
+"""How a gateway is reached: a Unix socket as it is, anything else only with mutual TLS (DESIGN §8)."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from collector.errors import BadAddress, BadCredentials
+
+MAX_MESSAGE_BYTES = 1 << 20
+"""Of one message from a gateway: its largest are 256 KiB pieces and its description."""
+
+_HOST_PORT = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\]):(?P<port>[0-9]{1,5})")
+_MAX_SOCKET_PATH = 107  # sun_path of struct sockaddr_un, less its final NUL
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the collector shows to gateways and demands of them; paths of PEM files."""
+
+    ca: Path
+    """Authority that gateways' certificates must be signed by."""
+    certificate: Path
+    key: Path
+
+
+def checked_address(address: str) -> str:
+    """The address if a gateway can listen there: unix:/absolute/path or host:port. Raises `BadAddress`."""
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:")
+        if not path.startswith("/") or "\0" in path:
+            raise BadAddress(
+                f"{address!r} is no socket: write unix: and an absolute path, like unix:/run/gateway.sock"
+            )
+        if len(path.encode()) > _MAX_SOCKET_PATH:
+            raise BadAddress(
+                f"The socket path {path!r} is longer than the {_MAX_SOCKET_PATH} bytes the kernel allows."
+            )
+        return address
+    match = _HOST_PORT.fullmatch(address)
+    if match is None or not 1 <= int(match["port"]) <= 65535:
+        raise BadAddress(
+            f"{address!r} is no address: write host:port, like node7.example:7071, or unix:/path"
+        )
+    return address
+
+
+def open_channel(address: str, credentials: Credentials | None) -> grpc.aio.Channel:
+    """A channel of its own to one gateway; connects on first use, close it after the visit.
+
+    Raises `BadAddress`, and `BadCredentials` for an address other than a Unix socket without
+    readable files.
+    """
+    options = [
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.use_local_subchannel_pool", 1),  # else a failed visit's back-off delays the next one
+        ("grpc.enable_retries", 0),  # a visit id is served once
+        ("grpc.enable_http_proxy", 0),  # the environment's proxy is not for machines of the fleet
+    ]
+    if checked_address(address).startswith("unix:"):
+        return grpc.aio.insecure_channel(address, options=options)
+    if credentials is None:
+        raise BadCredentials(
+            f"{address} is not a Unix socket, so the collector and the gateway must prove who they are: set "
+            "FLEETPROF_GATEWAY_CA, FLEETPROF_GATEWAY_CERT and FLEETPROF_GATEWAY_KEY to PEM files."
+        )
+    return grpc.aio.secure_channel(address, _mutual_tls(credentials), options=options)
+
+
+def _mutual_tls(credentials: Credentials) -> grpc.ChannelCredentials:
+    try:
+        return grpc.ssl_channel_credentials(
+            root_certificates=credentials.ca.read_bytes(),
+            private_key=credentials.key.read_bytes(),
+            certificate_chain=credentials.certificate.read_bytes(),
+        )
+    except OSError as error:
+        raise BadCredentials(
+            f"{error.filename} cannot be read ({error.strerror}); FLEETPROF_GATEWAY_CA, FLEETPROF_GATEWAY_CERT and "
+            "FLEETPROF_GATEWAY_KEY must name files the collector may read."
+        ) from error

@@ -1,0 +1,65 @@
+"""Telling the symbolizer which captures to land; best effort, because the sweep tells again.
+
+The broker may be down, slow or forgetful: PostgreSQL knows what remains to be done
+(`storage.captures.due`), so a task that is lost costs time, never data. A capture is not sent twice
+within `resend_s`, else a long queue would double with every sweep.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from threading import Lock
+from uuid import UUID
+
+from collector.outage import Outage
+
+RESEND_S = 60.0
+_MOST_REMEMBERED = 100_000
+
+
+class Dispatch:
+    """Sends landing tasks; safe to call from several threads."""
+
+    def __init__(
+        self,
+        send: Callable[[UUID], None],
+        *,
+        resend_s: float = RESEND_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`send` puts one task on the queue or raises whatever its broker's client raises."""
+        self._send = send
+        self._resend_s = resend_s
+        self._clock = clock
+        self._outage = Outage("the broker", clock=clock)
+        self._not_before = 0.0
+        self._sent: dict[UUID, float] = {}
+        self._lock = Lock()
+
+    def __call__(self, visit_ids: Iterable[UUID]) -> int:
+        """Send those not sent lately; the number sent. Gives up for a while at the first failure."""
+        with self._lock:
+            now = self._clock()
+            if now < self._not_before:
+                return 0
+            self._forget(now)
+            sent = 0
+            for visit_id in visit_ids:
+                if visit_id in self._sent:
+                    continue
+                try:
+                    self._send(visit_id)
+                except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
+                    self._not_before = now + self._outage.failed(error)
+                    break
+                self._outage.over()
+                self._sent[visit_id] = now
+                sent += 1
+            return sent
+
+    def _forget(self, now: float) -> None:
+        """Drop what may be sent again; entries are in the order they were sent."""
+        while self._sent:
+            oldest = next(iter(self._sent))
+            if now - self._sent[oldest] < self._resend_s and len(self._sent) <= _MOST_REMEMBERED:
+                return
+            del self._sent[oldest]

@@ -1,0 +1,36 @@
+"""What can go wrong in the collector, and who must act.
+
+    CollectorError
+    ├── BadAddress              operator: write unix:/path or host:port for the machine
+    ├── BadCredentials          operator: give the files of mutual TLS, or a Unix socket
+    ├── BadPlan                 user: the campaign's plan asks for something that means nothing
+    ├── NoAnswer                operator: the machine could not be described; its gateway or the way to it
+    └── Garbled                 developer of the gateway: the reply is not what gateway.proto says
+
+A visit that fails raises nothing: its outcome is a value (`collector.visit.Visited`), recorded with
+the visit like any other.
+"""
+
+
+class CollectorError(Exception):
+    """Every error the collector raises on purpose; its text is one sentence for a person."""
+
+
+class BadAddress(CollectorError):
+    """An address that is neither unix:/absolute/path nor host:port."""
+
+
+class BadCredentials(CollectorError):
+    """The files of mutual TLS are missing or unreadable, and the address needs them."""
+
+
+class BadPlan(CollectorError):
+    """A campaign's plan that no gateway could carry out."""
+
+
+class NoAnswer(CollectorError):
+    """A gateway did not describe its machine."""
+
+
+class Garbled(CollectorError):
+    """A gateway's reply breaks the order, the limits or the checksum that gateway.proto sets."""

@@ -1,0 +1,50 @@
+"""Waiting out a server that is away, and saying so once."""
+
+import random
+import time
+from collections.abc import Callable
+
+import structlog
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 15.0
+
+
+class Outage:
+    """One server that may be away: how long to wait, and one line of log at each end of the outage.
+
+    Safe to use from several threads and tasks: at worst a line is logged twice.
+    """
+
+    def __init__(self, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`what` names the server in the log, e.g. "database"."""
+        self._what = what
+        self._clock = clock
+        self._log = structlog.get_logger("collector")
+        self._since: float | None = None
+        self._failures = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """The last use failed."""
+        return self._since is not None
+
+    def failed(self, error: Exception) -> float:
+        """Note a failed use; seconds to wait before the next, longer each time, with some randomness.
+
+        Collectors that lost their database in the same moment must not all come back in one.
+        """
+        if self._since is None:
+            self._since = self._clock()
+            self._log.warning(f"{self._what} is away, waiting for it", why=str(error))
+        self._failures += 1
+        wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 10))
+        return wait * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
+
+    def over(self) -> None:
+        """Note a use that succeeded."""
+        if self._since is None:
+            return
+        away_s = self._clock() - self._since
+        self._since, self._failures = None, 0
+        self._log.warning(f"{self._what} is back", away_s=round(away_s, 1))

@@ -1,0 +1,75 @@
+"""What a failed call means: an outcome that can be counted, and a sentence for a person."""
+
+import math
+from dataclasses import dataclass
+
+import grpc
+
+from fleetpb import gateway_pb2
+from storage.visits import Outcome
+
+_Code = grpc.StatusCode
+_Reason = gateway_pb2.Refusal.Reason
+
+_BY_CODE = {
+    _Code.UNAVAILABLE: Outcome.UNREACHABLE,
+    _Code.DEADLINE_EXCEEDED: Outcome.TIMEOUT,
+    _Code.PERMISSION_DENIED: Outcome.REFUSED,
+    _Code.UNAUTHENTICATED: Outcome.REFUSED,
+    _Code.RESOURCE_EXHAUSTED: Outcome.REFUSED,
+    _Code.UNIMPLEMENTED: Outcome.GARBAGE,
+}
+_TOO_LARGE = "Received message larger than max"  # grpc's own words on our side, with RESOURCE_EXHAUSTED
+
+_MOST_TEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a call had come when it failed."""
+
+    connected: bool
+    """The gateway's socket answered as gRPC."""
+    begun: bool
+    """The gateway had said that it samples."""
+
+
+def of_refusal(refusal: gateway_pb2.Refusal) -> tuple[Outcome, str]:
+    """A gateway that broke while sampling failed; any other refusal is a refusal."""
+    name = _Reason.Name(refusal.reason) if refusal.reason in _Reason.values() else f"reason {refusal.reason}"
+    outcome = Outcome.FAILED if refusal.reason == gateway_pb2.Refusal.FAILED else Outcome.REFUSED
+    return outcome, f"{name}: {said(refusal.message) or 'the gateway gave no reason'}"
+
+
+def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Outcome, str]:
+    """What the status that ended a call says about the machine."""
+    sentence = f"{code.name}: {said(details) or 'no details'}"
+    if _TOO_LARGE in details:
+        return Outcome.GARBAGE, f"The gateway sent a message larger than is accepted. {sentence}"
+    if code is _Code.UNIMPLEMENTED:
+        return Outcome.GARBAGE, f"What listens there is no fleetprof gateway. {sentence}"
+    if code is _Code.DEADLINE_EXCEEDED and not reached.connected:
+        return Outcome.UNREACHABLE, f"No connection came about. {sentence}"
+    if reached.begun and code in {_Code.UNAVAILABLE, _Code.CANCELLED}:
+        return Outcome.FAILED, f"The connection broke while sampling. {sentence}"
+    return _BY_CODE.get(code, Outcome.FAILED), sentence
+
+
+def of_silence(seconds: float, reached: Reached) -> tuple[Outcome, str]:
+    """Nothing came for as long as was allowed."""
+    if not reached.connected:
+        return Outcome.UNREACHABLE, f"No connection came about within {seconds:g} s."
+    doing = "finish" if reached.begun else "begin"
+    return Outcome.TIMEOUT, f"The gateway did not {doing} within {seconds:g} s."
+
+
+def said(text: str) -> str:
+    """Foreign text made fit for a log, a terminal and a database: one line, no control characters, brief."""
+    clean = "".join(character if character.isprintable() else " " for character in text[: 4 * _MOST_TEXT])
+    short = " ".join(clean.split())
+    return short if len(short) <= _MOST_TEXT else f"{short[: _MOST_TEXT - 1]}…"
+
+
+def share(value: float) -> float | None:
+    """A busy share a gateway sent, if it is one (0…1)."""
+    return value if math.isfinite(value) and 0.0 <= value <= 1.0 else None

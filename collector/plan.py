@@ -1,0 +1,70 @@
+"""What a gateway is asked for in one visit, from a campaign's plan."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import isfinite
+from uuid import UUID
+
+from collector.errors import BadPlan
+from fleetpb import gateway_pb2
+from storage.campaigns import EventPlan
+
+TTL_S = 10.0
+"""A plan that waited this long in a machine's queue is void: its window would be of another moment."""
+MARGIN_S = 10.0
+"""Of a visit beside sampling: packing the capture and bringing it home."""
+LONGEST_S = 600.0
+"""Windows together; a visit is a glance, not a watch (DIGEST G3: a few minutes a machine)."""
+
+
+def window_s(events: Sequence[EventPlan]) -> float:
+    """Seconds that the events take: those of one turn run together, turns one after the other."""
+    by_turn = groupby(sorted(events, key=lambda event: event.turn), key=lambda event: event.turn)
+    return sum(max(event.duration_ms for event in turn) for _, turn in by_turn) / 1000
+
+
+def deadline_s(events: Sequence[EventPlan]) -> float:
+    """Seconds after which a visit has failed, from the call to the last byte."""
+    return TTL_S + window_s(events) + MARGIN_S
+
+
+def checked(events: Sequence[EventPlan]) -> Sequence[EventPlan]:
+    """The events if a gateway could sample them. Raises `BadPlan`, naming the event and the field."""
+    if not events:
+        raise BadPlan("The plan names no event.")
+    for event in events:
+        said = f"Event {event.event!r} of the plan"
+        if not event.event:
+            raise BadPlan("An event of the plan has no name.")
+        if event.duration_ms <= 0:
+            raise BadPlan(f"{said} lasts {event.duration_ms} ms; it must last longer than 0.")
+        if not isfinite(event.rate_hz) or event.rate_hz < 0 or event.period < 0:
+            raise BadPlan(f"{said} has a rate or period that is no positive number.")
+        if (event.rate_hz > 0) == (event.period > 0):
+            raise BadPlan(f"{said} needs a rate (rate_hz) or a period, one of them.")
+        if not 0 <= event.turn < 1000:
+            raise BadPlan(f"{said} has turn {event.turn}; turns are 0 to 999.")
+    if window_s(events) > LONGEST_S:
+        raise BadPlan(f"The plan takes {window_s(events):g} s; a visit takes {LONGEST_S:g} s at most.")
+    return events
+
+
+def plan_message(visit_id: UUID, events: Sequence[EventPlan], *, campaign: str) -> gateway_pb2.Plan:
+    """The plan as it is sent. Raises `BadPlan`."""
+    return gateway_pb2.Plan(
+        visit_id=visit_id.bytes,
+        ttl_ms=round(TTL_S * 1000),
+        campaign=campaign,
+        counters=True,
+        events=[
+            gateway_pb2.EventPlan(
+                event=event.event,
+                rate_hz=event.rate_hz,
+                period=event.period,
+                duration_ms=event.duration_ms,
+                stacks=event.stacks,
+                turn=event.turn,
+            )
+            for event in checked(events)
+        ],
+    )

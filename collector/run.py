@@ -1,0 +1,190 @@
+"""The collector process: draws rounds, makes visits, sweeps; until it is told to stop.
+
+Several collectors may run on one database: a round is claimed by one of them, and all else may be
+done twice. Nothing here is needed to survive: what a killed collector leaves behind is found by the
+next one's sweep.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import numpy as np
+import structlog
+from sqlalchemy import Engine
+
+from collector import sweep
+from collector.appointments import Appointment, draw_round
+from collector.describing import Describer
+from collector.desk import Desk, pause
+from collector.dispatch import RESEND_S, Dispatch
+from collector.events import RoundDrawn, Watcher, nobody
+from collector.schedule import round_at
+from collector.standing import ensure_standing
+from collector.visit import Visitor
+from collector.visiting import Visiting
+from storage import campaigns
+from storage.archive import Archive
+from storage.campaigns import Campaign, State
+from storage.errors import ArchiveError
+
+_log = structlog.get_logger("collector")
+
+FIRST_DESCRIPTIONS_S = 5.0
+"""How long the first draw waits for machines to say what they are: their platform decides the stratum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often things are done, seconds, and how many at once."""
+
+    concurrent_visits: int = 32
+    look_s: float = 1.0
+    """Between looks for a campaign whose round has begun."""
+    sweep_s: float = 15.0
+    tidy_s: float = 3600.0
+    """Between sweeps of the whole archive and of old days."""
+    describe_s: float = 30.0
+    resend_s: float = RESEND_S
+    grace_s: float = 10.0
+    """Visits under way get this long to finish when the collector is stopped."""
+    retention_days: int | None = None
+    """Facts of older days are dropped; None: never."""
+
+
+@dataclass(slots=True)
+class Collector:
+    """One collector; `run` it once."""
+
+    engine: Engine
+    archive: Archive
+    send: Callable[[UUID], None]
+    """Puts the landing task of one capture on the queue."""
+    visitor: Visitor = field(default_factory=Visitor)
+    pace: Pace = field(default_factory=Pace)
+    watcher: Watcher = nobody
+    random: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
+        desk = Desk(stop)
+        describer = Describer(
+            self.engine, desk=desk, credentials=self.visitor.credentials, clock=self.visitor.clock
+        )
+        dispatch = Dispatch(self.send, resend_s=self.pace.resend_s)
+        visiting = Visiting(
+            self.engine,
+            self.archive,
+            desk=desk,
+            visitor=self.visitor,
+            dispatch=dispatch,
+            describer=describer,
+            watcher=self.watcher,
+            concurrent=self.pace.concurrent_visits,
+        )
+        try:
+            await desk.do(self._prepare)
+            await _within(FIRST_DESCRIPTIONS_S, describer.look())
+            _log.info("collector is running")
+            await _all(
+                stop,
+                _every(self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
+                _every(self.pace.describe_s, stop, describer.look),
+                _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch)),
+                _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy)),
+            )
+        finally:
+            stop.set()
+            await visiting.stop(self.pace.grace_s)
+            await asyncio.to_thread(desk.close)
+            _log.info("collector has ended")
+
+    def _now(self) -> datetime:
+        return self.visitor.clock()
+
+    def _prepare(self) -> None:
+        sweep.make_room(self.engine, self._now().date())
+        with self.engine.begin() as connection:
+            ensure_standing(connection)
+
+    async def _draw(self, desk: Desk, visiting: Visiting) -> None:
+        """Draw the round of every campaign whose last one is over."""
+        for campaign in await desk.do(self._campaigns):
+            number = round_at(self._now(), campaign.definition.period_s)
+            if campaign.state != State.RUNNING or campaign.last_round >= number:
+                continue
+            appointments = await desk.do(self._draw_round, campaign)
+            if appointments is None:
+                continue
+            _log.info("round drawn", campaign=campaign.name, round=number, visits=len(appointments))
+            self.watcher(RoundDrawn(campaign.name, number, len(appointments)))
+            visiting.arrange(appointments)
+
+    def _campaigns(self) -> list[Campaign]:
+        with self.engine.connect() as connection:
+            return campaigns.list_(connection)
+
+    def _draw_round(self, campaign: Campaign) -> list[Appointment] | None:
+        with self.engine.begin() as connection:
+            return draw_round(connection, campaign, self._now(), self.random)
+
+    def _sweep(self, dispatch: Dispatch) -> None:
+        now = self._now()
+        adopted = sweep.adopt(
+            self.engine, self.archive, before=now - timedelta(seconds=self.pace.sweep_s), now=now
+        )
+        if adopted:
+            _log.info("captures adopted whose collector had ended", captures=len(adopted))
+        if lost := sweep.give_up(self.engine, now=now):
+            _log.info("visits given up whose collector had ended", visits=lost)
+        sweep.send_due(self.engine, dispatch)
+
+    def _tidy(self) -> None:
+        today = self._now().date()
+        sweep.make_room(self.engine, today)
+        if self.pace.retention_days is not None:
+            for day in sweep.drop_old(self.engine, today - timedelta(days=self.pace.retention_days)):
+                _log.info("day dropped", day=day.isoformat())
+        try:
+            sweep.clear_orphans(self.engine, self.archive)
+        except ArchiveError as error:
+            _log.warning("archive not swept", why=str(error))
+
+
+def run_until_signalled(collector: Collector) -> None:
+    """Run the collector in this process's main thread until SIGTERM or SIGINT."""
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        await collector.run(stop)
+
+    asyncio.run(main())
+
+
+async def _every(seconds: float, stop: asyncio.Event, work: Callable[[], Awaitable[object]]) -> None:
+    while not stop.is_set():
+        await work()
+        await pause(stop, seconds)
+
+
+async def _within(seconds: float, work: Awaitable[object]) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await work
+    except TimeoutError:
+        return
+
+
+async def _all(stop: asyncio.Event, *works: Awaitable[None]) -> None:
+    """Wait for all; the first that fails stops the others, and its error is raised."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    stop.set()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        task.result()

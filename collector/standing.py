@@ -1,0 +1,42 @@
+"""The campaigns that are always there, with what they sample until an operator decides otherwise."""
+
+from sqlalchemy import Connection
+
+from storage import campaigns
+from storage.campaigns import FLEET, Campaign, Definition, EventPlan, State
+from storage.errors import UnknownCampaign
+
+BY_HAND = "by-hand"
+"""Campaign of visits that someone asks for; it never draws, so the fleet's figures do not see it."""
+
+STANDING = Definition(
+    name=FLEET,
+    period_s=60.0,
+    visits_per_round=2.0,
+    events=(EventPlan(event="cpu", rate_hz=99.0, duration_ms=5000),),
+)
+"""2 880 visits a day: three a machine and day in a fleet of 1 000, where 15 s of 86 400 are sampled.
+
+99 Hz beats with no timer of 100 or 1000 Hz.
+"""
+
+
+def ensure_standing(connection: Connection) -> Campaign:
+    """The standing campaign, made with its defaults if it is missing; an operator's choices stay."""
+    try:
+        return campaigns.get(connection, FLEET)
+    except UnknownCampaign:
+        return campaigns.create_or_update(connection, STANDING)
+
+
+def ensure_by_hand(connection: Connection) -> Campaign:
+    """The campaign of visits by hand, paused for good."""
+    try:
+        return campaigns.get(connection, BY_HAND)
+    except UnknownCampaign:
+        definition = Definition(
+            name=BY_HAND, period_s=STANDING.period_s, visits_per_round=0.0, events=STANDING.events
+        )
+        campaigns.create_or_update(connection, definition)
+        campaigns.set_state(connection, BY_HAND, State.PAUSED, "It holds visits asked for by hand.")
+        return campaigns.get(connection, BY_HAND)

@@ -1,0 +1,126 @@
+"""What the collector does beside visits: finds what was dropped, and makes room ahead.
+
+Any number of collectors may sweep the same store; everything here may be done twice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from hashlib import sha256
+from uuid import UUID
+
+import structlog
+from sqlalchemy import Engine
+
+from collector.plan import LONGEST_S, MARGIN_S, TTL_S
+from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
+from storage import captures, partitions, visit_history, visits
+from storage.archive import Archive, capture_key
+from storage.captures import NewCapture
+from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, DatabaseBusy, VisitEnded
+from storage.landing.decode import decode_capture
+from storage.visits import Outcome
+
+LATEST_S = 60.0
+"""A visit that cannot start this soon after the moment it was drawn for is called off."""
+LOST_AFTER = timedelta(seconds=LATEST_S + TTL_S + LONGEST_S + MARGIN_S + 300)
+"""From that moment on: the longest visit there can be, and five minutes to write it down."""
+PARTITIONS_AHEAD = 3
+"""Days of partitions that exist ahead of today."""
+_BATCH = 1000
+
+_log = structlog.get_logger("collector")
+
+
+def send_due(engine: Engine, dispatch: Callable[[list[UUID]], int]) -> int:
+    """Send again what waits to be landed; the number sent."""
+    with engine.connect() as connection:
+        waiting = captures.due(connection, limit=_BATCH)
+    return dispatch([visit_id for visit_id, _generation in waiting])
+
+
+def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) -> list[UUID]:
+    """Finish the visits whose collector died between archiving their capture and saying so.
+
+    Looks at open visits drawn for a moment before `before`; the ones that have a capture in the archive,
+    and now its row, are returned.
+    """
+    with engine.connect() as connection:
+        open_visits = visit_history.unfinished(connection, before, limit=_BATCH)
+    return [visit_id for visit_id, day in open_visits if _adopted(engine, archive, visit_id, day, now)]
+
+
+def give_up(engine: Engine, *, now: datetime) -> int:
+    """End as lost what no collector can be working on any more; the number of visits."""
+    with engine.begin() as connection:
+        return visits.abandon(connection, now - LOST_AFTER)
+
+
+def clear_orphans(engine: Engine, archive: Archive) -> int:
+    """Delete blobs that belong to no capture; the number deleted."""
+    with engine.begin() as connection:
+        swept = captures.sweep_orphans(connection, archive)
+    if swept.unknown:
+        _log.warning("the archive holds captures that this database does not know", captures=swept.unknown)
+    return len(swept.deleted)
+
+
+def make_room(engine: Engine, today: date) -> None:
+    """Make the partitions of the days around `today`: yesterday's visits still land."""
+    with engine.begin() as connection:
+        partitions.ensure(connection, [today + timedelta(days=n) for n in range(-1, PARTITIONS_AHEAD + 1)])
+
+
+def drop_old(engine: Engine, before: date) -> list[date]:
+    """Drop the facts of days before `before`; the days dropped, none while readers are in the way."""
+    try:
+        with engine.begin() as connection:
+            return partitions.drop(connection, before)
+    except DatabaseBusy:
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    capture: NewCapture
+    seconds: float
+    utilisation: float | None
+
+
+def _adopted(engine: Engine, archive: Archive, visit_id: UUID, day: date, now: datetime) -> bool:
+    try:
+        found = _in_archive(archive, visit_id, day)
+        with engine.begin() as connection:
+            return captures.record(connection, found.capture) and visits.finish(
+                connection,
+                visit_id,
+                outcome=Outcome.ANSWERED,
+                detail="Found in the archive after its collector had ended.",
+                ended_at=now,
+                seconds=found.seconds,
+                utilisation=found.utilisation,
+            )
+    except BlobMissing:
+        return False
+    except (ArchiveUnavailable, BadCapture, BlobTooLarge, VisitEnded) as error:
+        _log.info("a capture was not adopted", visit_id=str(visit_id), why=str(error))
+        return False
+
+
+def _in_archive(archive: Archive, visit_id: UUID, day: date) -> _Found:
+    key = capture_key(day, visit_id)
+    blob = archive.get(key, limit=MAX_BLOB_BYTES)
+    capture = decode_capture(blob, max_raw_bytes=MAX_RAW_BYTES)
+    return _Found(
+        NewCapture(
+            visit_id=visit_id,
+            day=day,
+            blob=key,
+            bytes=len(blob),
+            raw_bytes=capture.ByteSize(),
+            sha256=sha256(blob).digest(),
+            samples=sum(segment.samples for segment in capture.segments),
+        ),
+        seconds=max((segment.duration_ns for segment in capture.segments), default=0) / 1e9,
+        utilisation=capture.system.utilisation if capture.HasField("system") else None,
+    )

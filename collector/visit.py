@@ -1,0 +1,221 @@
+"""One visit: call a machine's gateway, take its capture, and say how it went.
+
+A visit raises nothing for what a gateway or a network does: whatever happens becomes one of the
+outcomes of `storage.visits.Outcome` with a sentence for a person, and the machine's utilisation
+if that was heard before things went wrong (a failed visit still informs the weights, DESIGN §3.2).
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from uuid import UUID
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from collector import outcome as outcomes
+from collector.channel import Credentials, open_channel
+from collector.errors import BadAddress, BadCredentials, Garbled
+from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES, ReplyReader
+from fleetpb import capture_pb2, gateway_pb2
+from storage.errors import BadCapture
+from storage.landing.decode import decode_capture
+from storage.visits import Outcome
+
+_CAPTURE = f"/{gateway_pb2.DESCRIPTOR.services_by_name['Gateway'].full_name}/Capture"
+_CLOCK_GRAIN_S = 1.0
+"""How much longer than the call itself a window may claim to have been, for clocks that differ in pace."""
+
+
+def utc_now() -> datetime:
+    """The collector's clock."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A capture as it came, checked to be one of this visit."""
+
+    blob: bytes
+    sha256: bytes
+    raw_bytes: int
+    samples: int
+    machine: capture_pb2.Machine | None
+    """The machine as it was in the window; None: the gateway could not read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """How a visit went."""
+
+    outcome: Outcome
+    detail: str
+    """A sentence; empty when it answered."""
+    started_at: datetime
+    ended_at: datetime
+    seconds: float | None = None
+    """Of the window really sampled; only when it answered."""
+    utilisation: float | None = None
+    """Busy share of the machine, 0…1; None: it was not heard."""
+    clock_skew_s: float | None = None
+    """Machine's wall clock − collector's, good to the delay of the network; None: not known."""
+    changes: tuple[str, ...] = ()
+    """Ways in which the gateway changed the plan, a sentence each."""
+    brought: Brought | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Visits machines; one serves any number of visits at the same time."""
+
+    credentials: Credentials | None = None
+    """Needed for every address but Unix sockets."""
+    blob_limit: int = MAX_BLOB_BYTES
+    first_reply_s: float = 10.0
+    """From the call to the first message, connecting included."""
+    clock: Callable[[], datetime] = utc_now
+
+    async def visit(
+        self,
+        address: str,
+        plan: gateway_pb2.Plan,
+        *,
+        deadline_s: float,
+        on_progress: Callable[[float, int], None] = lambda _done, _samples: None,
+    ) -> Visited:
+        """Carry out the plan on the machine whose gateway listens at `address`.
+
+        `on_progress` gets the share of the window that has passed (0…1) and the samples so far.
+        Raises nothing but asyncio.CancelledError.
+        """
+        call = _Call(ReplyReader(limit=self.blob_limit), self.clock(), time.monotonic(), on_progress)
+        window = None
+        try:
+            await self._listen(call, address, plan, deadline_s)
+            if call.reader.refusal is not None:
+                outcome, detail = outcomes.of_refusal(call.reader.refusal)
+            else:
+                window = await asyncio.to_thread(_opened, call, UUID(bytes=plan.visit_id))
+                outcome, detail = Outcome.ANSWERED, ""
+        except (Garbled, BadCapture) as error:
+            outcome, detail = Outcome.GARBAGE, outcomes.said(str(error))
+        except (BadAddress, BadCredentials) as error:
+            outcome, detail = Outcome.UNREACHABLE, str(error)
+        except grpc.aio.AioRpcError as error:
+            outcome, detail = outcomes.of_status(error.code(), error.details() or "", call.reached)
+        except TimeoutError:
+            limit = deadline_s if call.reached.begun else min(self.first_reply_s, deadline_s)
+            outcome, detail = outcomes.of_silence(limit, call.reached)
+        return Visited(
+            outcome=outcome,
+            detail=detail,
+            started_at=call.started_at,
+            ended_at=self.clock(),
+            seconds=window.seconds if window else None,
+            utilisation=_utilisation(call.reader),
+            clock_skew_s=window.clock_skew_s if window else None,
+            changes=_changes(call.reader),
+            brought=window.brought if window else None,
+        )
+
+    async def _listen(self, call: "_Call", address: str, plan: gateway_pb2.Plan, deadline_s: float) -> None:
+        """Read the stream to its end; what comes after its last word but is no message is ignored."""
+        async with open_channel(address, self.credentials) as channel:
+            # Replies are parsed here: grpc.aio turns a message that it cannot parse into None.
+            stub: grpc.aio.UnaryStreamMultiCallable[gateway_pb2.Plan, bytes] = channel.unary_stream(
+                _CAPTURE, request_serializer=gateway_pb2.Plan.SerializeToString
+            )
+            stream = stub(plan, timeout=deadline_s)
+            try:
+                async with asyncio.timeout(min(self.first_reply_s, deadline_s)) as patience:
+                    while isinstance(message := await stream.read(), bytes):  # else it is grpc.aio.EOF
+                        if not call.connected:
+                            call.connected = True
+                            patience.reschedule(None)  # from here on the call's own deadline counts
+                        call.take(message, self.clock)
+            except (TimeoutError, grpc.aio.AioRpcError):
+                call.connected |= channel.get_state() is grpc.ChannelConnectivity.READY
+                if not call.reader.finished:
+                    raise
+            if not call.reader.finished:
+                raise Garbled("The stream stopped before its end.")
+
+
+@dataclass(slots=True)
+class _Call:
+    """What is known of a call while it runs."""
+
+    reader: ReplyReader
+    started_at: datetime
+    began: float
+    on_progress: Callable[[float, int], None]
+    connected: bool = False
+    begun_at: datetime | None = None
+    heard_at: float = 0.0
+
+    @property
+    def reached(self) -> outcomes.Reached:
+        return outcomes.Reached(connected=self.connected, begun=self.reader.begin is not None)
+
+    def take(self, message: bytes, clock: Callable[[], datetime]) -> None:
+        try:
+            reply = gateway_pb2.CaptureReply.FromString(message)
+        except DecodeError as error:
+            raise Garbled("What came is no message of the gateway's protocol.") from error
+        self.reader.take(reply)
+        self.heard_at = time.monotonic()
+        if self.begun_at is None and self.reader.begin is not None:
+            self.begun_at = clock()
+        if reply.HasField("progress"):
+            self.on_progress(reply.progress.done, reply.progress.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    seconds: float
+    clock_skew_s: float | None
+    brought: Brought
+
+
+def _opened(call: _Call, visit_id: UUID) -> _Window:
+    """The capture, decoded once to know that it can be, and that it is of this visit.
+
+    Raises `Garbled`, `BadCapture`.
+    """
+    end = call.reader.end
+    if end is None:
+        raise Garbled("The stream stopped before its end.")
+    blob = call.reader.blob
+    capture = decode_capture(blob, max_raw_bytes=MAX_RAW_BYTES)
+    if capture.visit_id != visit_id.bytes:
+        raise Garbled(f"The capture is of another visit ({capture.visit_id.hex() or 'none'}).")
+    took = call.heard_at - call.began
+    if not 0 < end.seconds <= took + _CLOCK_GRAIN_S:  # NaN too
+        raise Garbled(f"The gateway says it sampled {end.seconds:g} s; the whole call took {took:.1f} s.")
+    skew = None
+    if call.begun_at is not None and capture.window.wall_start_ns:
+        skew = capture.window.wall_start_ns / 1e9 - call.begun_at.timestamp()
+    brought = Brought(
+        blob=blob,
+        sha256=sha256(blob).digest(),
+        raw_bytes=capture.ByteSize(),
+        samples=sum(segment.samples for segment in capture.segments),
+        machine=capture.machine if capture.HasField("machine") else None,
+    )
+    return _Window(end.seconds, skew, brought)
+
+
+def _utilisation(reader: ReplyReader) -> float | None:
+    """Of the window if it was finished, else what the gateway said last."""
+    if reader.end is not None:
+        return outcomes.share(reader.end.utilisation)
+    if reader.refusal is not None and reader.refusal.utilisation:  # 0 is also what an unset field says
+        return outcomes.share(reader.refusal.utilisation)
+    return outcomes.share(reader.begin.utilisation) if reader.begin is not None else None
+
+
+def _changes(reader: ReplyReader) -> tuple[str, ...]:
+    return tuple(outcomes.said(change) for change in reader.begin.changes[:20]) if reader.begin else ()

@@ -1,0 +1,78 @@
+"""What became of visits; only reads.
+
+The writers are `storage.visits` and `storage.captures`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+
+from storage.schema import campaign, capture, visit
+from storage.visits import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How one visit ended."""
+
+    outcome: Outcome
+    detail: str
+    """A sentence; may be empty for one that answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """How far a visit's capture has come since it was archived."""
+
+    landed: bool
+    attempts: int
+    failure: str
+    """Of the last attempt; empty: none failed."""
+    set_aside: str | None
+    """Why it is tried no more."""
+
+
+def endings(connection: Connection, campaign_id: int, window: int) -> Sequence[Ending]:
+    """The campaign's latest `window` visits that ended, latest first: what the brake judges (G4).
+
+    The same visits that `storage.visits.recent_failures` counts: none from before the campaign was last
+    started, none that the collector itself lost.
+    """
+    latest = (
+        select(visit.c.outcome, visit.c.detail)
+        .join(campaign, campaign.c.campaign_id == visit.c.campaign_id)
+        .where(
+            visit.c.campaign_id == campaign_id,
+            visit.c.drawn_at >= campaign.c.state_at,
+            visit.c.outcome.not_in([Outcome.DRAWN, Outcome.LOST]),
+        )
+        .order_by(visit.c.drawn_at.desc())
+        .limit(window)
+    )
+    return [Ending(Outcome(row.outcome), row.detail) for row in connection.execute(latest)]
+
+
+def unfinished(connection: Connection, before: datetime, *, limit: int) -> Sequence[tuple[UUID, date]]:
+    """Visits drawn for a moment before `before` that have no outcome yet, with their days; oldest first."""
+    rows = connection.execute(
+        select(visit.c.visit_id, visit.c.day)
+        .where(visit.c.outcome == Outcome.DRAWN, visit.c.drawn_at < before)
+        .order_by(visit.c.drawn_at)
+        .limit(limit)
+    )
+    return [(row.visit_id, row.day) for row in rows]
+
+
+def landing(connection: Connection, visit_id: UUID) -> Landing | None:
+    """How far the visit's capture is; None: it has none."""
+    row = connection.execute(
+        select(
+            capture.c.landed, capture.c.wanted, capture.c.attempts, capture.c.failure, capture.c.set_aside
+        ).where(capture.c.visit_id == visit_id)
+    ).one_or_none()
+    if row is None:
+        return None
+    return Landing(row.landed >= row.wanted, row.attempts, row.failure, row.set_aside)
