@@ -1,0 +1,282 @@
+"""ELF files read with numpy: identity, segments, sections (System V ABI chapters 4 and 5, Linux gABI).
+
+Strategy: bytes in, values out. The source is `bytes` or anything that has a length and gives bytes for
+a slice; nothing else is opened or followed. Every offset and count is checked against the length and
+a limit before it is used. The one error is `MalformedElf`. 32 and 64 bits, both byte orders.
+"""
+
+import lzma
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Protocol
+
+import numpy as np
+import zstandard
+
+from symbolizer.addresses import Segment, SegmentMap
+from symbolizer.elf_records import (
+    ELFCOMPRESS_ZLIB,
+    ELFCOMPRESS_ZSTD,
+    NT_GNU_BUILD_ID,
+    NT_GO_BUILD_ID,
+    PF_X,
+    PN_XNUM,
+    PT_LOAD,
+    PT_NOTE,
+    SHF_COMPRESSED,
+    SHN_XINDEX,
+    SHT_NOBITS,
+    SHT_NOTE,
+    Kind,
+    Records,
+    record,
+)
+from symbolizer.errors import MalformedElf
+
+MAX_SEGMENTS: Final = 512
+MAX_SECTIONS: Final = 1 << 18
+MAX_SECTION_BYTES: Final = 1 << 30
+MAX_NOTE_BYTES: Final = 1 << 16
+MAX_NAMES_BYTES: Final = 1 << 24
+MAX_EMBEDDED_BYTES: Final = 1 << 27
+MAX_SECTION_NAME: Final = 1 << 10
+
+
+class Source(Protocol):
+    """Bytes by position; slices beyond the end are short, as with `bytes`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, where: slice, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One entry of a note section: owner without its NUL, type, payload."""
+
+    owner: bytes
+    type: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DebugLink:
+    """.gnu_debuglink: base name of the debug file, and the CRC-32 of its whole content."""
+
+    name: str
+    crc32: int
+
+
+class ElfFile:
+    """One ELF file: its headers, and its sections on demand.
+
+    Raises `MalformedElf` when made from something else, and later from whatever reads a broken part.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._length = len(source)
+        ident = source[0:16]
+        if ident[:4] != b"\x7fELF" or len(ident) < 16 or ident[4] not in {1, 2} or ident[5] not in {1, 2}:
+            raise MalformedElf("It is not an ELF file.")
+        self.bits: int = 32 * ident[4]
+        self._order = "<" if ident[5] == 1 else ">"
+        header = self._records("header", 16, 1)[0]
+        self.type = int(header["type"])
+        self.machine = int(header["machine"])
+        self.sections = self._read_sections(header)
+        self.segments = self._read_segments(header)
+        self._names_at = int(header["shstrndx"])
+        if self._names_at == SHN_XINDEX and len(self.sections):
+            self._names_at = int(self.sections["link"][0])
+
+    def _records(self, kind: Kind, offset: int, count: int) -> Records:
+        dtype = record(kind, self.bits, self._order)
+        return np.frombuffer(self._bytes(offset, count * dtype.itemsize, kind), dtype, count)
+
+    def _bytes(self, offset: int, size: int, what: str) -> bytes:
+        if size > MAX_SECTION_BYTES:
+            raise MalformedElf(f"Its {what} claims {size} bytes; the limit is {MAX_SECTION_BYTES}.")
+        if offset + size > self._length:
+            raise MalformedElf(f"Its {what} ends at byte {offset + size} of a file of {self._length}.")
+        data = self._source[offset : offset + size]
+        if len(data) != size:
+            raise MalformedElf(f"Its {what} could not be read in full: the file shrank.")
+        return data
+
+    def _read_segments(self, header: np.void) -> Records:
+        count = int(header["phnum"])
+        if count == PN_XNUM and len(self.sections):  # the count did not fit
+            count = int(self.sections["info"][0])
+        if count > MAX_SEGMENTS:
+            raise MalformedElf(f"It claims {count} segments; the limit is {MAX_SEGMENTS}.")
+        return self._records("segment", int(header["phoff"]), count)
+
+    def _read_sections(self, header: np.void) -> Records:
+        offset, count = int(header["shoff"]), int(header["shnum"])
+        if offset == 0:
+            count = 0
+        elif count == 0:  # more than 65 279 sections: the count is in the first one
+            count = int(self._records("section", offset, 1)["size"][0])
+        if count > MAX_SECTIONS:
+            raise MalformedElf(f"It claims {count} sections; the limit is {MAX_SECTIONS}.")
+        return self._records("section", offset, count)
+
+    @cached_property
+    def section_names(self) -> dict[str, int]:
+        """Index of the first section of each name."""
+        if self._names_at == 0 or self._names_at >= len(self.sections):
+            return {}
+        text = self._raw(self._names_at)
+        if len(text) > MAX_NAMES_BYTES:
+            raise MalformedElf(f"Its section names take {len(text)} bytes; the limit is {MAX_NAMES_BYTES}.")
+        names: dict[str, int] = {}
+        for index, start in enumerate(self.sections["name"].tolist()):
+            end = text.find(b"\0", start, start + MAX_SECTION_NAME)
+            names.setdefault(text[start : max(end, start)].decode("latin-1"), index)
+        return names
+
+    @cached_property
+    def segment_map(self) -> SegmentMap:
+        """PT_LOAD headers, in file order."""
+        return SegmentMap(
+            tuple(
+                Segment(int(s["offset"]), int(s["vaddr"]), int(s["filesz"]), bool(s["flags"] & PF_X))
+                for s in self.segments[self.segments["type"] == PT_LOAD]
+            )
+        )
+
+    def _raw(self, index: int) -> bytes:
+        section = self.sections[index]
+        if section["type"] == SHT_NOBITS:
+            return b""
+        return self._bytes(int(section["offset"]), int(section["size"]), f"section {index}")
+
+    def data(self, name: str) -> bytes | None:
+        """Content of a section, decompressed; b"" if it occupies no file space, None if there is none."""
+        index = self.section_names.get(name)
+        if index is None:
+            return None
+        data = self._raw(index)
+        return (
+            self._decompressed(data) if data and int(self.sections["flags"][index]) & SHF_COMPRESSED else data
+        )
+
+    def has_content(self, name: str) -> bool:
+        """Whether a section of that name occupies file space."""
+        index = self.section_names.get(name)
+        return (
+            index is not None
+            and self.sections["type"][index] != SHT_NOBITS
+            and self.sections["size"][index] > 0
+        )
+
+    def _decompressed(self, data: bytes) -> bytes:
+        dtype = record("compression", self.bits, self._order)
+        if len(data) < dtype.itemsize:
+            raise MalformedElf("A compressed section is shorter than its header.")
+        header = np.frombuffer(data, dtype, 1)[0]
+        size, body = int(header["size"]), data[dtype.itemsize :]
+        if size > MAX_SECTION_BYTES:
+            raise MalformedElf(f"A compressed section claims {size} bytes; the limit is {MAX_SECTION_BYTES}.")
+        try:
+            if header["type"] == ELFCOMPRESS_ZLIB:
+                return zlib.decompressobj().decompress(body, size) if size else b""
+            if header["type"] == ELFCOMPRESS_ZSTD:
+                return zstandard.ZstdDecompressor().stream_reader(body).read(size)
+        except (zlib.error, zstandard.ZstdError) as error:
+            raise MalformedElf(f"A compressed section does not decompress: {error}.") from error
+        raise MalformedElf(f"A section is compressed by the unknown method {header['type']}.")
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """All notes, by section, or by segment in a file without sections (the vdso of some kernels)."""
+        places = self.sections[self.sections["type"] == SHT_NOTE]
+        sizes = places["size"]
+        if not len(places):
+            places = self.segments[self.segments["type"] == PT_NOTE]
+            sizes = places["filesz"]
+        found: list[Note] = []
+        for place, size in zip(places, sizes.tolist(), strict=True):
+            if size <= MAX_NOTE_BYTES:  # larger ones are no identity (Android, core files)
+                data = self._bytes(int(place["offset"]), size, "note")
+                found += notes_in(data, align=int(place["align"]), order=self._order)
+        return tuple(found)
+
+    @property
+    def build_id(self) -> bytes:
+        """GNU build-id; b"" if there is none."""
+        return build_id_in(self.notes)
+
+    @property
+    def go_build_id(self) -> str:
+        """Go's own build-id, the identity of Go programs, which have no GNU one; '' if there is none."""
+        payload = next((n.payload for n in self.notes if n.owner == b"Go" and n.type == NT_GO_BUILD_ID), b"")
+        return payload.decode("latin-1")
+
+    @property
+    def debug_link(self) -> DebugLink | None:
+        """Where the debug data went when the file was stripped; None: not said."""
+        data = self.data(".gnu_debuglink") or b""
+        end = data.find(b"\0")
+        crc_at = -(-(end + 1) // 4) * 4
+        if end <= 0 or crc_at + 4 > len(data):
+            return None
+        crc32 = int.from_bytes(data[crc_at : crc_at + 4], "little" if self._order == "<" else "big")
+        return DebugLink(data[:end].decode("utf-8", "surrogateescape"), crc32)
+
+    @property
+    def embedded_symbols(self) -> "ElfFile | None":
+        """The small ELF file in .gnu_debugdata (Fedora's MiniDebugInfo); None: there is none."""
+        data = self.data(".gnu_debugdata")
+        if not data:
+            return None
+        decompressor = lzma.LZMADecompressor(memlimit=1 << 28)
+        try:
+            return ElfFile(decompressor.decompress(data, MAX_EMBEDDED_BYTES))
+        except (lzma.LZMAError, EOFError) as error:
+            raise MalformedElf(f"Its .gnu_debugdata does not decompress: {error}.") from error
+
+    @property
+    def has_dwarf(self) -> bool:
+        """Whether functions, lines and inlined calls can be had from this file."""
+        return self.has_content(".debug_info") or self.has_content(".zdebug_info")
+
+    def symbols(self, kind: int) -> list[tuple[Records, bytes]]:
+        """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table."""
+        tables = []
+        for index in np.flatnonzero(self.sections["type"] == kind).tolist():
+            section = self.sections[index]
+            link = int(section["link"])
+            if link >= len(self.sections):
+                raise MalformedElf(f"Symbol table {index} names section {link}, which is not there.")
+            dtype = record("symbol", self.bits, self._order)
+            data = self._raw(index)
+            tables.append((np.frombuffer(data, dtype, len(data) // dtype.itemsize), self._raw(link)))
+        return tables
+
+
+def notes_in(data: bytes, *, align: int = 4, order: str = "<") -> list[Note]:
+    """The notes in a note section's bytes, up to the first that does not fit."""
+    pad = 8 if align == 8 else 4
+    words = np.dtype([("name_size", order + "u4"), ("size", order + "u4"), ("type", order + "u4")])
+    found, at = [], 0
+    while at + words.itemsize <= len(data):
+        name_size, size, kind = np.frombuffer(data, words, 1, at)[0].tolist()
+        name_at = at + words.itemsize
+        start = at - (-(words.itemsize + name_size) // pad) * pad
+        if start + size > len(data):
+            break
+        found.append(
+            Note(data[name_at : name_at + name_size].rstrip(b"\0"), kind, data[start : start + size])
+        )
+        at = start - (-size // pad) * pad
+    return found
+
+
+def build_id_in(notes: Iterable[Note]) -> bytes:
+    """The GNU build-id among notes; b"" if there is none. The owner counts: Xen's notes use the same number."""
+    return next(
+        (note.payload for note in notes if note.owner == b"GNU" and note.type == NT_GNU_BUILD_ID), b""
+    )

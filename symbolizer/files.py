@@ -1,0 +1,54 @@
+"""A file's bytes by position, read when they are asked for."""
+
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class OpenedFile:
+    """A regular file, opened for reading; closed by `close` or the end of `with`.
+
+    It is read rather than mapped: a file that shrinks meanwhile gives short reads, where touching a
+    mapping beyond the new end would kill the process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open it. Raises OSError, also for what is no regular file; never blocks on a FIFO."""
+        self.path = path
+        self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        status = os.fstat(self.descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            raise FileNotFoundError(f"{path} is no regular file")
+        self.size = status.st_size
+        self.modified_ns = status.st_mtime_ns
+
+    def close(self) -> None:
+        """Close the descriptor; a second call does nothing."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, where: slice) -> bytes:
+        start, stop, _ = where.indices(self.size)
+        parts = []
+        while start < stop:
+            part = os.pread(self.descriptor, min(stop - start, 1 << 30), start)
+            if not part:
+                break
+            parts.append(part)
+            start += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)

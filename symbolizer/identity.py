@@ -1,0 +1,58 @@
+"""Which image a mapping of a capture is, and whether a file at hand is that image."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from fleetpb import capture_pb2
+from storage.landing.images import image_of
+from symbolizer.elf import ElfFile, Source
+
+_HASHED_AT_ONCE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImageIdentity:
+    """An image as a gateway saw it."""
+
+    key: str
+    """What the store knows it by (`storage.schema.binary.key`)."""
+    name: str
+    """Base name of a file; a name in brackets for the kernel, a module, the vdso."""
+    path: str
+    """As the process saw it."""
+    build_id: bytes
+    """GNU build-id; b"" if it has none."""
+    content_key: str
+    """`go:…` or `sha256:…` where it has no build-id; '' not known."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a file can be told to be this image; false if only its path is known."""
+        return bool(self.build_id or self.content_key)
+
+    def is_same(self, elf: ElfFile, content: Source) -> bool:
+        """Whether the file is this image, by build-id or content; never by path alone."""
+        if self.build_id:
+            return elf.build_id == self.build_id
+        scheme, _, value = self.content_key.partition(":")
+        if scheme == "go":
+            return bool(value) and elf.go_build_id == value
+        if scheme == "sha256":
+            return _sha256(content) == value
+        return False
+
+
+def identity_of(capture: capture_pb2.Capture, mapping: capture_pb2.Mapping) -> ImageIdentity:
+    """The identity of a mapping of the capture."""
+    image = image_of(capture, mapping)
+    return ImageIdentity(
+        image.key, image.name, image.path, mapping.build_id, capture.strings[mapping.content_key]
+    )
+
+
+def _sha256(content: Source) -> str:
+    digest = hashlib.sha256()
+    for start in range(0, len(content), _HASHED_AT_ONCE):
+        digest.update(content[start : start + _HASHED_AT_ONCE])
+    return digest.hexdigest()

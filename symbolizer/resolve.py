@@ -1,0 +1,126 @@
+"""A capture's frames resolved: one batch per image, every distinct address looked up once.
+
+Nothing is dropped and nothing guessed: each frame becomes at least one entry, and what has no name is
+rendered by its binary and position, so that all samples of one nameless function are one row:
+
+    named by debug data           inlined calls innermost first, then the function itself
+    named by symbols, perf map    the function
+    nameless, in a known image    lib.so+0x1234, the start of its function by the unwind table, else itself
+    code without a file           [jit]
+    no image                      [unknown]
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from fleetpb import capture_pb2
+from storage.landing.resolved import FunctionName, ResolvedFrames, Status
+from symbolizer.addresses import U64, FileOffsets, RecordedPointers
+from symbolizer.build import BuildLimits, SymCaches
+from symbolizer.calls import CallTable, ranges
+from symbolizer.identity import ImageIdentity, identity_of
+from symbolizer.image import Image
+from symbolizer.images import Images
+from symbolizer.sources import SymbolSource
+from symbolizer.symcache import Indexes
+
+EXACT: Final = 1
+"""Bit of FrameTable.flags: the pointer is of the instruction itself."""
+
+JIT: Final = FunctionName("[jit]", "[jit]", "", "[jit]", Status.UNKNOWN)
+UNKNOWN: Final = FunctionName("[unknown]", "[unknown]", "", "[unknown]", Status.UNKNOWN)
+
+_WITH_IMAGE: Final = frozenset(
+    {
+        capture_pb2.Mapping.FILE,
+        capture_pb2.Mapping.KERNEL,
+        capture_pb2.Mapping.MODULE,
+        capture_pb2.Mapping.VDSO,
+    }
+)
+
+
+class Resolver:
+    """Names for the frames of captures; remembers images between them. For one thread."""
+
+    def __init__(self, symbols: SymbolSource, cache_dir: Path, *, limits: BuildLimits | None = None) -> None:
+        """`cache_dir` holds what is built from debug data; processes may share it."""
+        self._images = Images(symbols, SymCaches(cache_dir, limits=limits))
+
+    def resolve(self, capture: capture_pb2.Capture) -> ResolvedFrames:
+        """What every frame of a checked capture stands for. Never fails for want of symbols."""
+        columns = capture.frames
+        mapping = np.array(columns.mapping, np.int64)
+        exact = (np.array(columns.flags, np.uint32) & EXACT) != 0
+        offsets = RecordedPointers(np.array(columns.offset, np.uint64), exact).looked_up().values
+        starts = _function_starts(offsets, np.array(columns.into_function, np.uint64))
+        given = _names_in(capture)
+        kernel = _kernel_build_id(capture)
+        calls = CallTable(len(mapping))
+        for index, positions in _by_mapping(mapping):
+            at = capture.mappings[index]
+            if at.kind in _WITH_IMAGE:
+                identity = identity_of(capture, at)
+                image = self._images.open(at.kind, identity, kernel)
+                rest = _add_named(calls, image, positions, offsets)
+                nameless = [_nameless(identity, start) for start in starts[rest].tolist()]
+            else:
+                rest = positions
+                nameless = [JIT if at.kind == capture_pb2.Mapping.ANONYMOUS else UNKNOWN] * len(rest)
+            calls.add_single(
+                rest, [given.get(frame, name) for frame, name in zip(rest.tolist(), nameless, strict=True)]
+            )
+        return calls.finish()
+
+
+def _add_named(calls: CallTable, image: Image, positions: Indexes, offsets: U64) -> Indexes:
+    """Add the frames at `positions` that the image names; the positions of the others."""
+    distinct, inverse = np.unique(offsets[positions], return_inverse=True)
+    frames = image.frames(FileOffsets(distinct))
+    depth = np.diff(frames.offsets)[inverse]
+    named = depth > 0
+    which = inverse[named]
+    entries = frames.entries[ranges(frames.offsets[which], depth[named])]
+    calls.add_chains(positions[named], depth[named], entries, frames.names, frames.status[which])
+    return positions[~named]
+
+
+def _nameless(identity: ImageIdentity, start: int) -> FunctionName:
+    name = f"{identity.name}+{start:#x}"
+    return FunctionName(
+        name, name, "", identity.name, Status.BINARY_ONLY, binary_key=identity.key, start=start
+    )
+
+
+def _function_starts(offsets: U64, into_function: U64) -> U64:
+    """Start of the function around each offset, where an unwind entry told; else the offset."""
+    back = np.maximum(into_function, 1) - np.uint64(1)
+    return np.where(back <= offsets, offsets - back, offsets)
+
+
+def _by_mapping(mapping: Indexes) -> Iterator[tuple[int, Indexes]]:
+    """Every mapping in use, with the positions of its frames ascending."""
+    order = np.argsort(mapping, kind="stable")
+    used, first = np.unique(mapping[order], return_index=True)
+    yield from zip(used.tolist(), np.split(order, first[1:]), strict=True)
+
+
+def _names_in(capture: capture_pb2.Capture) -> dict[int, FunctionName]:
+    """Names of frames that the machine itself could tell, from perf maps of JIT compilers."""
+    names: dict[int, FunctionName] = {}
+    for excerpt in capture.excerpts:
+        for frame, text in zip(excerpt.frame, excerpt.name, strict=True):
+            name = capture.strings[text]
+            if name:
+                names[frame] = FunctionName(name, name, "", JIT.binary_name, Status.SYMTAB)
+    return names
+
+
+def _kernel_build_id(capture: capture_pb2.Capture) -> bytes:
+    try:
+        return bytes.fromhex(capture.machine.kernel_build_id)
+    except ValueError:
+        return b""
