@@ -1,0 +1,30 @@
+"""Names for the arrays that queries are made of, and exact sums over them."""
+
+import numpy as np
+import numpy.typing as npt
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+
+_EXACT_IN_FLOAT64 = 1 << 53
+
+
+def sum_at(index: npt.NDArray[np.integer], values: Int64, size: int) -> Int64:
+    """Sums of non-negative `values` by `index` (0…size−1), exact up to int64.
+
+    `bincount` is several times faster than `add.at` but adds in float64, so it is used only where
+    no partial sum can pass 2⁵³.
+    """
+    if not len(values) or int(values.sum(dtype=np.float64)) < _EXACT_IN_FLOAT64 // 2:
+        return np.bincount(index, weights=values, minlength=size).astype(np.int64)
+    sums = np.zeros(size, np.int64)
+    np.add.at(sums, index, values)
+    return sums
+
+
+def group_starts(sorted_keys: npt.NDArray[np.integer]) -> Int64:
+    """Positions where a new run of equal keys begins; ascending, the first is 0 unless empty."""
+    if not len(sorted_keys):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1])))

@@ -1,0 +1,116 @@
+"""The one object that answers questions about profiles; an API process has one of it."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine, text
+
+from storage.database import snapshot
+from storage.query import flame, labels, status, table
+from storage.query.flame import Flame
+from storage.query.labels import Labels
+from storage.query.samples import Samples, SampleSource, Totals
+from storage.query.scan import SampleType
+from storage.query.selection import Selection
+from storage.query.status import CapturesStatus, Status
+from storage.query.table import Page, Table
+
+_OVERLAY_LEAST = 20_000
+"""Stacks the overlay may have before the base is built again, and their least share of the base."""
+_OVERLAY_SHARE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """A table and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class FlameAnswer:
+    """A flame graph and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    flame: Flame
+
+
+class QueryEngine:
+    """Answers selections; each answer is of one snapshot. Safe to share between threads.
+
+    It remembers stacks and functions, never samples: what has landed is in the next answer.
+    """
+
+    def __init__(self, engine: Engine, *, timeout_s: float = 30.0) -> None:
+        """`timeout_s` bounds each statement; past it `storage.errors.DatabaseBusy` is raised."""
+        self._engine = engine
+        self._timeout_ms = max(1, int(timeout_s * 1000))
+        self._source = SampleSource()
+        self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
+        self._building = threading.Lock()
+
+    def table(self, selection: Selection, by: Sequence[str], page: Page) -> TableAnswer:
+        """The selection's samples, grouped. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        names, _ = table.split_keys(by)
+        with self._reading() as connection:
+            samples = self._source.read(connection, selection, names)
+            found = table.tabulate(connection, self._source.functions, samples, by, page)
+        return TableAnswer(samples.kind, self._source.totals(samples), found)
+
+    def flame(self, selection: Selection, max_nodes: int) -> FlameAnswer:
+        """The selection's samples as a tree of calls. Raises as `table` does."""
+        with self._reading() as connection:
+            samples = self._source.read(connection, selection)
+        drawn = flame.draw(self._source.functions, samples, max_nodes)
+        return FlameAnswer(samples.kind, self._source.totals(samples), drawn)
+
+    def samples(self, selection: Selection, by: Sequence[str] = ()) -> Samples:
+        """The selection's samples themselves, with the ids of these labels."""
+        with self._reading() as connection:
+            return self._source.read(connection, selection, tuple(by))
+
+    def labels(self, selection: Selection, *, limit: int = 20, find: str = "") -> Labels:
+        """The labels that the selection's profiles have. Raises as `table` does."""
+        with self._reading() as connection:
+            return labels.list_labels(connection, selection, limit=limit, find=find)
+
+    def status(self) -> Status:
+        """How the fleet is covered, and what is wrong."""
+        with self._reading() as connection:
+            return status.read_status(connection)
+
+    def captures(self) -> CapturesStatus:
+        """What waits to be landed."""
+        with self._reading() as connection:
+            return status.captures_status(connection)
+
+    def warm(self) -> None:
+        """Begin to load all stacks, in a thread; queries answer meanwhile."""
+        if self._building.acquire(blocking=False):
+            self._builder.submit(self._rebuild)
+
+    def close(self) -> None:
+        """Wait for the thread; the database engine stays its owner's."""
+        self._builder.shutdown(cancel_futures=True)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with snapshot(self._engine) as connection:
+            connection.execute(text(f"SET LOCAL statement_timeout = {self._timeout_ms}"))
+            yield connection
+        stacks = self._source.stacks
+        if stacks.overlay_size > max(_OVERLAY_LEAST, stacks.size // _OVERLAY_SHARE):
+            self.warm()
+
+    def _rebuild(self) -> None:
+        try:
+            with snapshot(self._engine) as connection:
+                self._source.load_all(connection)
+        finally:
+            self._building.release()

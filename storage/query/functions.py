@@ -1,0 +1,170 @@
+"""What functions are called: a cache over `function` that stays right when functions get names.
+
+Rows never change but for one thing: a function that landed without a name may become the alias of a
+named one (`function.alias_of`). So named functions are remembered for ever, and the nameless among
+those a query meets are looked up again each time.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, select
+
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query.arrays import Bool, Int64
+from storage.query.reading import among
+from storage.schema import function
+
+_BATCH = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRow:
+    """A function as answers show it."""
+
+    id: int
+    name: str
+    file: str
+    binary: str
+    status: Status
+    kind: Kind
+
+
+NO_FUNCTION = FunctionRow(0, "all", "", "", Status.FULL, Kind.MARKER)
+_GONE = "[swept]"
+
+
+class Functions:
+    """Functions by id, filled as they are met. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._rows: dict[int, FunctionRow] = {0: NO_FUNCTION}
+        self._canonical = np.zeros(1, np.int64)  # 0: not loaded
+        self._named = np.ones(1, np.bool_)
+        self._status = np.full(1, Status.FULL, np.uint8)
+        self._kind = np.full(1, Kind.MARKER, np.uint8)
+        self._file = np.zeros(1, np.int64)
+        self._binary = np.zeros(1, np.int64)
+        self._texts: list[str] = [""]
+        self._text_ids: dict[str, int] = {"": 0}
+
+    def load(self, connection: Connection, ids: Int64) -> None:
+        """Have these functions, and those they are aliases of, ready for the calls below."""
+        with self._lock:
+            while len(missing := self._unknown(ids)):
+                for start in range(0, len(missing), _BATCH):
+                    self._read(connection, missing[start : start + _BATCH])
+                ids = self._canonical[missing]
+
+    def named_since(self, connection: Connection, ids: Int64) -> Int64:
+        """Those of the loaded functions that were nameless when last looked at and have a name now."""
+        with self._lock:
+            nameless: Int64 = ids[~self._named[ids]]
+            if not len(nameless):
+                return nameless
+            before = self._canonical[nameless]
+            for start in range(0, len(nameless), _BATCH):
+                self._read_aliases(connection, nameless[start : start + _BATCH])
+            after = self._canonical[nameless]
+            self.load(connection, after)
+            since: Int64 = nameless[before != after]
+            return since
+
+    def canonical(self, ids: npt.NDArray[np.integer]) -> Int64:
+        """What readers take instead of these (loaded) ids."""
+        return self._canonical[ids]
+
+    def status(self, ids: Int64) -> npt.NDArray[np.uint8]:
+        """`Status` of loaded functions."""
+        return self._status[ids]
+
+    def kind(self, ids: Int64) -> npt.NDArray[np.uint8]:
+        """`Kind` of loaded functions."""
+        return self._kind[ids]
+
+    def file(self, ids: Int64) -> Int64:
+        """Numbers of the loaded functions' files, for `text`."""
+        return self._file[ids]
+
+    def binary(self, ids: Int64) -> Int64:
+        """Numbers of the loaded functions' binaries, for `text`."""
+        return self._binary[ids]
+
+    def text(self, number: int) -> str:
+        """The file or binary of that number."""
+        return self._texts[number]
+
+    def matching(self, ids: Int64, test: Callable[[str], bool]) -> Bool:
+        """Which of the loaded functions have a name that passes; the root has none."""
+        rows = self._rows
+        return np.fromiter((id_ > 0 and test(rows[id_].name) for id_ in ids.tolist()), np.bool_, len(ids))
+
+    def row(self, id_: int) -> FunctionRow:
+        """A loaded function."""
+        return self._rows[id_]
+
+    def _unknown(self, ids: Int64) -> Int64:
+        distinct = np.unique(ids)
+        distinct = distinct[distinct > 0]
+        known = np.zeros(len(distinct), np.bool_)
+        inside = distinct < len(self._canonical)
+        known[inside] = self._canonical[distinct[inside]] > 0
+        return distinct[~known]
+
+    def _read(self, connection: Connection, ids: Int64) -> None:
+        c = function.c
+        columns = (c.function_id, c.name, c.file, c.binary_name, c.status, c.kind, c.alias_of, c.binary_key)
+        wanted = ids.tolist()
+        found = {
+            row.function_id: row
+            for row in connection.execute(select(*columns).where(among(c.function_id, wanted)))
+        }
+        self._grow(wanted[-1] + 1)
+        for id_ in wanted:
+            row = found.get(id_)
+            if row is None:  # swept since the stack was read; ids are never used again
+                self._put(FunctionRow(id_, _GONE, "", "", Status.UNKNOWN, Kind.USER), id_, named=True)
+                continue
+            kept = FunctionRow(id_, row.name, row.file, row.binary_name, Status(row.status), Kind(row.kind))
+            self._put(kept, row.alias_of or id_, named=row.binary_key is None or row.alias_of is not None)
+
+    def _read_aliases(self, connection: Connection, ids: Int64) -> None:
+        c = function.c
+        rows = connection.execute(
+            select(c.function_id, c.alias_of).where(
+                among(c.function_id, ids.tolist()), c.alias_of.is_not(None)
+            )
+        )
+        for id_, alias_of in rows:
+            self._canonical[id_] = alias_of
+            self._named[id_] = True
+
+    def _put(self, row: FunctionRow, canonical: int, *, named: bool) -> None:
+        self._rows[row.id] = row
+        self._named[row.id] = named
+        self._status[row.id] = row.status
+        self._kind[row.id] = row.kind
+        self._file[row.id] = self._number(row.file)
+        self._binary[row.id] = self._number(row.binary)
+        self._canonical[row.id] = canonical  # last: it says that the row is there
+
+    def _number(self, text: str) -> int:
+        number = self._text_ids.setdefault(text, len(self._texts))
+        if number == len(self._texts):
+            self._texts.append(text)
+        return number
+
+    def _grow(self, size: int) -> None:
+        if size <= len(self._canonical):
+            return
+        size = max(size, 2 * len(self._canonical))
+        for name in ("_canonical", "_named", "_status", "_kind", "_file", "_binary"):
+            old = getattr(self, name)
+            new = np.zeros(size, old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)

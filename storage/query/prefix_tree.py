@@ -1,0 +1,185 @@
+r"""A prefix tree over root-first stacks, its nodes numbered in depth-first preorder.
+
+The subtree of node i is the range [i, end[i]), so totals are differences of one running sum, and
+"is an ancestor of" is a comparison. Children stand in ascending order of their function. Node 0 is
+the root and stands for no function (function id 0).
+
+    stacks            nodes                    end
+    main;read         0 root                   4
+    main;work         1 └ main                 4
+                      2   ├ read               3
+                      3   └ work               4
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.query.arrays import Bool, Int32, Int64, group_starts
+
+ROOT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixTree:
+    """The tree of a set of stacks; never changes once built. All arrays have one entry per node."""
+
+    parent: Int32
+    """-1 for the root; always less than the node's own number."""
+    function: Int32
+    end: Int32
+    """One past the last node of the subtree."""
+    depth: Int32
+    """0 for the root."""
+    outermost: Bool
+    """No ancestor has the same function: the nodes whose totals add up to the function's."""
+    _child_key: Int64
+    _child: Int32
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def child(self, parents: Int64, functions: Int64) -> Int64:
+        """The children of nodes with the given functions; -1 where there is none."""
+        if len(self._child_key) == 0:
+            return np.full(len(parents), -1, np.int64)
+        wanted = (parents << 32) | functions
+        place = np.minimum(np.searchsorted(self._child_key, wanted), len(self._child_key) - 1)
+        return np.where(self._child_key[place] == wanted, self._child[place], -1).astype(np.int64)
+
+
+def build(frames: Int32, lengths: Int64) -> tuple[PrefixTree, Int64]:
+    """The tree of stacks that are given one after the other, outermost function first.
+
+    `lengths` has the frames of each stack; returned with the tree is each stack's leaf node (the
+    root for an empty stack). Function ids are ≥ 1.
+    """
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    at = np.zeros(len(lengths), np.int64)  # node each stack has come to, in breadth-first numbers
+    parents: list[Int64] = [np.array([-1], np.int64)]
+    functions: list[Int64] = [np.array([0], np.int64)]
+    leaf = np.zeros(len(lengths), np.int64)
+    count, depth = 1, 0
+    alive = np.flatnonzero(lengths > 0)
+    while len(alive):
+        keys = (at[alive] << 32) | frames[offsets[alive] + depth].astype(np.int64)
+        distinct, which = np.unique(keys, return_inverse=True)
+        parents.append(distinct >> 32)
+        functions.append(distinct & 0xFFFFFFFF)
+        at[alive] = count + which
+        count += len(distinct)
+        depth += 1
+        ended = lengths[alive] == depth
+        leaf[alive[ended]] = at[alive[ended]]
+        alive = alive[~ended]
+    widths = [len(level) for level in parents]
+    parent = np.concatenate(parents)
+    function = np.concatenate(functions)
+    # Within a level the nodes are sorted by parent, then function: preorder's order of siblings.
+    position, size = _preorder(parent, np.concatenate(([0], np.cumsum(widths))))
+    return _renumbered(parent, function, np.repeat(np.arange(len(widths)), widths), position, size), position[
+        leaf
+    ]
+
+
+def preorder(
+    parent: Int64, depth: npt.NDArray[np.integer], rank: npt.NDArray[np.generic]
+) -> tuple[Int64, Int64]:
+    """Preorder numbers and subtree sizes of a tree whose siblings are to stand by ascending `rank`.
+
+    The root is the only node with parent -1. Ties in rank keep the order of the nodes' numbers.
+    """
+    order = np.lexsort((rank, parent, depth))
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    # `_preorder` needs levels whose nodes are sorted by their parents' *place in the level above*:
+    # any grouping by parent serves, because a group's base comes from the parent alone.
+    relabelled = np.where(parent[order] < 0, -1, back[parent[order]])
+    bounds = np.concatenate((group_starts(depth[order]), [len(order)]))
+    position, size = _preorder(relabelled, bounds)
+    return position[back], size[back]
+
+
+def _preorder(parent: Int64, bounds: Int64) -> tuple[Int64, Int64]:
+    """As `preorder`, for nodes that stand level by level (`bounds`), siblings together and in order."""
+    size = np.ones(len(parent), np.int64)
+    levels = list(zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True))
+    for low, high in reversed(levels):
+        np.add.at(size, parent[low:high], size[low:high])
+    position = np.zeros(len(parent), np.int64)
+    for low, high in levels:
+        above = parent[low:high]
+        before = np.cumsum(size[low:high]) - size[low:high]
+        first = group_starts(above)
+        siblings = np.diff(np.append(first, high - low))
+        position[low:high] = position[above] + 1 + before - np.repeat(before[first], siblings)
+    return position, size
+
+
+def _renumbered(parent: Int64, function: Int64, depth: Int64, position: Int64, size: Int64) -> PrefixTree:
+    count = len(parent)
+    new_parent = np.empty(count, np.int32)
+    new_parent[position] = np.where(parent < 0, -1, position[parent])
+    new_function = np.empty(count, np.int32)
+    new_function[position] = function
+    end = np.empty(count, np.int32)
+    end[position] = position + size
+    new_depth = np.empty(count, np.int32)
+    new_depth[position] = depth
+    keys = (new_parent[1:].astype(np.int64) << 32) | new_function[1:]
+    order = np.argsort(keys)
+    return PrefixTree(
+        parent=new_parent,
+        function=new_function,
+        end=end,
+        depth=new_depth,
+        outermost=outermost(new_function, end),
+        _child_key=keys[order],
+        _child=(order + 1).astype(np.int32),
+    )
+
+
+def outermost(key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Bool:
+    """Nodes in preorder that have no ancestor of the same key ≥ 0; the root has none and is none of them.
+
+    Nodes of one key, in preorder, lie inside an earlier one exactly if the largest end so far is
+    beyond them: subtree ranges nest or are disjoint.
+    """
+    count = len(key)
+    key = np.concatenate(([-1], key[1:]))
+    order = np.argsort(key, kind="stable")
+    starts = group_starts(key[order])
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
+    shift = group * (count + 1)  # lifts every key above the ones before it: one running maximum serves all
+    reach = np.maximum.accumulate(end[order] + shift) - shift
+    inside = np.zeros(count, np.bool_)
+    inside[1:] = reach[:-1] > order[1:]
+    inside[starts] = False
+    result = np.empty(count, np.bool_)
+    result[order] = ~inside
+    result[ROOT] = False
+    return result
+
+
+def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
+    """Nodes in preorder that are chosen or lie below a chosen one."""
+    count = len(chosen)
+    edges = np.zeros(count + 1, np.int64)
+    nodes = np.flatnonzero(chosen)
+    edges[nodes] += 1
+    np.subtract.at(edges, end[nodes], 1)
+    return np.cumsum(edges[:-1]) > 0
+
+
+def closed_upward(nodes: Int64, size: int, parent: Callable[[Int64], Int64]) -> Int64:
+    """The nodes, all their ancestors and the root, ascending; `size` is one past the largest number."""
+    seen = np.zeros(size, np.bool_)
+    seen[ROOT] = True
+    frontier = np.unique(nodes)
+    while len(frontier):
+        frontier = frontier[~seen[frontier]]
+        seen[frontier] = True
+        frontier = parent(frontier)
+    return np.flatnonzero(seen)

@@ -1,0 +1,142 @@
+"""Rows out of PostgreSQL by COPY BINARY: three times faster for chunks than fetching them.
+
+COPY takes no parameters, so the statement is rendered with psycopg2's own quoting of every value;
+no text of a caller is ever pasted into SQL.
+"""
+
+import io
+import struct
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Integer,
+    LargeBinary,
+    Select,
+    SmallInteger,
+    Uuid,
+    any_,
+    cast,
+)
+from sqlalchemy.dialects.postgresql import psycopg2
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.types import TypeEngine
+
+from storage.database import translated
+from storage.errors import BadSelection
+
+_HEADER = 19
+"""Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
+_TRAILER = 2
+_DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
+_CODES: tuple[tuple[type[TypeEngine[Any]], str], ...] = (
+    (SmallInteger, "h"),  # before Integer, its base
+    (BigInteger, "q"),
+    (Integer, "i"),
+    (Boolean, "?"),
+    (Uuid, "16s"),
+)
+
+
+class Rows:
+    """Rows of fixed-width columns and, last in each, one value of bytes."""
+
+    def __init__(self, columns: dict[str, list[Any]], blobs: list[memoryview]) -> None:
+        self._columns = columns
+        self.blobs = blobs
+
+    def __len__(self) -> int:
+        return len(self.blobs)
+
+    def ints(self, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """A column as int64."""
+        return np.array(self._columns[name], np.int64)
+
+    def values(self, name: str) -> list[Any]:
+        """A column as Python values; a UUID is its 16 bytes."""
+        return self._columns[name]
+
+
+class _Bounded(io.BytesIO):
+    """A buffer that stops a COPY which brings more than was agreed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def write(self, data: Any, /) -> int:
+        if self.tell() + len(data) > self._limit:
+            raise BadSelection(
+                f"The selection reads more than {self._limit >> 20} MiB of samples.",
+                hint='Choose a shorter time range or add a matcher, e.g. application="…".',
+            )
+        return super().write(data)
+
+
+def among(column: Column[Any], ids: Sequence[int]) -> ColumnElement[bool]:
+    """The column is one of these ids; they travel as one parameter, however many they are."""
+    return column == any_(cast(list(ids), ARRAY(Integer)))
+
+
+def copy_out(connection: Connection, statement: Select[Any], *, limit: int) -> memoryview:
+    """The rows of a statement in PostgreSQL's binary format, header and trailer taken off.
+
+    Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
+    """
+    compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
+    buffer = _Bounded(limit)
+    with translated(), closing(connection.connection.cursor()) as cursor:
+        query = cursor.mogrify(compiled.string, compiled.params)
+        cursor.copy_expert(b"COPY (" + query + b") TO STDOUT WITH (FORMAT binary)", buffer, size=1 << 18)
+    return buffer.getbuffer()[_HEADER:-_TRAILER]
+
+
+def read_rows(connection: Connection, statement: Select[Any], *, limit: int) -> Rows:
+    """The rows of a statement whose columns are non-null, of fixed width, but the last, which is bytes."""
+    *fixed, last = list(statement.selected_columns)
+    if not isinstance(last.type, LargeBinary):
+        raise TypeError("the last column must be bytes")
+    head = struct.Struct(">h" + "".join(f"i{_code(column.type)}" for column in fixed) + "i")
+    buffer = copy_out(connection, statement, limit=limit)
+    heads: list[Sequence[Any]] = []
+    blobs: list[memoryview] = []
+    at, size, unpack = 0, head.size, head.unpack_from
+    while at < len(buffer):
+        fields = unpack(buffer, at)
+        at += size
+        heads.append(fields[2:-1:2])
+        blobs.append(buffer[at : at + fields[-1]])
+        at += fields[-1]
+    columns = list(map(list, zip(*heads, strict=True))) if heads else [[] for _ in fixed]
+    return Rows({column.name: values for column, values in zip(fixed, columns, strict=True)}, blobs)
+
+
+def read_arrays(connection: Connection, statement: Select[Any], *, limit: int) -> tuple[Any, Any, Any]:
+    """(ids, elements, lengths) of rows (int4, int4[]): the arrays one after the other."""
+    buffer = copy_out(connection, statement, limit=limit)
+    # int16 2 · int32 4 · int4 id · int32 bytes of the array · its dimensions, flags, element oid,
+    # then for each dimension (one, or none when empty) length and lower bound, then (4, int4)*.
+    head = struct.Struct(">hiiiiii")
+    ids: list[int] = []
+    lengths: list[int] = []
+    parts: list[memoryview] = []
+    at, unpack = 0, head.unpack_from
+    while at < len(buffer):
+        _, _, id_, size, dimensions, _, _ = unpack(buffer, at)
+        start, at = at + head.size + 8 * dimensions, at + head.size - 12 + size
+        ids.append(id_)
+        lengths.append((at - start) // 8)
+        parts.append(buffer[start:at])
+    elements = np.frombuffer(b"".join(parts), ">i4")[1::2].astype(np.int32)
+    return np.array(ids, np.int64), elements, np.array(lengths, np.int64)
+
+
+def _code(type_: TypeEngine[Any]) -> str:
+    return next(code for kind, code in _CODES if isinstance(type_, kind))

@@ -1,0 +1,167 @@
+"""The samples of a selection, hung onto the prefix tree: what tables and flame graphs are made of."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query import patterns, prefix_tree
+from storage.query.arrays import Bool, Int64
+from storage.query.functions import Functions
+from storage.query.reading import among, read_arrays
+from storage.query.scan import MAX_BYTES, TIME_UNIT, Facts, Profiles, SampleType, sample_type_of, scan
+from storage.query.selection import Selection
+from storage.query.stack_tree import Shape, Stacks, StackTree
+from storage.schema import stack
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What stands behind an answer, after all filters."""
+
+    samples: int
+    units: int
+    """Samples weighted with the units each stands for."""
+    machines: int
+    visits: int
+    profiles: int
+    kept: float
+    """Share of the selection's units that `focus` and `ignore` left; 1 without them."""
+    symbolized: float
+    """Share of units whose stack has a name for every function; 1 when there are none, like the two below."""
+    leaf_symbolized: float
+    """Share of units whose innermost function has a name."""
+    complete: float
+    """Share of units whose stack reaches the thread's start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Facts of a selection, and the part of the tree they use. `shape.leaf` has one node per fact."""
+
+    kind: SampleType
+    profiles: Profiles
+    facts: Facts
+    shape: Shape
+    kept: float
+
+    @property
+    def seconds_per_unit(self) -> float | None:
+        """Core-seconds a unit is; None: units are not time."""
+        return 1e-9 if self.kind.unit == TIME_UNIT else None
+
+    def in_groups(self, group: Int64, count: int) -> list["Samples"]:
+        """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""
+        if count == 1:
+            return [self]
+        of = group[self.facts.profile]
+        order = np.argsort(of, kind="stable")
+        bounds = np.searchsorted(of[order], np.arange(count + 1))
+        parts = [self.of(np.sort(order[a:b])) for a, b in itertools.pairwise(bounds.tolist())]
+        return [replace(part, shape=part.shape.above_its_leaves()) for part in parts]
+
+    def of(self, keep: Int64 | Bool) -> "Samples":
+        """These with some of the facts."""
+        facts = Facts(
+            *(
+                column[keep]
+                for column in (self.facts.profile, self.facts.stack, self.facts.samples, self.facts.units)
+            )
+        )
+        return replace(self, facts=facts, shape=replace(self.shape, leaf=self.shape.leaf[keep]))
+
+
+class SampleSource:
+    """Reads samples and keeps, between queries, the stacks and functions it met."""
+
+    def __init__(self) -> None:
+        self.functions = Functions()
+        self.stacks = StackTree()
+        self._namings = 0
+
+    def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """The samples of a selection, its `focus` and `ignore` applied.
+
+        `connection` must be a snapshot. Raises what `scan` raises.
+        """
+        kind = sample_type_of(connection, selection)
+        profiles, facts = scan(connection, selection, kind, labels)
+        shape = self._shape(connection, facts.stack)
+        samples = Samples(kind, profiles, facts, shape, kept=1.0)
+        return self._filtered(samples, selection) if selection.focus or selection.ignore else samples
+
+    def totals(self, samples: Samples) -> Totals:
+        """What stands behind these samples."""
+        units = int(samples.facts.units.sum())
+        present = np.unique(samples.facts.profile)
+        visits = {samples.profiles.visit[i] for i in present.tolist()}
+        shape = samples.shape
+        status, kind = self.functions.status(shape.function), self.functions.kind(shape.function)
+        marker = kind == Kind.MARKER
+        nameless = (status < Status.SYMTAB) & ~marker
+        own = shape.self_at(samples.facts.units)
+        unnamed = prefix_tree.below_any(nameless, shape.end)
+        leafless = nameless | marker  # no code of its own: what ran there is not known
+        incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
+        return Totals(
+            samples=int(samples.facts.samples.sum()),
+            units=units,
+            machines=len(np.unique(samples.profiles.machine[present])),
+            visits=len(visits),
+            profiles=len(present),
+            kept=samples.kept,
+            symbolized=_share(units - int(own[unnamed | (leafless & (own > 0))].sum()), units),
+            leaf_symbolized=_share(units - int(own[leafless].sum()), units),
+            complete=_share(units - int(own[incomplete].sum()), units),
+        )
+
+    def load_all(self, connection: Connection) -> bool:
+        """Build the tree of all stacks there are; meant for a thread of its own.
+
+        False: functions were named meanwhile, and nothing was changed.
+        """
+        namings = self._namings
+        stacks = self._stacks_of(connection, None)
+        return self.stacks.replace(stacks, lambda: self._namings == namings)
+
+    def _shape(self, connection: Connection, stacks: Int64) -> Shape:
+        distinct, which = np.unique(stacks, return_inverse=True)
+        while True:
+            state = self.stacks.covering(distinct, lambda ids: self._stacks_of(connection, ids))
+            shape = state.shape(distinct)
+            used = np.unique(shape.function)
+            self.functions.load(connection, used)
+            renamed = self.functions.named_since(connection, used)
+            if not len(renamed):
+                return replace(shape, leaf=shape.leaf[which])
+            self._namings += 1
+            self.stacks.forget_functions(renamed)
+
+    def _stacks_of(self, connection: Connection, ids: Int64 | None) -> Stacks:
+        """Stacks with every function replaced by what it is called now; all stacks for None."""
+        statement = select(stack.c.stack_id, stack.c.frames)
+        if ids is not None:
+            statement = statement.where(among(stack.c.stack_id, ids.tolist()))
+        found, frames, lengths = read_arrays(connection, statement, limit=32 * MAX_BYTES)
+        self.functions.load(connection, np.unique(frames).astype(np.int64))
+        return Stacks(found, self.functions.canonical(frames).astype(np.int32), lengths)
+
+    def _filtered(self, samples: Samples, selection: Selection) -> Samples:
+        shape = samples.shape
+        distinct, which = np.unique(shape.function, return_inverse=True)
+        keep = np.ones(len(shape), np.bool_)
+        if selection.focus:
+            chosen = self.functions.matching(distinct, patterns.search(selection.focus))[which]
+            keep &= prefix_tree.below_any(chosen, shape.end)
+        if selection.ignore:
+            chosen = self.functions.matching(distinct, patterns.search(selection.ignore))[which]
+            keep &= ~prefix_tree.below_any(chosen, shape.end)
+        kept = samples.of(keep[shape.leaf])
+        return replace(kept, kept=_share(int(kept.facts.units.sum()), int(samples.facts.units.sum())))
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0

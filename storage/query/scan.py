@@ -1,0 +1,191 @@
+"""Reading a selection: its profiles and all their facts, from one snapshot."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, LargeBinary, Select, literal, select
+
+from storage.errors import BadSelection, UnknownCampaign
+from storage.landing.codec import decode_many
+from storage.query import label_names
+from storage.query.arrays import Bool, Int64
+from storage.query.reading import Rows, read_rows
+from storage.query.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
+from storage.schema import campaign, chunk, profile, sample_type, visit
+
+MAX_FACTS = 20_000_000
+"""More than this is not read for one answer: about 1 GB while it is summed."""
+MAX_BYTES = 512 << 20
+TIME_UNIT = "nanoseconds"
+"""Sample types in this unit are CPU time; answers give them in seconds too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleType:
+    """Event and unit of an answer; `id` None: nothing of the kind has been sampled yet."""
+
+    event: str
+    unit: str
+    id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """Columns over the profiles of a selection."""
+
+    visit: list[bytes]
+    machine: Int64
+    facts: Int64
+    samples: Int64
+    period: Int64
+    labels: dict[str, Int64]
+    """Stored ids by column of `profile`, of the labels that were asked for."""
+
+    def __len__(self) -> int:
+        return len(self.machine)
+
+    @property
+    def units(self) -> Int64:
+        """What each profile stands for, in units of the sample type."""
+        return self.samples * self.period
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Columns over the facts of a selection."""
+
+    profile: Int64
+    """Index into `Profiles`, ascending."""
+    stack: Int64
+    samples: Int64
+    units: Int64
+
+    def of(self, keep: Bool) -> "Facts":
+        """Those of them where `keep` is set."""
+        return Facts(self.profile[keep], self.stack[keep], self.samples[keep], self.units[keep])
+
+
+def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
+    """The sample type a selection means. Raises `BadSelection` for an event nobody has sampled.
+
+    The default event is always known, so that a store that is still empty answers with nothing.
+    """
+    rows = connection.execute(
+        select(sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id)
+    ).all()
+    fitting = sorted(
+        (row for row in rows if row.event == selection.event and selection.unit in {"", row.unit}),
+        key=lambda row: (row.unit != TIME_UNIT, row.unit),
+    )
+    if fitting:
+        return SampleType(fitting[0].event, fitting[0].unit, fitting[0].sample_type_id)
+    if selection.event == DEFAULT_EVENT and selection.unit in {"", TIME_UNIT}:
+        return SampleType(DEFAULT_EVENT, TIME_UNIT, None)
+    known = ", ".join(sorted(f"{row.event} ({row.unit})" for row in rows)) or f"{DEFAULT_EVENT} ({TIME_UNIT})"
+    asked = f"{selection.event} ({selection.unit})" if selection.unit else selection.event
+    raise BadSelection(f"Nobody has sampled {asked!r}.", hint=f"Events: {known}.")
+
+
+def scan_profiles(
+    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+) -> Profiles:
+    """The profiles of a selection without their facts, for what needs labels only."""
+    statement = _matching(connection, selection, kind, labels)
+    if statement is None:
+        return _profiles(Rows({name: [] for name in _columns(labels)}, []), np.zeros(0, np.bool_), labels)
+    rows = read_rows(
+        connection, statement.add_columns(literal(b"", LargeBinary).label("data")), limit=MAX_BYTES
+    )
+    return _profiles(rows, _one_depth(rows), labels)
+
+
+def scan(
+    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+) -> tuple[Profiles, Facts]:
+    """The profiles of a selection, with the ids of these labels, and their facts.
+
+    Raises `BadSelection` when they are too many to read for one answer.
+    """
+    statement = _matching(connection, selection, kind, labels)
+    if statement is None:
+        nothing = Rows({name: [] for name in _columns(labels)}, [])
+        return _profiles(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
+    statement = statement.join(
+        chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
+    ).where(*_days(chunk.c.day, selection))
+    rows = read_rows(connection, statement.add_columns(chunk.c.data), limit=MAX_BYTES)
+    keep = _one_depth(rows)
+    return _profiles(rows, keep, labels), _facts(rows, keep)
+
+
+def _columns(labels: tuple[str, ...]) -> tuple[str, ...]:
+    own = ("visit_id", "machine_id", "stacks", "facts", "samples", "period")
+    return (*own, *sorted({label_names.column_of(label) for label in labels} - set(own)))
+
+
+def _matching(
+    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+) -> Select[Any] | None:
+    """The statement for the selection's profiles; None: there can be none.
+
+    A visit's time is its draw's: it was fixed then, by the collector's clock, with its day.
+    """
+    for label in labels:
+        label_names.check_label(connection, label)
+    conditions = [label_names.condition(connection, matcher) for matcher in selection.matchers]
+    campaign_id = connection.execute(
+        select(campaign.c.campaign_id).where(campaign.c.name == selection.campaign)
+    ).scalar()
+    if campaign_id is None and selection.campaign != DEFAULT_CAMPAIGN:
+        raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
+    if campaign_id is None or kind.id is None:
+        return None
+    return (
+        select(*(profile.c[name] for name in _columns(labels)))
+        .join(visit, visit.c.visit_id == profile.c.visit_id)
+        .where(
+            *_days(profile.c.day, selection),
+            visit.c.drawn_at >= selection.start,
+            visit.c.drawn_at < selection.end,
+            profile.c.campaign_id == campaign_id,
+            profile.c.sample_type_id == kind.id,
+            *conditions,
+        )
+    )
+
+
+def _days(column: Any, selection: Selection) -> tuple[Any, ...]:
+    """Conditions that leave only the partitions of the selection's days."""
+    return column >= selection.start.date(), column <= selection.end.date()
+
+
+def _one_depth(rows: Rows) -> Bool:
+    """Profiles with stacks, or all where there are none: flat samples among them would be roots."""
+    stacks = np.array(rows.values("stacks"), np.bool_)
+    return stacks if stacks.any() else np.ones(len(rows), np.bool_)
+
+
+def _profiles(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
+    visits = rows.values("visit_id")
+    columns = {label_names.column_of(label) for label in labels}
+    return Profiles(
+        visit=[visits[i] for i in np.flatnonzero(keep).tolist()],
+        machine=rows.ints("machine_id")[keep],
+        facts=rows.ints("facts")[keep],
+        samples=rows.ints("samples")[keep],
+        period=rows.ints("period")[keep],
+        labels={name: rows.ints(name)[keep] for name in columns},
+    )
+
+
+def _facts(rows: Rows, keep: Bool) -> Facts:
+    counts = rows.ints("facts")[keep]
+    if int(counts.sum()) > MAX_FACTS:
+        raise BadSelection(
+            f"The selection holds {int(counts.sum()):,} facts; {MAX_FACTS:,} are read for one answer.",
+            hint='Choose a shorter time range or add a matcher, e.g. application="…".',
+        )
+    stacks, samples = decode_many([rows.blobs[i] for i in np.flatnonzero(keep).tolist()], counts)
+    of = np.repeat(np.arange(len(counts)), counts)
+    return Facts(of, stacks.astype(np.int64), samples, samples * rows.ints("period")[keep][of])

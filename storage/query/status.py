@@ -1,0 +1,143 @@
+"""How the fleet is covered, what waits to be landed, and whose symbols are missing."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, and_, func, select
+
+from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
+
+_MISSING_SHOWN = 50
+_MISSING_OVER = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """A campaign and what it is doing."""
+
+    name: str
+    state: str
+    why: str
+    since: datetime
+    period_s: float
+    last_round: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapturesStatus:
+    """What is archived and not landed."""
+
+    waiting: int
+    oldest_waiting_s: float | None
+    set_aside: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSymbols:
+    """A binary with code that ran and has no name."""
+
+    binary: str
+    path: str
+    reason: str
+    share: float
+    """Of all samples of the last day: those with a nameless frame in this binary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All of it at one moment."""
+
+    now: datetime
+    machines_enabled: int
+    machines_total: int
+    campaigns: tuple[CampaignStatus, ...]
+    visits_last_hour: dict[str, int]
+    """By outcome."""
+    captures: CapturesStatus
+    events: tuple[tuple[str, str], ...]
+    """(event, unit) of everything that was ever sampled."""
+    latest: datetime | None
+    """When the newest visit that has landed was drawn."""
+    missing_symbols: tuple[MissingSymbols, ...]
+
+
+def captures_status(connection: Connection) -> CapturesStatus:
+    """What waits to be landed; cheap enough for a metric."""
+    waits = and_(capture.c.landed < capture.c.wanted, capture.c.set_aside.is_(None))
+    waiting, oldest = connection.execute(
+        select(func.count(), func.extract("epoch", func.now() - func.min(capture.c.archived_at))).where(waits)
+    ).one()
+    aside = connection.execute(
+        select(func.count()).select_from(capture).where(capture.c.set_aside.is_not(None))
+    ).scalar_one()
+    return CapturesStatus(waiting, None if oldest is None else float(oldest), aside)
+
+
+def read_status(connection: Connection) -> Status:
+    """The status as the snapshot shows it."""
+    now: datetime = connection.execute(select(func.now())).scalar_one()
+    in_inventory = machine.c.removed_at.is_(None)
+    total, enabled = connection.execute(
+        select(func.count(), func.count().filter(machine.c.enabled)).where(in_inventory)
+    ).one()
+    campaigns = connection.execute(
+        select(
+            campaign.c.name,
+            campaign.c.state,
+            campaign.c.state_why,
+            campaign.c.state_at,
+            campaign.c.period_s,
+            campaign.c.last_round,
+        ).order_by(campaign.c.campaign_id)
+    )
+    outcomes = connection.execute(
+        select(visit.c.outcome, func.count())
+        .where(visit.c.drawn_at >= now - timedelta(hours=1))
+        .group_by(visit.c.outcome)
+    )
+    events = connection.execute(
+        select(sample_type.c.event, sample_type.c.unit).order_by(sample_type.c.event, sample_type.c.unit)
+    )
+    latest = connection.execute(
+        select(visit.c.drawn_at)
+        .join(capture, capture.c.visit_id == visit.c.visit_id)
+        .where(capture.c.landed > 0)
+        .order_by(visit.c.drawn_at.desc())
+        .limit(1)
+    ).scalar()
+    return Status(
+        now=now,
+        machines_enabled=enabled,
+        machines_total=total,
+        campaigns=tuple(CampaignStatus(*row) for row in campaigns),
+        visits_last_hour=dict(tuple(row) for row in outcomes),
+        captures=captures_status(connection),
+        events=tuple((event, unit) for event, unit in events),
+        latest=latest,
+        missing_symbols=_missing_symbols(connection, now),
+    )
+
+
+def _missing_symbols(connection: Connection, now: datetime) -> tuple[MissingSymbols, ...]:
+    since = (now - _MISSING_OVER).date()
+    samples = connection.execute(
+        select(func.coalesce(func.sum(capture.c.samples), 0)).where(
+            capture.c.day >= since, capture.c.landed > 0
+        )
+    ).scalar_one()
+    if not samples:
+        return ()
+    unresolved = func.sum(capture_binary.c.unresolved)
+    rows = connection.execute(
+        select(binary.c.name, binary.c.path, binary.c.reason, unresolved)
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .where(capture_binary.c.day >= since)
+        .group_by(binary.c.binary_id)
+        .having(unresolved > 0)
+        .order_by(unresolved.desc(), binary.c.name)
+        .limit(_MISSING_SHOWN)
+    )
+    return tuple(
+        MissingSymbols(name, path, reason, min(1.0, float(count) / float(samples)))
+        for name, path, reason, count in rows
+    )

@@ -1,0 +1,60 @@
+"""Points in time as people write them: RFC 3339, or relative to now."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from storage.errors import BadSelection
+
+_RELATIVE = re.compile(r"now(?:\s*([+-])\s*((?:\d{1,6}[smhdw])+))?", re.ASCII)
+_PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def parse_time(text: str, *, now: datetime) -> datetime:
+    """The UTC time that `2026-11-21T04:00:00Z`, `now`, `now-15m` or `now-1h30m` means.
+
+    Raises `BadSelection`, also for a time without a zone: it could mean two.
+    """
+    text = text.strip()
+    relative = _RELATIVE.fullmatch(text)
+    if relative is not None:
+        sign, parts = relative.groups()
+        seconds = sum(int(n) * _SECONDS[unit] for n, unit in _PART.findall(parts or ""))
+        try:
+            return _within(
+                now - timedelta(seconds=seconds) if sign == "-" else now + timedelta(seconds=seconds), text
+            )
+        except OverflowError as error:
+            raise _bad(text) from error
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise _bad(text) from error
+    if time.tzinfo is None:
+        raise BadSelection(
+            f"The time {text!r} has no zone.", hint=f"Write {text}Z for UTC, or an offset such as +02:00."
+        )
+    try:
+        return _within(time.astimezone(UTC), text)
+    except OverflowError as error:
+        raise _bad(text) from error
+
+
+def format_time(time: datetime) -> str:
+    """RFC 3339 in UTC with as many digits of a second as it has, e.g. `2026-11-21T04:00:00Z`."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _within(time: datetime, text: str) -> datetime:
+    if not _EARLIEST <= time < _LATEST:
+        raise _bad(text)
+    return time
+
+
+def _bad(text: str) -> BadSelection:
+    return BadSelection(
+        f"{text!r} is not a time.",
+        hint="Write RFC 3339, e.g. 2026-11-21T04:00:00Z, or a relative time, e.g. now-15m.",
+    )

@@ -1,0 +1,366 @@
+"""Tables, flame graphs and labels over rows in a real PostgreSQL, against counting by hand."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from storage.errors import BadSelection, UnknownCampaign
+from storage.query.engine import QueryEngine
+from storage.query.selection import Selection, parse_selection
+from storage.query.table import Page, Sort
+from tests.facts import FactWriter
+
+pytestmark = pytest.mark.integration
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+PERIOD = 10_000_000
+
+
+def around_noon(**more) -> Selection:
+    return parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z", **more)
+
+
+@pytest.fixture
+def queries(engine: Engine):
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
+    return {
+        tuple(v for k, v in r.key.items() if k not in {"status", "kind"}): (r.self, r.total)
+        for r in answer.table.rows
+    }
+
+
+def test_a_store_without_samples_answers_with_nothing(queries: QueryEngine):
+    answer = queries.table(around_noon(), ["function"], Page())
+    assert answer.table.rows == ()
+    assert answer.totals.units == 0
+    flame = queries.flame(around_noon(), 100).flame
+    assert flame.total.tolist() == [0]
+    assert queries.labels(around_noon()).labels == ()
+    assert queries.status().latest is None
+
+
+def test_recursion_counts_a_sample_once(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        main, fib = (
+            write.function("main", file="m.c", binary="prog"),
+            write.function("fib", file="f.c", binary="prog"),
+        )
+        deep, flat = write.stack([main, fib, fib, fib]), write.stack([main, fib])
+        write.profile(write.visit("m1", NOON), {deep: 3, flat: 2})
+    by_function = shown(queries.table(around_noon(), ["function"], Page()))
+    assert by_function == {
+        ("fib", "f.c", "prog"): (5 * PERIOD, 5 * PERIOD),
+        ("main", "m.c", "prog"): (0, 5 * PERIOD),
+    }
+    by_binary = shown(queries.table(around_noon(), ["binary"], Page()))
+    assert by_binary == {("prog",): (5 * PERIOD, 5 * PERIOD)}
+
+
+def test_a_stack_that_landed_a_moment_ago_is_in_the_answer(engine: Engine, queries: QueryEngine):
+    queries.table(around_noon(), ["function"], Page())
+    for round_ in range(3):
+        with engine.begin() as connection:
+            write = FactWriter(connection)
+            new = write.stack([write.function(f"f{round_}")])
+            write.profile(write.visit("m1", NOON), {new: 1})
+        assert len(queries.table(around_noon(), ["function"], Page()).table.rows) == round_ + 1
+
+
+def test_a_function_gets_its_name_while_the_tree_knows_it_nameless(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        main = write.function("main")
+        nameless = write.function("lib.so+0x10", status=1, start=("ab", 16))
+        named = write.function("crc32", status=2)
+        stacks = [
+            write.stack([main, nameless]),
+            write.stack([main, named]),
+            write.stack([main, named, nameless]),
+        ]
+        write.profile(write.visit("m1", NOON), dict.fromkeys(stacks, 1))
+    before = queries.table(around_noon(), ["function"], Page())
+    assert ("lib.so+0x10", "", "") in shown(before)
+    assert before.totals.symbolized == pytest.approx(1 / 3)
+    with engine.begin() as connection:
+        FactWriter(connection).alias(nameless, named)
+    after = queries.table(around_noon(), ["function"], Page())
+    assert shown(after) == {("crc32", "", ""): (3 * PERIOD, 3 * PERIOD), ("main", "", ""): (0, 3 * PERIOD)}
+    assert after.totals.symbolized == 1
+    flame = queries.flame(around_noon(), 100).flame
+    assert len(flame.total) == 4, "root, main, crc32 (the two became one) and crc32 below crc32"
+
+
+def test_markers_say_what_is_incomplete(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        cut = write.function("[stack: cut short]", kind=2)
+        main, leaf = write.function("main"), write.function("[libx.so]", status=1)
+        samples = {
+            write.stack([main]): 6,
+            write.stack([cut, main]): 1,
+            write.stack([main, leaf]): 2,
+            write.stack([cut]): 1,
+        }
+        write.profile(write.visit("m1", NOON), samples)
+    totals = queries.table(around_noon(), ["function"], Page()).totals
+    assert totals.complete == pytest.approx(0.8)
+    assert totals.symbolized == pytest.approx(0.7)
+    assert totals.leaf_symbolized == pytest.approx(0.7)
+
+
+def test_campaigns_events_and_depths_never_add_up(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function("f")])
+        write.profile(write.visit("m1", NOON), {stack: 1})
+        write.profile(write.visit("m1", NOON, campaign_name="by-hand"), {stack: 10})
+        visit = write.visit("m1", NOON)
+        write.profile(visit, {stack: 100}, stacks=False)
+        write.profile(visit, {stack: 7}, event="page-faults", unit="count", period=2, stacks=False)
+    assert queries.table(around_noon(), ["function"], Page()).totals.samples == 1
+    assert queries.table(around_noon(campaign="by-hand"), ["function"], Page()).totals.samples == 10
+    assert queries.table(around_noon(event="page-faults"), ["function"], Page()).totals.units == 14
+    with pytest.raises(UnknownCampaign):
+        queries.table(around_noon(campaign="nobody"), ["function"], Page())
+    with pytest.raises(BadSelection, match="Nobody has sampled 'wall'") as caught:
+        queries.table(around_noon(event="wall"), ["function"], Page())
+    assert "page-faults (count)" in caught.value.hint
+
+
+def test_the_time_range_is_half_open(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function("f")])
+        for minutes in (-60, 0, 59, 60):
+            write.profile(write.visit("m1", NOON + timedelta(minutes=minutes)), {stack: 1})
+        write.profile(write.visit("m1", datetime(2026, 11, 20, 23, 59, tzinfo=UTC)), {stack: 1})
+    assert queries.table(around_noon(), ["function"], Page()).totals.samples == 3
+    two_days = parse_selection(start="2026-11-20T00:00:00Z", end="2026-11-22T00:00:00Z")
+    assert queries.table(two_days, ["function"], Page()).totals.samples == 5
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("{}", {"a", "b", "c", ""}),
+        ('{app="a"}', {"a"}),
+        ('{application!="a"}', {"b", "c", ""}),
+        ('{application=~"a|b"}', {"a", "b"}),
+        ('{application=~"."}', {"a", "b", "c"}),
+        ('{application!~"a|b"}', {"c", ""}),
+        ('{application=""}', {""}),
+        ('{machine="m1"}', {"a", "c", ""}),
+        ('{machine!~"m[13]"}', {"b"}),
+        ('{team="x"}', {"a"}),
+        ('{team=""}', {"c", ""}),
+        ('{team!=""}', {"a", "b"}),
+        ('{team=~"x?"}', {"a", "c", ""}),
+        ('{team!="x",machine="m1"}', {"c", ""}),
+        ('{application="\'; drop table profile; --"}', set()),
+        ('{application="100%(s)s %s"}', set()),
+    ],
+)
+def test_matchers_choose_profiles(engine: Engine, queries: QueryEngine, select: str, expected: set[str]):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function("f")])
+        one, two = write.visit("m1", NOON), write.visit("m2", NOON)
+        write.profile(one, {stack: 1}, labels={"application": "a", "team": "x"})
+        write.profile(two, {stack: 1}, labels={"application": "b", "team": "y"})
+        write.profile(one, {stack: 1}, labels={"application": "c"})
+        write.profile(one, {stack: 1}, labels={"comm": "none"})
+    answer = queries.table(around_noon(select=select), ["application"], Page())
+    assert {row.key["application"] for row in answer.table.rows} == expected
+
+
+def test_a_label_nobody_has_is_an_error_and_not_an_empty_answer(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        write.profile(write.visit("m1", NOON), {write.stack([write.function("f")]): 1}, labels={"team": "x"})
+    with pytest.raises(BadSelection, match="No profile has a label 'taem'") as caught:
+        queries.table(around_noon(select='{taem="x"}'), ["function"], Page())
+    assert "team" in caught.value.hint
+    with pytest.raises(BadSelection, match="every stack has many"):
+        queries.table(around_noon(select='{function="f"}'), ["function"], Page())
+
+
+def test_labels_with_their_shares(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function("f")])
+        visit = write.visit("m1", NOON)
+        for number in range(1, 5):
+            write.profile(visit, {stack: number}, labels={"application": f"app{number}", "team": "x"})
+    found = {label.name: label for label in queries.labels(around_noon(), limit=3).labels}
+    assert [(v.value, v.units) for v in found["application"].values] == [
+        ("app4", 4 * PERIOD), ("app3", 3 * PERIOD), ("app2", 2 * PERIOD),
+    ]  # fmt: skip
+    assert found["application"].more == 1
+    assert [(v.value, v.units) for v in found["team"].values] == [("x", 10 * PERIOD)]
+    assert "container" not in found
+
+
+# --- Everything against an oracle that counts with dictionaries ---------------------------------
+
+NAMES = ("main", "work", "fib", "read", "memcpy", "lib+0x1")
+FILES = ("a.c", "a.c", "b.c", "", "c.S", "")
+BINARIES = ("prog", "prog", "prog", "libc", "libc", "lib")
+
+
+@dataclass(frozen=True)
+class Fact:
+    machine: str
+    application: str
+    period: int
+    stack: tuple[int, ...]
+    samples: int
+
+
+a_fact = st.builds(
+    Fact,
+    machine=st.sampled_from(["m1", "m2", "m3"]),
+    application=st.sampled_from(["x", "y"]),
+    period=st.sampled_from([1, 7]),
+    stack=st.lists(st.integers(0, len(NAMES) - 1), min_size=1, max_size=6).map(tuple),
+    samples=st.integers(1, 300),
+)
+
+
+def expected_rows(facts: list[Fact], key_of, leaf_only=False) -> dict[tuple, tuple[int, int, set[str]]]:
+    own: Counter = Counter()
+    total: Counter = Counter()
+    machines: dict[tuple, set[str]] = {}
+    for fact in facts:
+        units = fact.samples * fact.period
+        own[key_of(fact, fact.stack[-1])] += units
+        for key in {key_of(fact, frame) for frame in fact.stack}:
+            total[key] += units
+            machines.setdefault(key, set()).add(fact.machine)
+    return {key: (own[key], total[key], machines[key]) for key in total}
+
+
+KEYS = {
+    "function": lambda fact, f: (NAMES[f], FILES[f], BINARIES[f]),
+    "file": lambda fact, f: (FILES[f],),
+    "binary": lambda fact, f: (BINARIES[f],),
+    "application": lambda fact, f: (fact.application,),
+    "machine,binary": lambda fact, f: (fact.machine, BINARIES[f]),
+    "application,function": lambda fact, f: (fact.application, NAMES[f], FILES[f], BINARIES[f]),
+    "application,machine": lambda fact, f: (fact.application, fact.machine),
+}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    batches=st.lists(st.lists(a_fact, min_size=1, max_size=12), min_size=1, max_size=3),
+    nodes=st.integers(1, 30),
+)
+def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: list[list[Fact]], nodes: int):
+    campaign = f"c{datetime.now(UTC).timestamp()}"
+    queries = QueryEngine(engine)
+    facts: list[Fact] = []
+    ids: dict[int, int] = {}
+    stacks: dict[tuple[int, ...], int] = {}
+    selection = around_noon(campaign=campaign)
+    for number, batch in enumerate(batches):
+        with engine.begin() as connection:
+            write = FactWriter(connection)
+            for f, (name, file, binary) in enumerate(zip(NAMES, FILES, BINARIES, strict=True)):
+                if f not in ids:
+                    ids[f] = write.function(name, file=file, binary=binary, status=1 if "+" in name else 3)
+            for fact in batch:
+                if fact.stack not in stacks:
+                    stacks[fact.stack] = write.stack([ids[f] for f in fact.stack])
+                write.profile(
+                    write.visit(fact.machine, NOON, campaign_name=campaign),
+                    {stacks[fact.stack]: fact.samples},
+                    labels={"application": fact.application},
+                    period=fact.period,
+                )
+        facts += batch
+        if number == 1:
+            queries.warm()  # the base is built while it is asked; either state must answer alike
+        whole = sum(fact.samples * fact.period for fact in facts)
+        for by, key_of in KEYS.items():
+            answer = queries.table(selection, by.split(","), Page(sort=Sort.TOTAL_DESC))
+            assert answer.totals.units == whole
+            assert answer.totals.samples == sum(fact.samples for fact in facts)
+            assert answer.totals.machines == len({fact.machine for fact in facts})
+            found = {
+                tuple(v for k, v in row.key.items() if k not in {"status", "kind"}): (
+                    row.self,
+                    row.total,
+                    row.machines,
+                )
+                for row in answer.table.rows
+            }
+            rows = expected_rows(facts, key_of)
+            assert found == {key: (own, total, len(machines)) for key, (own, total, machines) in rows.items()}
+            assert sum(row.self for row in answer.table.rows) == whole
+            assert sum(row.self_samples for row in answer.table.rows) == answer.totals.samples
+            page = queries.table(selection, by.split(","), Page(limit=1, offset=1)).table
+            assert sum(row.self for row in page.rows) + page.remainder_self == whole
+            assert len(page.rows) + page.remainder_rows == len(rows)
+    check_flame(queries, selection, facts, nodes)
+    check_focus(queries, selection, facts)
+    queries.close()
+
+
+def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], nodes: int) -> None:
+    flame = queries.flame(selection, 10_000).flame
+    totals: Counter = Counter()
+    for fact in facts:
+        for length in range(len(fact.stack) + 1):
+            totals[tuple(NAMES[f] for f in fact.stack[:length])] += fact.samples * fact.period
+    paths = flame_paths(flame)
+    assert dict(zip(paths, flame.total.tolist(), strict=True)) == totals
+    assert flame.self.sum() == flame.total[0] == totals[()]
+    assert flame.pruned_nodes == 0
+    pruned = queries.flame(selection, nodes).flame
+    kept = flame_paths(pruned)
+    assert len(kept) == min(nodes, len(totals))
+    assert all(totals[path] == total for path, total in zip(kept, pruned.total.tolist(), strict=True))
+    lightest = min(pruned.total.tolist())
+    assert all(totals[path] <= lightest for path in set(totals) - set(kept))
+    assert pruned.pruned_nodes == len(totals) - len(kept)
+    assert pruned.pruned_share == pytest.approx(1 - pruned.self.sum() / totals[()])
+    for index in range(len(kept)):
+        children = [totals[kept[i]] for i in range(len(kept)) if pruned.parent[i] == index]
+        assert children == sorted(children, reverse=True)
+        assert index == 0 or pruned.parent[index] < index
+
+
+def flame_paths(flame) -> list[tuple[str, ...]]:
+    paths: list[tuple[str, ...]] = []
+    for parent, function in zip(flame.parent.tolist(), flame.function.tolist(), strict=True):
+        paths.append(() if parent < 0 else (*paths[parent], flame.functions[function].name))
+    return paths
+
+
+def check_focus(queries: QueryEngine, selection: Selection, facts: list[Fact]) -> None:
+    narrowed = around_noon(campaign=selection.campaign, focus="^fib$", ignore="mem.*|read")
+    kept = [
+        fact
+        for fact in facts
+        if "fib" in {NAMES[f] for f in fact.stack} and not {"memcpy", "read"} & {NAMES[f] for f in fact.stack}
+    ]
+    units = sum(fact.samples * fact.period for fact in kept)
+    answer = queries.table(narrowed, ["function"], Page())
+    assert answer.totals.units == units
+    assert answer.totals.kept == pytest.approx(units / sum(fact.samples * fact.period for fact in facts))
+    expected = {key: row[:2] for key, row in expected_rows(kept, KEYS["function"]).items()}
+    assert shown(answer) == expected
+    assert queries.flame(narrowed, 10_000).flame.total[0] == units
+    assert next(islice(queries.flame(narrowed, 10_000).flame.total.tolist(), 1)) == units
