@@ -1,0 +1,72 @@
+"""The Celery application between collector and worker: its name for the task, its way to the broker.
+
+The broker is a convenience: PostgreSQL knows what remains to be landed, and a sweep sends it again. So
+a message may be lost or come twice, and nothing is ever asked of a result.
+"""
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+from celery import Celery
+
+LAND_CAPTURE: Final = "symbolizer.land_capture"
+"""Task with one argument, the visit's id as text."""
+QUEUE: Final = "symbolizer"
+
+LONGEST_TASK_S: Final = 1800
+"""A task that takes longer is killed; its capture's lease runs out and it is tried again."""
+_VISIBILITY_S: Final = 2 * LONGEST_TASK_S
+"""A message unacknowledged for this long is delivered again: must be more than any task takes."""
+
+
+def make_broker(broker_url: str) -> Celery:
+    """A Celery application that can send and receive; connects on first use.
+
+    `broker_url` is redis://…, rediss://…, redis+socket:///path?virtual_host=0 or unix:///path?db=0.
+    """
+    app = Celery("symbolizer", broker=_as_kombu_spells_it(broker_url), set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_ignore_result=True,
+        task_default_queue=QUEUE,
+        task_acks_late=True,
+        task_acks_on_failure_or_timeout=True,
+        task_reject_on_worker_lost=True,  # else a killed pool process takes its message with it
+        task_time_limit=LONGEST_TASK_S,
+        task_soft_time_limit=LONGEST_TASK_S - 60,
+        worker_prefetch_multiplier=1,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "visibility_timeout": _VISIBILITY_S,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 30,
+            "socket_connect_timeout": 5,
+        },
+    )
+    return app
+
+
+def make_sender(broker_url: str) -> Callable[[UUID], None]:
+    """A function that puts the landing of a capture on the queue.
+
+    It raises what the broker's client raises (kombu's OperationalError), at once: who calls it has a
+    sweep that comes by again.
+    """
+    app = make_broker(broker_url)
+
+    def send(visit_id: UUID) -> None:
+        app.send_task(LAND_CAPTURE, args=[str(visit_id)], retry=False, ignore_result=True)
+
+    return send
+
+
+def _as_kombu_spells_it(url: str) -> str:
+    """redis-py's unix:///path?db=1 is kombu's redis+socket:///path?virtual_host=1."""
+    parts = urlsplit(url)
+    if parts.scheme != "unix":
+        return url
+    return f"redis+socket://{parts.path}?virtual_host={parse_qs(parts.query).get('db', ['0'])[0]}"

@@ -1,0 +1,97 @@
+"""One capture's way from the archive into the store: lease, read, resolve, land.
+
+Whatever fails, PostgreSQL still says what remains to be done: a failure gives the lease back with its
+reason and the collector's sweep sends the capture again; one that can never land is set aside.
+"""
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from storage import captures
+from storage.archive import Archive
+from storage.captures import Lease
+from storage.errors import BadCapture, BlobTooLarge, StorageError
+from storage.landing.decode import decode_capture
+from storage.landing.interning import Interner
+from storage.landing.land import Landed, land
+from symbolizer.resolve import Resolver
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """How long a capture is a worker's, and how often one is tried."""
+
+    seconds: float = 180.0
+    """After a worker died this long passes before another may take its capture."""
+    attempts_limit: int = 5
+    """A capture that failed this often is set aside with its last reason."""
+
+
+DEFAULT_TERMS: Final = LeaseTerms()
+
+
+class Lander:
+    """Lands captures, one at a time. For one thread: what it remembers is its own."""
+
+    def __init__(
+        self, engine: Engine, archive: Archive, resolver: Resolver, *, terms: LeaseTerms = DEFAULT_TERMS
+    ) -> None:
+        self._engine = engine
+        self._archive = archive
+        self._resolver = resolver
+        self._interner = Interner(engine)
+        self._terms = terms
+
+    def land(self, visit_id: UUID) -> Landed | None:
+        """Land the capture; None: there was nothing to do, or it failed and that is noted.
+
+        Raises `DatabaseError` only when the failure itself could not be noted; the lease then runs out.
+        """
+        with self._engine.begin() as connection:
+            lease = captures.lease(
+                connection, visit_id, seconds=self._terms.seconds, attempts_limit=self._terms.attempts_limit
+            )
+        if lease is None:
+            log.info("nothing to land: visit=%s", visit_id)
+            return None
+        started = time.monotonic()
+        try:
+            landed = self._land(lease)
+        except (BadCapture, BlobTooLarge) as error:
+            why = str(error)
+            log.warning("set aside: visit=%s why=%s", visit_id, why)
+            self._note(lambda connection: captures.set_aside(connection, visit_id, why))
+        except Exception as error:
+            why = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
+            log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
+            self._note(
+                lambda connection: captures.release(connection, visit_id, why=why, attempt=lease.attempt)
+            )
+        else:
+            log.info(
+                "%s: visit=%s generation=%d samples=%d seconds=%.3f",
+                landed.outcome, visit_id, lease.generation, landed.samples, time.monotonic() - started,
+            )  # fmt: skip
+            return landed
+        return None
+
+    def _land(self, lease: Lease) -> Landed:
+        blob = self._archive.get(lease.blob, limit=lease.bytes)
+        if hashlib.sha256(blob).digest() != lease.sha256:
+            raise BadCapture(f"The blob {lease.blob} is not the one that was archived: its SHA-256 differs.")
+        capture = decode_capture(blob)
+        resolved = self._resolver.resolve(capture)
+        return land(self._engine, self._interner, lease.visit_id, lease.generation, capture, resolved)
+
+    def _note(self, write: Callable[[Connection], None]) -> None:
+        with self._engine.begin() as connection:
+            write(connection)
