@@ -13,12 +13,13 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
-from sqlalchemy import Engine
+from kombu.exceptions import KombuError
+from sqlalchemy import Connection, Engine
 
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
@@ -28,10 +29,13 @@ from services.settings import Settings
 from services.supervisor import Child, Part
 from storage import campaigns, inventory, migrate, partitions
 from storage.database import open_engine
+from storage.errors import UnknownCampaign
+from symbolizer.broker import make_broker
 
 Say = Callable[[str], None]
 
-CAMPAIGN = "fleet"
+DEFAULT_RATE_HZ = 99.0
+"""99, so as not to run in step with work that repeats at 100 Hz."""
 PARTITIONS_AHEAD = 3
 
 
@@ -39,8 +43,8 @@ PARTITIONS_AHEAD = 3
 class Sampling:
     """How this machine is sampled while `up` runs."""
 
-    rate_hz: float = 99.0
-    """Samples a second and CPU; 99, so as not to run in step with work that repeats at 100 Hz."""
+    rate_hz: float | None = None
+    """Samples a second and CPU; None: what the campaign has, DEFAULT_RATE_HZ for a new one."""
     round_s: float = 10.0
     window_s: float = 8.0
     """Seconds of each round that are sampled."""
@@ -152,21 +156,36 @@ class Stack:
                 connection, [today + timedelta(days=ahead) for ahead in range(-1, PARTITIONS_AHEAD + 1)]
             )
             inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
-            campaign = campaigns.create_or_update(connection, self._campaign())
+            campaign = self._standing_campaign(connection)
             if campaign.state is campaigns.State.STOPPED:
                 campaigns.set_state(
-                    connection, CAMPAIGN, campaigns.State.RUNNING, "started again by fleetprof up"
+                    connection, campaigns.FLEET, campaigns.State.RUNNING, "started again by fleetprof up"
                 )
             elif campaign.state is campaigns.State.PAUSED:
-                self._say(f"campaign {CAMPAIGN} is paused; go on with: fleetprof campaigns resume {CAMPAIGN}")
+                self._say(
+                    f"campaign {campaigns.FLEET} is paused; go on with: fleetprof campaigns resume {campaigns.FLEET}"
+                )
 
-    def _campaign(self) -> campaigns.Definition:
-        events = (
-            campaigns.EventPlan(
-                event="cpu", duration_ms=round(self._sampling.window_s * 1000), rate_hz=self._sampling.rate_hz
-            ),
+    def _standing_campaign(self, connection: Connection) -> campaigns.Campaign:
+        """The campaign as an operator left it; made, or changed to a rate that was asked for now."""
+        sampling = self._sampling
+        try:
+            standing = campaigns.get(connection, campaigns.FLEET)
+        except UnknownCampaign:
+            standing = None
+        if standing is not None and sampling.rate_hz is None:
+            return standing
+        cpu = campaigns.EventPlan(
+            event="cpu",
+            duration_ms=round(sampling.window_s * 1000),
+            rate_hz=sampling.rate_hz or DEFAULT_RATE_HZ,
         )
-        return campaigns.Definition(CAMPAIGN, self._sampling.round_s, visits_per_round=1.0, events=events)
+        definition = (
+            campaigns.Definition(campaigns.FLEET, sampling.round_s, visits_per_round=1.0, events=(cpu,))
+            if standing is None
+            else replace(standing.definition, events=(cpu,))
+        )
+        return campaigns.create_or_update(connection, definition)
 
     def _environment(self) -> dict[str, str]:
         """What the server-side parts are told, all by environment: arguments are readable by every user."""
@@ -199,9 +218,7 @@ class Stack:
         return self._part("api", "services", ["api"], lambda: _answers(self.port, "/readyz"))
 
     def _worker(self) -> Part:
-        from symbolizer.ready import worker_answers  # noqa: PLC0415
-
-        return self._part("worker", "services", ["worker"], lambda: worker_answers(self._redis_url()))
+        return self._part("worker", "services", ["worker"], lambda: _worker_answers(self._redis_url()))
 
     def _collector(self) -> Part:
         return self._part("collector", "services", ["collector"], lambda: True)
@@ -223,6 +240,13 @@ def _free_port(wanted: int) -> int:
 def _listens(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(path)) == 0
+
+
+def _worker_answers(broker_url: str) -> bool:
+    try:
+        return bool(make_broker(broker_url).control.ping(timeout=0.3))
+    except KombuError:
+        return False
 
 
 def _answers(port: int, path: str) -> bool:

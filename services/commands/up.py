@@ -26,7 +26,10 @@ def up(
             help="Port of the web UI on 127.0.0.1. Default: 7070, or a free one when that is taken.",
         ),
     ] = None,
-    rate: Annotated[float, typer.Option(min=1, max=999, help="Samples a second and CPU.")] = 99.0,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=1, max=999, help="Samples a second and CPU; kept for the next time. At first: 99."),
+    ] = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
     state_dir: Annotated[
         str | None, typer.Option(help="Where data, sockets and logs are kept. Default: FLEETPROF_STATE_DIR.")

@@ -1,0 +1,41 @@
+"""Lengths of time as people write them: `10s`, `2m`, `1h30m`, `500ms`, `7d`."""
+
+import re
+
+import typer
+
+_UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])")
+_WHOLE = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+", re.ASCII)
+_LONGEST_TEXT = 40
+
+
+def parse_duration(text: str) -> float:
+    """Seconds. Raises ValueError with a sentence; a number without a unit is not accepted."""
+    compact = text.strip().lower()
+    if len(compact) > _LONGEST_TEXT or not _WHOLE.fullmatch(compact):
+        raise ValueError(
+            f"{text[:_LONGEST_TEXT]!r} is no length of time; write for example 10s, 2m, 1h30m or 500ms."
+        )
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
+
+
+def format_duration(seconds: float) -> str:
+    """The shortest text that parses back to the same length, to the millisecond."""
+    left = round(seconds * 1000)
+    if left == 0:
+        return "0s"
+    parts = []
+    for unit, length in _UNITS.items():
+        count, left = divmod(left, round(length * 1000))
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts)
+
+
+def Duration(text: str) -> float:  # noqa: N802 - typer prints a parser's name as the kind of value it takes
+    """Seconds, for an option's `parser=`; what cannot be read ends the command with exit code 2."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
