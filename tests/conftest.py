@@ -9,10 +9,12 @@ from uuid import uuid4
 
 import psycopg2
 import pytest
+import redis
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from services.embedded.postgres import EmbeddedPostgres
+from services.embedded.valkey import EmbeddedValkey
 from storage import migrate
 from storage.archive import Archive
 from storage.database import open_engine
@@ -69,6 +71,23 @@ def engine(database_url: str) -> Iterator[Engine]:
     opened = open_engine(database_url, application="test")
     yield opened
     opened.dispose()
+
+
+@pytest.fixture(scope="session")
+def valkey(server_directory: Path) -> Iterator[EmbeddedValkey]:
+    """A Valkey server of the session's own; tests that share it use databases 0 to 15 or names of their own."""
+    server = EmbeddedValkey(server_directory / "valkey")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def valkey_url(valkey: EmbeddedValkey) -> str:
+    """Where Celery reaches the Valkey server, emptied."""
+    with redis.Redis.from_url(valkey.client_url()) as client:
+        client.flushall()
+    return valkey.url()
 
 
 @pytest.fixture

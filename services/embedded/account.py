@@ -56,7 +56,7 @@ class Account:
 def server_account(existing: Path) -> Account:
     """The present user; for root the owner of the `existing` data, else the first there is of a few."""
     if os.geteuid() != 0:
-        return Account(_name(os.geteuid()), os.geteuid(), os.getegid(), own=True)
+        return Account(own_name(), os.geteuid(), os.getegid(), own=True)
     if existing.exists() and (owner := existing.stat().st_uid) != 0:
         return _other(pwd.getpwuid(owner))
     for name in _CANDIDATES:
@@ -70,15 +70,16 @@ def server_account(existing: Path) -> Account:
     )
 
 
-def _other(entry: pwd.struct_passwd) -> Account:
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, own=False)
-
-
-def _name(uid: int) -> str:
+def own_name() -> str:
+    """Name of the user this process runs as. Raises `CannotStart` when it has none."""
     try:
-        return pwd.getpwuid(uid).pw_name
+        return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         raise CannotStart(
-            f"User id {uid} has no name here, which PostgreSQL needs; run as a user of /etc/passwd, "
+            f"User id {os.geteuid()} has no name here, which PostgreSQL needs; run as a user of /etc/passwd, "
             "or set FLEETPROF_DATABASE_URL."
         ) from None
+
+
+def _other(entry: pwd.struct_passwd) -> Account:
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, own=False)

@@ -11,21 +11,20 @@ server's own are let in, by the identity the kernel vouches for (peer), through 
 that only those two can enter; there is no TCP port.
 """
 
-import fcntl
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg2
 
-from services.embedded.account import Account, server_account
+from services.embedded.account import Account, own_name, server_account
+from services.embedded.folder import alone, check_socket, make_folder, set_aside_long_log
 from services.embedded.process import first_number, runs, tail
 from services.embedded.programs import PostgresPrograms, postgres_programs
 from services.errors import CannotStart
@@ -33,9 +32,6 @@ from services.errors import CannotStart
 DATABASE = "fleetprof"
 USER = "fleetprof"
 _PORT = 5432
-_LONGEST_SOCKET_PATH = 107
-"""Bytes that fit in sockaddr_un.sun_path with its terminating zero."""
-_LONGEST_LOG = 16 << 20
 
 
 class EmbeddedPostgres:
@@ -69,9 +65,9 @@ class EmbeddedPostgres:
         Makes the cluster when there is none. Raises `CannotStart` with the end of the server's log.
         """
         self._check_path()
-        self._make_directory()
+        make_folder(self.directory)
         deadline = time.monotonic() + timeout_s
-        with self._locked():
+        with alone(self.directory):
             account = server_account(self._data)
             while not self._answers():
                 if time.monotonic() > deadline:
@@ -91,7 +87,7 @@ class EmbeddedPostgres:
         """Return once the server has ended; clients are cut off. At once if it does not run."""
         if not self.directory.is_dir():
             return
-        with self._locked():
+        with alone(self.directory):
             pid = self.pid
             if pid is None:
                 return
@@ -102,41 +98,25 @@ class EmbeddedPostgres:
                 raise CannotStart(f"PostgreSQL (pid {pid}) does not end.{tail(self.log)}")
 
     def _check_path(self) -> None:
-        length = len(os.fsencode(f"{self._socket}.lock"))
-        if length > _LONGEST_SOCKET_PATH:
+        check_socket(f"{self._socket}.lock")
+        # libpq takes a comma for two hosts; pg_ctl puts paths into a shell command between double quotes.
+        if wrong := set(str(self._run)) & set(',"$`\\\n'):
             raise CannotStart(
-                f"The path of PostgreSQL's socket, {self._socket}, is {length - _LONGEST_SOCKET_PATH} bytes too long "
-                "for the kernel; set FLEETPROF_STATE_DIR to a shorter path."
+                f"The path {self._run} has {' '.join(sorted(map(repr, wrong)))}, which PostgreSQL's programs cannot take; "
+                "set FLEETPROF_STATE_DIR."
             )
 
-    def _make_directory(self) -> None:
-        try:
-            self.directory.mkdir(mode=0o711, parents=True, exist_ok=True)
-            if os.geteuid() == 0:
-                self.directory.chmod(0o711)  # whatever the umask was: the server's user passes through
-        except OSError as error:
-            raise CannotStart(
-                f"The state directory {self.directory} cannot be made: {error.strerror}; set FLEETPROF_STATE_DIR."
-            ) from error
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Alone among the processes that may start or stop this cluster."""
-        with (self.directory / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
     def _check_reachable(self, account: Account) -> None:
-        try:
-            account.run(["/bin/true"], cwd=self.directory, timeout_s=30)
-        except PermissionError as error:
+        # Asked as that user, since modes alone do not tell (access control lists).
+        entered = self._run_as(account, ["/bin/sh", "-c", 'test -x "$1"', "sh", self.directory], 30)
+        if entered.returncode != 0:
             closed = next(
                 (p for p in reversed(self.directory.parents) if not p.stat().st_mode & 0o001), self.directory
             )
             raise CannotStart(
-                f"PostgreSQL runs as {account.name}, who cannot enter {closed}; "
-                "set FLEETPROF_STATE_DIR to a folder outside of it."
-            ) from error
+                f"PostgreSQL runs as {account.name}, who cannot enter {closed}; set FLEETPROF_STATE_DIR to a folder "
+                f"outside of it, or let others pass through it (chmod o+x)."
+            )
 
     def _make_cluster(self, programs: PostgresPrograms, account: Account, timeout_s: float) -> None:
         """Make the cluster under another name first: an initdb that is killed leaves no half one."""
@@ -157,17 +137,17 @@ class EmbeddedPostgres:
         ]
         if self._options.get("fsync") == "off":
             command.append("--no-sync")
-        made = account.run(command, cwd=Path("/"), timeout_s=timeout_s)
+        made = self._run_as(account, command, timeout_s)
         if made.returncode != 0:
             raise CannotStart(f"PostgreSQL's initdb failed: {(made.stderr or made.stdout).strip()}")
         unfinished.rename(self._data)
 
     def _write_access(self, account: Account) -> None:
         """Who is let in: our user and the server's."""
-        names = {account.name, _own_name()}
+        names = {account.name, own_name()}
         for name, text in {
             "pg_hba.conf": "local all all peer map=fleetprof\n",
-            "pg_ident.conf": "".join(f"fleetprof {name} {USER}\n" for name in sorted(names)),
+            "pg_ident.conf": "".join(f'fleetprof "{name}" {USER}\n' for name in sorted(names)),
         }.items():
             path = self.directory / name
             path.write_text(text)
@@ -176,8 +156,7 @@ class EmbeddedPostgres:
     def _launch(self, programs: PostgresPrograms, account: Account, deadline: float) -> None:
         account.own_folder(self._run)
         account.own_folder(self.log.parent)
-        if self.log.exists() and self.log.stat().st_size > _LONGEST_LOG:
-            self.log.rename(self.log.with_suffix(".log.1"))
+        set_aside_long_log(self.log)
         # Nothing live is behind these (checked in /proc and by calling the socket), but PostgreSQL
         # itself refuses to start when their pid is a zombie, or another process's by now.
         for stale in (self._data / "postmaster.pid", Path(f"{self._socket}.lock"), self._socket):
@@ -204,7 +183,7 @@ class EmbeddedPostgres:
             "ident_file": str(self.directory / "pg_ident.conf"),
             "listen_addresses": "",
             "port": str(_PORT),
-            "unix_socket_directories": str(self._run),
+            "unix_socket_directories": f'"{self._run}"',
             "unix_socket_permissions": "0700",
             "shared_buffers": f"{min(max(_memory_mib() // 8, 64), 1024)}MB",
             "max_wal_size": "2GB",
@@ -217,14 +196,17 @@ class EmbeddedPostgres:
     def _control(
         self, programs: PostgresPrograms, account: Account, command: list[str | Path], timeout_s: float
     ) -> subprocess.CompletedProcess[str]:
+        return self._run_as(
+            account, [programs.folder / "pg_ctl", "-D", self._data, "-w", *command], timeout_s
+        )
+
+    def _run_as(
+        self, account: Account, command: list[str | Path], timeout_s: float
+    ) -> subprocess.CompletedProcess[str]:
         try:
-            return account.run(
-                [programs.folder / "pg_ctl", "-D", self._data, "-w", *command],
-                cwd=Path("/"),
-                timeout_s=timeout_s,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise CannotStart(f"PostgreSQL's pg_ctl took over {timeout_s:.0f} s.{tail(self.log)}") from error
+            return account.run(command, cwd=Path("/"), timeout_s=timeout_s)
+        except (subprocess.TimeoutExpired, OSError) as error:
+            raise CannotStart(f"PostgreSQL: {error}{tail(self.log)}") from error
 
     def _answers(self) -> bool:
         """Whether a server is behind the socket, even one /proc does not show (another container's)."""
@@ -246,10 +228,6 @@ class EmbeddedPostgres:
         return psycopg2.connect(
             host=str(self._run), port=_PORT, user=USER, dbname=database, connect_timeout=5
         )
-
-
-def _own_name() -> str:
-    return server_account(Path("/nonexistent")).name if os.geteuid() else "root"
 
 
 def _memory_mib() -> int:

@@ -1,5 +1,6 @@
 """Whether a server that left a pid file really runs: pids are reused, and zombies keep theirs."""
 
+import re
 from pathlib import Path
 
 
@@ -10,11 +11,9 @@ def runs(pid: int, program: str, argument: str) -> bool:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except (OSError, IndexError):
         return False
-    return (
-        state not in {"Z", "X"}
-        and Path(command[0].split(" ")[0]).name == program
-        and any(argument in part for part in command)
-    )
+    # A server that sets its title has everything in the first word: "/path/valkey-server unixsocket:…".
+    named = re.search(rf"(^|/){re.escape(program)}( |$)", command[0]) is not None
+    return named and state not in {"Z", "X"} and any(argument in part for part in command)
 
 
 def first_number(path: Path) -> int | None:

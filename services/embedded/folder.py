@@ -1,0 +1,61 @@
+"""The folder of a server: made as needed, used by one process at a time, with a path that sockets fit in."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from services.errors import CannotStart
+
+_LONGEST_SOCKET_PATH = 107
+"""Bytes that fit in sockaddr_un.sun_path with its terminating zero."""
+_LONGEST_LOG = 16 << 20
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder and those missing above it, for this user only.
+
+    Root's may be passed through, whatever the umask: the server's user has a folder of its own inside.
+    """
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        if os.geteuid() == 0:
+            path.chmod(0o711)
+    except OSError as error:
+        raise CannotStart(
+            f"The state directory {path} cannot be made: {error.strerror}; set FLEETPROF_STATE_DIR."
+        ) from error
+
+
+def check_socket(path: str) -> None:
+    """Raises `CannotStart` when the kernel does not take a socket of this path."""
+    over = len(os.fsencode(path)) - _LONGEST_SOCKET_PATH
+    if over > 0:
+        raise CannotStart(
+            f"The path of the socket {path} is {over} bytes too long for the kernel; "
+            "set FLEETPROF_STATE_DIR to a shorter path."
+        )
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from starting or stopping the folder's server while inside."""
+    try:
+        lock = (folder / "lock").open("w")
+    except OSError as error:
+        raise CannotStart(
+            f"{folder} cannot be written: {error.strerror}; run as the user who made it, or set FLEETPROF_STATE_DIR."
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def set_aside_long_log(log: Path) -> None:
+    """Keep a log over 16 MiB as `.1` and begin a new one."""
+    if log.exists() and log.stat().st_size > _LONGEST_LOG:
+        log.rename(log.with_name(f"{log.name}.1"))
