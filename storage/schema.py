@@ -214,7 +214,13 @@ capture_segment = Table(
     Column("visit_id", Uuid, primary_key=True),
     Column("segment", SmallInteger, primary_key=True, autoincrement=False, comment="index in the capture"),
     Column("day", Date, nullable=False),
-    Column("sample_type_id", SmallInteger, ForeignKey("sample_type.sample_type_id"), nullable=False),
+    Column("event", Text, nullable=False, comment="generic name, e.g. cpu"),
+    Column(
+        "sample_type_id",
+        SmallInteger,
+        ForeignKey("sample_type.sample_type_id"),
+        comment="NULL unless status is ok",
+    ),
     Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
     Column("source", Text, nullable=False, comment="what was really opened, e.g. cpu-clock"),
     Column("status", Text, nullable=False, comment="ok, unsupported, denied, busy, not_counted"),
@@ -386,7 +392,7 @@ function = Table(
     ),
     Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
     Index(None, "alias_of", postgresql_where=text("alias_of is not null")),
-    Index(None, "name"),
+    Index(None, "name", postgresql_using="hash"),  # a C++ name can be longer than a btree row may be
 )
 
 stack = Table(

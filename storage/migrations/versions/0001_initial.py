@@ -276,7 +276,7 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("binary_key is not null"),
     )
-    op.create_index(op.f("ix_function_name"), "function", ["name"], unique=False)
+    op.create_index(op.f("ix_function_name"), "function", ["name"], unique=False, postgresql_using="hash")
     op.create_table(
         "label_set",
         sa.Column("label_set_id", sa.Integer(), sa.Identity(always=True), nullable=False),
@@ -569,7 +569,8 @@ def upgrade() -> None:
             "segment", sa.SmallInteger(), autoincrement=False, nullable=False, comment="index in the capture"
         ),
         sa.Column("day", sa.Date(), nullable=False),
-        sa.Column("sample_type_id", sa.SmallInteger(), nullable=False),
+        sa.Column("event", sa.Text(), nullable=False, comment="generic name, e.g. cpu"),
+        sa.Column("sample_type_id", sa.SmallInteger(), nullable=True, comment="NULL unless status is ok"),
         sa.Column("stacks", sa.Boolean(), nullable=False, comment="false: flat, leaves only"),
         sa.Column("source", sa.Text(), nullable=False, comment="what was really opened, e.g. cpu-clock"),
         sa.Column("status", sa.Text(), nullable=False, comment="ok, unsupported, denied, busy, not_counted"),
@@ -782,7 +783,7 @@ def downgrade() -> None:
         postgresql_ops={"labels": "jsonb_path_ops"},
     )
     op.drop_table("label_set")
-    op.drop_index(op.f("ix_function_name"), table_name="function")
+    op.drop_index(op.f("ix_function_name"), table_name="function", postgresql_using="hash")
     op.drop_index(
         op.f("ix_function_binary_key_start"),
         table_name="function",
