@@ -1,0 +1,41 @@
+/** Why a question to the API has no answer, in the server's own words (RFC 9457) where it had any. */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem';
+
+  constructor(
+    /** HTTP status; 0 when the server could not be reached. */
+    readonly status: number,
+    /** One sentence: what went wrong. */
+    message: string,
+    /** What to change; empty if the server said nothing. */
+    readonly hint: string,
+    /** To be found again in the server's log; empty if there was none. */
+    readonly requestId: string,
+    /** Character position of a mistake in the selection's text. */
+    readonly at: number | null,
+  ) {
+    super(message);
+  }
+
+  get isLoggedOut(): boolean {
+    return this.status === 401;
+  }
+
+  /** Asking again may help: the fault is on the way or in the server, not in the question. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status >= 500 || this.status === 429;
+  }
+}
+
+export function unreachable(): ApiProblem {
+  return new ApiProblem(0, 'The server does not answer.', 'Is fleetprof still running? Look at the terminal where it was started.', '', null);
+}
+
+/** `body` is whatever came with the error status, decoded from JSON where it was JSON. */
+export function problemOf(status: number, requestId: string | null, body: unknown): ApiProblem {
+  const document = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '');
+  const sentence = text('detail') || text('title') || `The server answered with status ${status}.`;
+  const at = typeof document['at'] === 'number' ? document['at'] : null;
+  return new ApiProblem(status, sentence, text('hint'), text('request_id') || (requestId ?? ''), at);
+}

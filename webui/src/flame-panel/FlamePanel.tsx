@@ -1,0 +1,67 @@
+import { useMemo } from 'react';
+import type { FlameAnswer } from '../flame/decode.ts';
+import type { useFlame } from '../api/queries.ts';
+import type { FlameSummary } from '../api/types.ts';
+import { findNode } from '../flame/identity.ts';
+import type { Union } from '../flame/union.ts';
+import type { Go } from '../location/usePlace.ts';
+import { count, percent } from '../selection/numbers.ts';
+import type { Place } from '../selection/place.ts';
+import { Failure } from '../ui/states/Failure.tsx';
+import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
+import { FlameView } from './FlameView.tsx';
+import { Legend } from './Legend.tsx';
+
+interface Props {
+  place: Place;
+  go: Go;
+  flame: ReturnType<typeof useFlame>;
+  /** What the find field or the marked row lights up. */
+  union: Union | null;
+  dark: boolean;
+}
+
+export function FlamePanel({ place, go, flame, union, dark }: Props) {
+  return (
+    <section className="panel flame" aria-label="flame graph">
+      {flame.data ? (
+        <Graph answer={flame.data} place={place} go={go} union={union} dark={dark} />
+      ) : flame.error ? (
+        <Failure error={flame.error} retry={() => void flame.refetch()} place={place} go={go} />
+      ) : (
+        <FlameSkeleton />
+      )}
+    </section>
+  );
+}
+
+function Graph({ answer, place, go, union, dark }: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary> }) {
+  const { tree, head } = answer;
+  const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
+  const up = place.direction === 'up';
+  return (
+    <>
+      <div className="bar-top">
+        <button type="button" aria-pressed={up} onClick={() => go({ direction: up ? 'down' : 'up' }, 'replace')} title="where the root is ( i )">
+          {up ? 'Root at the bottom' : 'Root at the top'}
+        </button>
+        <button type="button" disabled={place.node === ''} onClick={() => go({ node: '' })} title="back to all stacks ( Esc )">
+          Reset zoom
+        </button>
+        {found < 0 && <span className="note warn">The frame of this link is not in this selection.</span>}
+        <span className="spacer" />
+        <Legend tree={tree} dark={dark} />
+      </div>
+      <FlameView tree={tree} zoom={Math.max(0, found)} unit={head.selection.unit} union={union} upward={up} dark={dark} place={place} go={go} />
+      <p className="bar-bottom note">
+        <span>{count(tree.n - 1)} frames</span>
+        {head.pruned.nodes > 0 && (
+          <span title="each of them too light for the screen; the table counts them in full">
+            {' '}
+            · not shown: {count(head.pruned.nodes)} frames with {percent(head.pruned.share)} of the time
+          </span>
+        )}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import { useLayoutEffect, useRef } from 'react';
+import type { FlameTree } from '../flame/tree.ts';
+import { nameOf } from '../flame/tree.ts';
+import { percent } from '../selection/numbers.ts';
+import { amount, statusNote } from './describe.ts';
+
+interface Props {
+  tree: FlameTree;
+  node: number;
+  /** The pointer, within the canvas. */
+  x: number;
+  y: number;
+  unit: string;
+}
+
+const OFFSET = 16;
+
+export function Tooltip({ tree, node, x, y, unit }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  // Moved after layout and before paint: its size decides on which side of the pointer it fits.
+  useLayoutEffect(() => {
+    const tip = box.current!;
+    const area = tip.parentElement!.getBoundingClientRect();
+    const left = Math.max(0, Math.min(x + OFFSET, area.width - tip.offsetWidth - 4));
+    const below = y + OFFSET;
+    const top = area.top + below + tip.offsetHeight > innerHeight ? y - OFFSET - tip.offsetHeight : below;
+    tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+  });
+  const all = tree.total[0] || 1;
+  const f = tree.func[node] < 0 ? null : tree.functions[tree.func[node]];
+  const note = f === null ? '' : statusNote(f);
+  const caller = tree.parent[node];
+  return (
+    <div ref={box} className="tooltip" aria-hidden="true">
+      <div className="name code">{nameOf(tree, node)}</div>
+      {f && (
+        <div className="where">
+          {f.file && <span className="code">{f.file}</span>}
+          {f.binary && <span className="code">{f.binary}</span>}
+          {f.kind === 'kernel' && <span>kernel</span>}
+        </div>
+      )}
+      {note && <div className="where">{note}</div>}
+      <dl>
+        <dt>total</dt>
+        <dd>
+          <b>{percent(tree.total[node] / all)}</b> {amount(tree.total[node], unit)}
+        </dd>
+        <dt>self</dt>
+        <dd>
+          <b>{percent(tree.self[node] / all)}</b> {amount(tree.self[node], unit)}
+        </dd>
+        {caller > 0 && (
+          <>
+            <dt>of its caller</dt>
+            <dd>
+              <b>{percent(tree.total[node] / (tree.total[caller] || 1), 1)}</b>
+            </dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}

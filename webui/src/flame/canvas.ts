@@ -1,0 +1,233 @@
+/**
+ * The flame graph as a thing on the page: a canvas, its mouse, wheel and keys. Knows no framework.
+ *
+ * It owns what is transient (hover, scroll, the selected frame); zoom belongs to the page, whose URL
+ * holds it: a click asks for a zoom through `onZoom`, and `show({ zoom })` carries it out.
+ */
+import { DARK, LIGHT } from './colours.ts';
+import { paint } from './paint.ts';
+import { stepIn, stepLeft, stepMatch, stepOut, stepRight } from './steps.ts';
+import type { FlameTree } from './tree.ts';
+import type { Union } from './union.ts';
+import { deepestBelow, maxScroll, nodeAt, ROW_HEIGHT, type View } from './view.ts';
+
+export interface FlameEvents {
+  /** -1 when the pointer is over no frame. Coordinates are the pointer's within the canvas. */
+  onHover(node: number, x: number, y: number): void;
+  /** The frame that keys act on changed. */
+  onSelect(node: number): void;
+  onZoom(node: number): void;
+}
+
+export interface Shown {
+  tree: FlameTree;
+  zoom: number;
+  union: Union | null;
+  upward: boolean;
+  dark: boolean;
+}
+
+/** What the last drawing cost, for measurements and tests. */
+export interface Drawing {
+  boxes: number;
+  milliseconds: number;
+}
+
+const WHEEL_LINE = 3 * ROW_HEIGHT;
+
+export class FlameCanvas {
+  drawing: Drawing = { boxes: 0, milliseconds: 0 };
+  private readonly context: CanvasRenderingContext2D;
+  private readonly sizes: ResizeObserver;
+  private readonly view: View = { width: 1, height: 1, zoom: 0, scroll: 0, upward: false };
+  private shown: Shown | null = null;
+  private limit = 0; // the largest scroll of the zoomed subtree
+  private selected = 0;
+  private hovered = -1;
+  private frame = 0;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly box: HTMLElement,
+    private readonly events: FlameEvents,
+  ) {
+    const context = canvas.getContext('2d', { alpha: false });
+    if (context === null) throw new Error('this browser has no 2D canvas');
+    this.context = context;
+    canvas.addEventListener('mousemove', this.onMouseMove);
+    canvas.addEventListener('mouseleave', this.onMouseLeave);
+    canvas.addEventListener('click', this.onClick);
+    canvas.addEventListener('wheel', this.onWheel, { passive: false });
+    canvas.addEventListener('keydown', this.onKeyDown);
+    this.sizes = new ResizeObserver(() => this.resize());
+    this.sizes.observe(box);
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.frame);
+    this.sizes.disconnect();
+    this.canvas.removeEventListener('mousemove', this.onMouseMove);
+    this.canvas.removeEventListener('mouseleave', this.onMouseLeave);
+    this.canvas.removeEventListener('click', this.onClick);
+    this.canvas.removeEventListener('wheel', this.onWheel);
+    this.canvas.removeEventListener('keydown', this.onKeyDown);
+  }
+
+  /** Replace what is shown. A new tree clears hover and puts the selection on the zoomed frame. */
+  show(next: Shown): void {
+    const before = this.shown;
+    this.shown = next;
+    this.view.upward = next.upward;
+    if (before?.tree !== next.tree) {
+      this.hovered = -1;
+      this.selected = next.zoom;
+    }
+    if (before?.tree !== next.tree || before.zoom !== next.zoom) {
+      const moved = before !== null && this.view.zoom !== next.zoom;
+      this.view.zoom = next.zoom;
+      this.measureDepth();
+      if (moved) {
+        // A third of the height stays for the callers of the frame that was zoomed to.
+        this.scrollTo(next.tree.depth[next.zoom] * ROW_HEIGHT - this.view.height / 3);
+        this.selected = next.zoom;
+      }
+    }
+    if (before === null) this.resize();
+    else this.schedule();
+  }
+
+  /** Select a frame and bring it into sight; used by keys and by n / N. */
+  select(node: number): void {
+    const { tree } = this.shown!;
+    this.selected = node;
+    const top = tree.depth[node] * ROW_HEIGHT;
+    if (top < this.view.scroll) this.scrollTo(top);
+    else if (top + ROW_HEIGHT > this.view.scroll + this.view.height) this.scrollTo(top + ROW_HEIGHT - this.view.height);
+    this.events.onSelect(node);
+    this.schedule();
+  }
+
+  /** To the next or previous lit frame, leaving the zoom if it lies outside. */
+  selectMatch(direction: 1 | -1): void {
+    const { tree, union, zoom } = this.shown!;
+    const node = union === null ? -1 : stepMatch(union.nodes, this.selected, direction);
+    if (node < 0) return;
+    if (node < zoom || node >= tree.end[zoom]) this.events.onZoom(0);
+    this.select(node);
+  }
+
+  private readonly resize = (): void => {
+    const { width, height } = this.box.getBoundingClientRect();
+    const ratio = devicePixelRatio || 1;
+    this.view.width = Math.max(1, width);
+    this.view.height = Math.max(ROW_HEIGHT, height);
+    this.canvas.width = Math.round(this.view.width * ratio);
+    this.canvas.height = Math.round(this.view.height * ratio);
+    this.canvas.style.width = `${this.view.width}px`;
+    this.canvas.style.height = `${this.view.height}px`;
+    if (this.shown === null) return;
+    this.measureDepth();
+    this.draw(); // at once: setting the size has cleared the canvas
+  };
+
+  private measureDepth(): void {
+    const { tree, zoom } = this.shown!;
+    this.limit = maxScroll(this.view, deepestBelow(tree, zoom));
+    this.scrollTo(this.view.scroll);
+  }
+
+  private scrollTo(y: number): void {
+    this.view.scroll = Math.max(0, Math.min(Math.round(y), this.limit));
+  }
+
+  private schedule(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  private draw(): void {
+    if (this.shown === null) return;
+    const began = performance.now();
+    const { tree, union, dark } = this.shown;
+    const { view, selected, hovered } = this;
+    const scene = { tree, view, palette: dark ? DARK : LIGHT, union, selected, hovered };
+    const boxes = paint(this.context, scene, this.canvas.width / view.width);
+    this.drawing = { boxes, milliseconds: performance.now() - began };
+  }
+
+  private at(event: MouseEvent): number {
+    return this.shown === null ? -1 : nodeAt(this.shown.tree, this.view, event.offsetX, event.offsetY);
+  }
+
+  private readonly onMouseMove = (event: MouseEvent): void => {
+    const node = this.at(event);
+    this.canvas.style.cursor = node >= 0 ? 'pointer' : 'default';
+    if (node !== this.hovered) {
+      this.hovered = node;
+      this.schedule();
+    }
+    this.events.onHover(node, event.offsetX, event.offsetY);
+  };
+
+  private readonly onMouseLeave = (): void => {
+    this.hovered = -1;
+    this.events.onHover(-1, 0, 0);
+    this.schedule();
+  };
+
+  private readonly onClick = (event: MouseEvent): void => {
+    const node = this.at(event);
+    if (node < 0) return;
+    this.selected = node;
+    this.events.onSelect(node);
+    this.events.onZoom(node);
+    this.schedule();
+  };
+
+  private readonly onWheel = (event: WheelEvent): void => {
+    if (event.ctrlKey || event.shiftKey) return; // the browser's own zoom and sideways scroll
+    const step = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? (event.deltaY * WHEEL_LINE) / 3 : event.deltaY;
+    const before = this.view.scroll;
+    this.scrollTo(before + (this.view.upward ? -step : step));
+    if (this.view.scroll === before) return; // at the edge the page scrolls on
+    event.preventDefault();
+    this.hovered = -1;
+    this.events.onHover(-1, 0, 0);
+    this.schedule();
+  };
+
+  private readonly onKeyDown = (event: KeyboardEvent): void => {
+    if (this.shown === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { tree, zoom, upward } = this.shown;
+    const at = this.selected;
+    switch (event.key) {
+      case upward ? 'ArrowUp' : 'ArrowDown':
+        this.select(stepIn(tree, at));
+        break;
+      case upward ? 'ArrowDown' : 'ArrowUp':
+        this.select(stepOut(tree, at));
+        break;
+      case 'ArrowRight':
+        this.select(stepRight(tree, at));
+        break;
+      case 'ArrowLeft':
+        this.select(stepLeft(tree, at));
+        break;
+      case 'Enter':
+        this.events.onZoom(at);
+        break;
+      case 'Backspace':
+        if (tree.parent[zoom] >= 0) this.events.onZoom(tree.parent[zoom]);
+        break;
+      case 'Escape':
+      case 'Home':
+        this.select(0);
+        this.events.onZoom(0);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}

@@ -1,0 +1,59 @@
+/** Function names cut to fit a box: the last part says most, so the front goes first. */
+
+/**
+ * At most `room` characters of `full`.
+ *
+ * In turn, until it fits: template arguments, the parameter list, leading scopes; then it is cut with
+ * an ellipsis. `<lambda>`, `<module>` and other names that begin with a bracket are kept whole.
+ * Empty when not even three characters fit.
+ */
+export function shorten(full: string, room: number): string {
+  if (full.length <= room) return full;
+  if (room < 3) return '';
+  let name = withoutTemplateArguments(full);
+  if (name.length > room) name = withoutParameters(name);
+  while (name.length > room) {
+    const cut = endOfFirstScope(name);
+    if (cut < 0) break;
+    name = name.slice(cut);
+  }
+  return name.length <= room ? name : name.slice(0, room - 1) + '…';
+}
+
+/** `Vec<Pair<A, B>>::push` → `Vec::push`. A bracket that opens a name's part stays: `f.<lambda>`. */
+function withoutTemplateArguments(name: string): string {
+  let out = '';
+  let depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    if (c === '<' && (depth > 0 || opensArguments(name, i))) depth++;
+    else if (c === '>' && depth > 0 && name[i - 1] !== '-') depth--;
+    else if (depth === 0) out += c;
+  }
+  return depth === 0 ? out : name;
+}
+
+function opensArguments(name: string, at: number): boolean {
+  return at > 0 && /\w/.test(name[at - 1]) && !/operator<?$/.test(name.slice(0, at));
+}
+
+/** `f(int, char*) const` → `f`; `operator()` and Go's `(*T).m` keep theirs. */
+function withoutParameters(name: string): string {
+  const m = /^(.*[^\s:.*(])\([^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?(?: \[clone [^\]]*\])*$/.exec(name);
+  return m && !m[1].endsWith('operator') ? m[1] : name;
+}
+
+/** Where the second part begins, or -1 if there is one part only. Scopes inside brackets do not count. */
+function endOfFirstScope(name: string): number {
+  let depth = 0;
+  for (let i = 0; i < name.length - 1; i++) {
+    const c = name[i];
+    if (c === '(' || c === '<' || c === '[' || c === '{') depth++;
+    else if (c === ')' || c === '>' || c === ']' || c === '}') depth = Math.max(0, depth - 1);
+    else if (depth === 0 && i > 0) {
+      if (c === ':' && name[i + 1] === ':') return i + 2 < name.length ? i + 2 : -1;
+      if (c === '.' || c === '/') return i + 1;
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,21 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { retryPassing } from './api/queries.ts';
+import { App } from './ui/App.tsx';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/page.css';
+import './styles/results.css';
+
+const client = new QueryClient({
+  defaultOptions: { queries: { retry: retryPassing, refetchOnWindowFocus: false } },
+});
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,46 @@
+/** The parts of a selection that can be taken away one by one, to find which of them left nothing. */
+import { formatMatchers, parseMatchers } from './matchers.ts';
+import { HOME, type Place } from './place.ts';
+import { secondsBack } from './time.ts';
+
+export interface Constraint {
+  /** Begins a sentence: `The filter application="x"`. */
+  what: string;
+  action: string;
+  without: Partial<Place>;
+}
+
+const DAY = 86_400;
+
+export function constraintsOf(place: Place): Constraint[] {
+  const found: Constraint[] = [];
+  const matchers = parseMatchers(place.select);
+  if (matchers === null) {
+    found.push({ what: 'The matchers', action: 'Remove them', without: { select: '' } });
+  } else {
+    for (const m of matchers) {
+      found.push({
+        what: `The filter ${m.label}${m.operator}"${m.value}"`,
+        action: 'Remove it',
+        without: { select: formatMatchers(matchers.filter((other) => other !== m)) },
+      });
+    }
+  }
+  if (place.focus !== '') {
+    found.push({ what: `Keeping only stacks with ${place.focus}`, action: 'Keep all', without: { focus: '' } });
+  }
+  if (place.ignore !== '') {
+    found.push({ what: `Leaving out stacks with ${place.ignore}`, action: 'Leave none out', without: { ignore: '' } });
+  }
+  if (place.campaign !== HOME.campaign) {
+    found.push({ what: `Choosing the campaign ${place.campaign}`, action: `Show ${HOME.campaign}`, without: { campaign: HOME.campaign } });
+  }
+  if (place.event !== HOME.event) {
+    found.push({ what: `Choosing the event ${place.event}`, action: `Show ${HOME.event}`, without: { event: HOME.event } });
+  }
+  const back = secondsBack(place.from);
+  if (back === null || back < DAY) {
+    found.push({ what: 'The time range', action: 'Show the last 24 h', without: { from: 'now-24h', to: 'now' } });
+  }
+  return found;
+}

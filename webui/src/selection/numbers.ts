@@ -1,0 +1,44 @@
+/** How quantities are written. Numbers of one kind always have the same number of decimals in a column. */
+
+const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+export function count(value: number): string {
+  return WHOLE.format(value);
+}
+
+/** `12.3 %`; a share that is there but rounds to nothing is `< 0.01 %`, never 0. */
+export function percent(share: number, decimals = 2): string {
+  const least = 0.5 * 10 ** -decimals;
+  if (share > 0 && 100 * share < least) return `< ${(10 ** -decimals).toFixed(decimals)} %`;
+  return `${(100 * share).toFixed(decimals)} %`;
+}
+
+/** A whole from below: 99.97 % of samples is not "100 %". */
+export function coverage(share: number): string {
+  if (share >= 1) return '100 %';
+  return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`;
+}
+
+/** Core-seconds with three significant digits: `840 ms`, `12.4 s`, `3.2 min`, `5.1 h`, `12 days`. */
+export function duration(seconds: number): string {
+  if (seconds === 0) return '0 s';
+  if (seconds < 0.9995) return `${significant(seconds * 1000)} ms`;
+  if (seconds < 120) return `${significant(seconds)} s`;
+  if (seconds < 7200) return `${significant(seconds / 60)} min`;
+  if (seconds < 172_800) return `${significant(seconds / 3600)} h`;
+  return `${significant(seconds / 86_400)} days`;
+}
+
+/** Units that are no time: `834`, `12.4 k`, `3.1 M`. */
+export function quantity(value: number): string {
+  if (value < 1000) return significant(value);
+  if (value < 1e6) return `${significant(value / 1e3)} k`;
+  if (value < 1e9) return `${significant(value / 1e6)} M`;
+  return `${significant(value / 1e9)} G`;
+}
+
+function significant(value: number): string {
+  if (value === 0) return '0';
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(value)));
+  return value.toFixed(Math.min(decimals, 3));
+}

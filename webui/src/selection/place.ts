@@ -1,0 +1,120 @@
+/**
+ * Everything that makes the page what it is, as it stands in the query string: a link shows another
+ * person the same thing, and Back undoes.
+ *
+ * The first group is the selection and has the API's own parameter names; the second is how it is shown.
+ */
+export interface Place {
+  event: string;
+  /** RFC 3339 or `now-15m`. */
+  from: string;
+  /** RFC 3339 or `now`. */
+  to: string;
+  /** Label matchers as text; empty selects everything. */
+  select: string;
+  campaign: string;
+  /** Regular expressions on function names: keep stacks with any, with no such frame. */
+  focus: string;
+  ignore: string;
+
+  view: 'both' | 'table' | 'flame';
+  /** What a row of the table is: function, file, binary or a label. */
+  by: string;
+  sort: Sort;
+  find: string;
+  /** `find` is a regular expression. */
+  regex: boolean;
+  /** What is lit up in the flame graph: `function:17`, `file:a.c`, `binary:libc.so.6`. */
+  mark: string;
+  /** Key of the frame that the flame graph is zoomed to (flame/identity.ts); empty: all. */
+  node: string;
+  direction: 'down' | 'up';
+}
+
+export const SORTS = ['-self', 'self', '-total', 'total', 'name'] as const;
+export type Sort = (typeof SORTS)[number];
+
+export const HOME: Readonly<Place> = {
+  event: 'cpu',
+  from: 'now-1h',
+  to: 'now',
+  select: '',
+  campaign: 'fleet',
+  focus: '',
+  ignore: '',
+  view: 'both',
+  by: 'function',
+  sort: '-self',
+  find: '',
+  regex: false,
+  mark: '',
+  node: '',
+  direction: 'down',
+};
+
+const ORDER = Object.keys(HOME) as (keyof Place)[];
+/** Longer texts are not typed by people; the server refuses them too. */
+const MAX_LENGTH = 4096;
+
+/** Anything unknown or impossible in a query string gives way to the default. */
+export function parsePlace(query: string): Place {
+  const given = new URLSearchParams(query);
+  const text = (name: keyof Place): string => given.get(name)?.slice(0, MAX_LENGTH) || String(HOME[name]);
+  const choice = <T extends string>(name: keyof Place, allowed: readonly T[]): T => {
+    const value = given.get(name);
+    return allowed.find((a) => a === value) ?? (HOME[name] as T);
+  };
+  return {
+    event: text('event'),
+    from: text('from'),
+    to: text('to'),
+    select: text('select'),
+    campaign: text('campaign'),
+    focus: text('focus'),
+    ignore: text('ignore'),
+    view: choice('view', ['both', 'table', 'flame']),
+    by: text('by'),
+    sort: choice('sort', SORTS),
+    find: text('find'),
+    regex: given.get('regex') === '1',
+    mark: text('mark'),
+    node: text('node'),
+    direction: choice('direction', ['down', 'up']),
+  };
+}
+
+/** The shortest query string that parses to this place: defaults are left out. Empty, or begins with `?`. */
+export function formatPlace(place: Place): string {
+  const query = new URLSearchParams();
+  for (const name of ORDER) {
+    const value = place[name];
+    if (value !== HOME[name]) query.set(name, value === true ? '1' : String(value));
+  }
+  // URLSearchParams escapes more than a query needs; what people read stays readable.
+  const readable = query.toString().replace(/%3A/g, ':').replace(/%2C/g, ',').replace(/%7E/g, '~').replace(/%2F/g, '/');
+  return readable === '' ? '' : `?${readable}`;
+}
+
+/** The query parameters by which every route of the API is asked about this place. */
+export interface SelectionQuery {
+  event: string;
+  from: string;
+  to: string;
+  select?: string;
+  campaign: string;
+  focus?: string;
+  ignore?: string;
+}
+
+export function selectionOf(place: Place): SelectionQuery {
+  const { event, from, to, campaign, select, focus, ignore } = place;
+  return {
+    event,
+    from,
+    to,
+    campaign,
+    ...(select === '' ? {} : { select }),
+    ...(focus === '' ? {} : { focus }),
+    ...(ignore === '' ? {} : { ignore }),
+  };
+}

@@ -1,0 +1,117 @@
+/** The numbers above the results: how much was sampled, how well it is named, whether sampling goes on. */
+import type { ReactNode } from 'react';
+import type { StatusAnswer, Totals } from '../api/types.ts';
+import { count, coverage, duration, percent } from '../selection/numbers.ts';
+import { roughly } from '../selection/time.ts';
+import { Popover } from './Popover.tsx';
+
+interface Props {
+  totals: Totals | undefined;
+  unit: string | undefined;
+  status: StatusAnswer | undefined;
+  campaign: string;
+}
+
+export function Figures({ totals, unit, status, campaign }: Props) {
+  const plan = status?.campaigns.find((c) => c.name === campaign);
+  const waiting = status?.captures.waiting;
+  return (
+    <dl className="figures" aria-label="figures of this selection">
+      <Figure name="Samples" value={totals && count(totals.samples)} note={totals && plural(totals.profiles, 'process group')} />
+      <Figure
+        name="CPU sampled"
+        value={totals && (totals.seconds === null ? '–' : duration(totals.seconds))}
+        note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'of one core'}
+      />
+      <Figure name="Machines" value={totals && count(totals.machines)} note={totals && plural(totals.visits, 'visit')} />
+      <Figure
+        name="Symbolized"
+        value={totals && coverage(totals.symbolized)}
+        tone={totals && totals.samples > 0 && totals.symbolized < 0.9 ? 'warn' : undefined}
+        note={<MissingSymbols status={status} />}
+      />
+      <Figure
+        name="Complete stacks"
+        value={totals && coverage(totals.complete)}
+        tone={totals && totals.samples > 0 && totals.complete < 0.9 ? 'warn' : undefined}
+        note="to the thread's start"
+      />
+      <Figure
+        name={`Campaign ${campaign}`}
+        value={plan && <CampaignState state={plan.state} />}
+        note={plan && `a round every ${roughly(plan.period_s)}`}
+      />
+      <Figure
+        name="Waiting to land"
+        value={waiting === undefined ? undefined : plural(waiting, 'capture')}
+        tone={status && (status.captures.set_aside > 0 || (status.captures.oldest_waiting_s ?? 0) > 120) ? 'warn' : undefined}
+        note={status && waitingNote(status.captures)}
+      />
+    </dl>
+  );
+}
+
+function waitingNote(captures: StatusAnswer['captures']): string {
+  if (captures.set_aside > 0) return `${count(captures.set_aside)} set aside after failing`;
+  return captures.oldest_waiting_s === null ? 'all have landed' : `oldest for ${roughly(captures.oldest_waiting_s)}`;
+}
+
+function plural(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+function Figure({ name, value, note, tone }: { name: string; value: ReactNode; note: ReactNode; tone?: 'warn' | undefined }) {
+  return (
+    <div className="figure">
+      <dt>{name}</dt>
+      <dd>
+        <span className={tone === 'warn' ? 'value warn' : 'value'}>{value ?? <span className="bone" />}</span>
+        <span className="note">{note}</span>
+      </dd>
+    </div>
+  );
+}
+
+function CampaignState({ state }: { state: string }) {
+  return (
+    <span className={`state-${state}`}>
+      <span className="dot" aria-hidden="true" />
+      {state}
+    </span>
+  );
+}
+
+/** Which binaries have no symbols, and why: the first thing asked when the share is low. */
+function MissingSymbols({ status }: { status: StatusAnswer | undefined }) {
+  const missing = status?.symbols.missing ?? [];
+  if (missing.length === 0) return <>every frame named</>;
+  return (
+    <Popover label="binaries without symbols" buttonClass="link" button={`${missing.length} without symbols`} title="which, and why">
+      {() => (
+        <table className="plain">
+          <caption>Binaries whose functions have no names</caption>
+          <thead>
+            <tr>
+              <th scope="col">Binary</th>
+              <th scope="col" className="number">
+                Share
+              </th>
+              <th scope="col">Why</th>
+            </tr>
+          </thead>
+          <tbody>
+            {missing.map((m) => (
+              <tr key={`${m.binary} ${m.path} ${m.reason}`}>
+                <td className="code" title={m.path}>
+                  {m.binary}
+                </td>
+                <td className="number">{percent(m.share)}</td>
+                <td>{m.reason}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Popover>
+  );
+}

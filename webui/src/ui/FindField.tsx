@@ -1,0 +1,99 @@
+/** One search for both views: it narrows the table down and lights up the flame graph. */
+import { useEffect, useRef, useState } from 'react';
+import type { FlameTree } from '../flame/tree.ts';
+import type { Union } from '../flame/union.ts';
+import { STEP_MATCH } from '../flame-panel/FlameView.tsx';
+import type { Go } from '../location/usePlace.ts';
+import { count, percent } from '../selection/numbers.ts';
+import type { Place } from '../selection/place.ts';
+
+interface Props {
+  place: Place;
+  go: Go;
+  invalid: boolean;
+  union: Union | null;
+  tree: FlameTree | undefined;
+}
+
+/** Typing faster than this asks once. */
+const PAUSE_MS = 180;
+
+export function FindField({ place, go, invalid, union, tree }: Props) {
+  const [text, setText] = useState(place.find);
+  const typed = useRef(place.find);
+  // Back, or "clear the search" elsewhere, changes the place without this field.
+  useEffect(() => {
+    if (place.find !== typed.current) {
+      typed.current = place.find;
+      setText(place.find);
+    }
+  }, [place.find]);
+  useEffect(() => {
+    if (text === typed.current) return;
+    const timer = setTimeout(() => {
+      typed.current = text;
+      go({ find: text, mark: '' }, 'replace');
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, go]);
+
+  const step = (direction: 1 | -1): void => {
+    dispatchEvent(new CustomEvent(STEP_MATCH, { detail: direction }));
+  };
+  return (
+    <div className="find" role="search">
+      <span className={invalid ? 'box invalid' : 'box'}>
+        <input
+          id="find"
+          type="search"
+          value={text}
+          placeholder="Find a function"
+          aria-label="find a function"
+          aria-invalid={invalid}
+          spellCheck={false}
+          onChange={(e) => setText(e.target.value)}
+          onKeyDown={(e) => {
+            if (e.key === 'Enter') step(e.shiftKey ? -1 : 1);
+            if (e.key === 'Escape') {
+              if (text === '') e.currentTarget.blur();
+              setText('');
+              e.stopPropagation();
+            }
+          }}
+        />
+        <kbd aria-hidden="true">/</kbd>
+        <button
+          type="button"
+          aria-pressed={place.regex}
+          aria-label="regular expression"
+          title="read it as a regular expression; capitals count if there are any"
+          onClick={() => go({ regex: !place.regex }, 'replace')}
+        >
+          .*
+        </button>
+      </span>
+      {invalid && <span className="note warn">Not a regular expression yet.</span>}
+      {union && tree && (
+        <span className="found" aria-live="polite">
+          <b>{percent(union.total / (tree.total[0] || 1))}</b> in {count(union.frames)} {union.frames === 1 ? 'frame' : 'frames'}
+          {place.mark === '' && ` of ${count(union.functions)} ${union.functions === 1 ? 'function' : 'functions'}`}
+        </span>
+      )}
+      {union && union.nodes.length > 0 && (
+        <span className="segments">
+          <button type="button" onClick={() => step(-1)} aria-label="previous match" title="previous match ( N )">
+            ↑
+          </button>
+          <button type="button" onClick={() => step(1)} aria-label="next match" title="next match ( n )">
+            ↓
+          </button>
+        </span>
+      )}
+      {place.mark !== '' && (
+        <button type="button" onClick={() => go({ mark: '' })}>
+          Clear the mark
+        </button>
+      )}
+    </div>
+  );
+}

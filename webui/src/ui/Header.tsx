@@ -1,0 +1,67 @@
+import type { SelectionEcho, StatusAnswer } from '../api/types.ts';
+import type { Go } from '../location/usePlace.ts';
+import type { Place } from '../selection/place.ts';
+import { Filters } from './Filters.tsx';
+import { TimeRange } from './TimeRange.tsx';
+
+interface Props {
+  place: Place;
+  go: Go;
+  answered: SelectionEcho | undefined;
+  status: StatusAnswer | undefined;
+  dark: boolean;
+  toggleTheme: () => void;
+  copyLink: () => void;
+  help: () => void;
+}
+
+/** The selection, which every view shares, and what belongs to the page itself. */
+export function Header({ place, go, answered, status, dark, toggleTheme, copyLink, help }: Props) {
+  return (
+    <header>
+      <a className="brand" href="/">
+        <Logo />
+        fleetprof
+      </a>
+      <EventChoice place={place} go={go} status={status} />
+      <TimeRange place={place} go={go} answered={answered} />
+      <Filters place={place} go={go} />
+      <span className="spacer" />
+      <span className="page-actions">
+        <button type="button" onClick={copyLink} disabled={answered === undefined} title="copy a link with its times fixed ( y )">
+          Copy link
+        </button>
+        <button type="button" className="icon" onClick={toggleTheme} aria-label={dark ? 'use light colours' : 'use dark colours'} title="dark or light ( t )">
+          {dark ? '☀' : '☾'}
+        </button>
+        <button type="button" className="icon" onClick={help} aria-label="keys and words" title="keys and words ( ? )">
+          ?
+        </button>
+      </span>
+    </header>
+  );
+}
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 16 16" width="20" height="20" aria-hidden="true">
+      <rect width="16" height="16" rx="3" fill="var(--accent)" />
+      <path fill="var(--accent-ink)" d="M3 4h10v2H3zm0 3h6v2H3zm0 3h3v2H3z" />
+    </svg>
+  );
+}
+
+function EventChoice({ place, go, status }: { place: Place; go: Go; status: StatusAnswer | undefined }) {
+  const events = status?.events.map((e) => e.event) ?? [];
+  const options = events.includes(place.event) ? events : [place.event, ...events];
+  return (
+    <label className="field inline">
+      <span className="sr-only">event</span>
+      <select value={place.event} onChange={(e) => go({ event: e.target.value, node: '' })} title="what was sampled">
+        {options.map((event) => (
+          <option key={event}>{event}</option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,83 @@
+import { useEffect, useRef } from 'react';
+
+const KEYS: [string[], string][] = [
+  [['/'], 'find a function, in the table and in the flame graph'],
+  [['n', 'N'], 'next, previous match'],
+  [['f'], 'add a filter'],
+  [['v'], 'table, both, flame graph'],
+  [['y'], 'copy a link to what is shown, with its times fixed'],
+  [['t'], 'dark or light'],
+  [['i'], 'root of the flame graph at the top or at the bottom'],
+  [['?'], 'this list'],
+];
+const TABLE: [string[], string][] = [
+  [['↑', '↓', 'j', 'k'], 'move'],
+  [['Enter'], 'show the row in the flame graph, or filter by it'],
+  [['.'], 'what else can be done with the row'],
+];
+const FLAME: [string[], string][] = [
+  [['↑', '↓'], 'to the caller, to the heaviest callee'],
+  [['←', '→'], 'to the heavier, to the lighter sibling'],
+  [['Enter'], 'zoom to the frame'],
+  [['Backspace'], 'zoom out to the caller'],
+  [['Esc'], 'all stacks'],
+];
+
+export function Help({ open, close }: { open: boolean; close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [open]);
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="help-title">
+      {open && (
+        <>
+          <h2 id="help-title">Keys and words</h2>
+          <div className="columns">
+            <Keys title="Everywhere" keys={KEYS} />
+            <div>
+              <Keys title="In the table" keys={TABLE} />
+              <Keys title="In the flame graph" keys={FLAME} />
+            </div>
+          </div>
+          <dl className="words">
+            <dt>self</dt>
+            <dd>CPU time in the function’s own code</dd>
+            <dt>total</dt>
+            <dd>self and everything it calls; a recursive function counts once per stack</dd>
+            <dt>symbolized</dt>
+            <dd>share of samples in which every frame has a function name</dd>
+            <dt>complete</dt>
+            <dd>share of samples whose stack was walked to the thread’s start</dd>
+          </dl>
+          <form method="dialog">
+            <button type="submit" className="primary">
+              Close
+            </button>
+          </form>
+        </>
+      )}
+    </dialog>
+  );
+}
+
+function Keys({ title, keys }: { title: string; keys: [string[], string][] }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <dl className="keys">
+        {keys.map(([names, does]) => (
+          <div key={does}>
+            <dt>
+              {names.map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

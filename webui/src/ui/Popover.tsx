@@ -1,0 +1,65 @@
+/** A button and what it opens, in the browser's top layer: Esc and a click outside close it. */
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+
+interface Props {
+  /** What is written on the button. */
+  button: ReactNode;
+  buttonClass?: string;
+  /** Names the opened panel (and the button, if it has an icon only). */
+  label: string;
+  title?: string;
+  /** Rendered only while open; `close` puts the focus back on the button. */
+  children: (close: () => void) => ReactNode;
+}
+
+export function Popover({ button, buttonClass, label, title, children }: Props) {
+  const id = useId();
+  const opener = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  const [open, setOpen] = useState(false);
+
+  useEffect(() => {
+    if (!open) return;
+    panel.current?.querySelector<HTMLElement>('input, select, button')?.focus();
+  }, [open]);
+
+  const onToggle = (state: string): void => {
+    setOpen(state === 'open');
+    if (state === 'open') place(panel.current!, opener.current!.getBoundingClientRect());
+  };
+
+  return (
+    <>
+      <button ref={opener} type="button" className={buttonClass} popoverTarget={id} title={title} aria-haspopup="dialog" aria-expanded={open}>
+        {button}
+      </button>
+      <div
+        ref={panel}
+        id={id}
+        popover="auto"
+        className="popover"
+        role="dialog"
+        aria-label={label}
+        onBeforeToggle={(event) => {
+          // Placed before it shows, so that it never flashes in the corner.
+          if (event.newState === 'open') place(panel.current!, opener.current!.getBoundingClientRect());
+        }}
+        onToggle={(event) => onToggle(event.newState)}
+      >
+        {open && children(() => panel.current?.hidePopover())}
+      </div>
+    </>
+  );
+}
+
+/** Below the anchor, or above it where there is no room; never over the window's edge. */
+export function place(panel: HTMLElement, anchor: { left: number; top: number; bottom: number }): void {
+  const margin = 8;
+  const { width, height } = panel.getBoundingClientRect();
+  const left = Math.max(margin, Math.min(anchor.left, innerWidth - (width || 320) - margin));
+  const below = anchor.bottom + 4;
+  const above = anchor.top - height - 4;
+  const top = below + height > innerHeight - margin && above > margin ? above : below;
+  panel.style.left = `${left}px`;
+  panel.style.top = `${top}px`;
+}

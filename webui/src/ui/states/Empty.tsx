@@ -1,0 +1,109 @@
+/** Nothing to show: why, and the way out. */
+import { useQueries } from '@tanstack/react-query';
+import { askTable } from '../../api/client.ts';
+import { retryPassing } from '../../api/queries.ts';
+import type { StatusAnswer } from '../../api/types.ts';
+import type { Go } from '../../location/usePlace.ts';
+import { count } from '../../selection/numbers.ts';
+import { HOME, selectionOf, type Place } from '../../selection/place.ts';
+import { constraintsOf } from '../../selection/constraints.ts';
+import { localMinute, roughly } from '../../selection/time.ts';
+import { Command } from '../Command.tsx';
+
+interface Props {
+  place: Place;
+  go: Go;
+  status: StatusAnswer | undefined;
+}
+
+export function Empty({ place, go, status }: Props) {
+  if (status?.latest === null) return <NothingYet status={status} />;
+  return <NothingLeft place={place} go={go} status={status} />;
+}
+
+/** Right after the start, or where sampling never succeeded. */
+function NothingYet({ status }: { status: StatusAnswer }) {
+  const outcomes = Object.entries(status.visits.last_hour).filter(([, n]) => n > 0);
+  const failing = outcomes.length > 0 && !status.visits.last_hour['answered'];
+  if (status.machines.enabled === 0) {
+    return (
+      <div className="state">
+        <p className="sentence">No machine is in the inventory yet.</p>
+        <p>
+          Add one with <Command text="fleetprof machines add" />
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div className="state" role="status">
+      <p className="sentence">
+        {failing ? 'No visit has succeeded yet.' : 'The first captures are being landed.'}
+        {!failing && <span className="dots" aria-hidden="true" />}
+      </p>
+      <p className="note">
+        {outcomes.length === 0
+          ? 'The first visits are under way; this page fills itself.'
+          : `Visits so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
+        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to land.`}
+      </p>
+    </div>
+  );
+}
+
+/** There is data, but the selection leaves none: each part of it is tried without. */
+function NothingLeft({ place, go, status }: Props) {
+  const constraints = constraintsOf(place);
+  const probes = useQueries({
+    queries: constraints.map((c) => {
+      const question = { ...selectionOf({ ...place, ...c.without }), by: 'function', sort: '-self', limit: 1, offset: 0 };
+      return {
+        queryKey: ['probe', question],
+        queryFn: ({ signal }: { signal: AbortSignal }) => askTable(question, signal),
+        retry: retryPassing,
+        staleTime: 10_000,
+      };
+    }),
+  });
+  const looking = probes.some((p) => p.isPending);
+  const culprits = constraints.flatMap((c, k) => {
+    const samples = probes[k].data?.totals.samples ?? 0;
+    return samples > 0 ? [{ ...c, samples }] : [];
+  });
+  const age = status?.latest ? (Date.parse(status.now) - Date.parse(status.latest)) / 1000 : null;
+  return (
+    <div className="state" role="status">
+      <p className="sentence">No samples in this selection.</p>
+      {culprits.map((c) => (
+        <p key={c.what}>
+          {c.what} removed everything: without it there {c.samples === 1 ? 'is 1 sample' : `are ${count(c.samples)} samples`}.{' '}
+          <button type="button" className="primary" onClick={() => go(c.without)}>
+            {c.action}
+          </button>
+        </p>
+      ))}
+      {!looking && culprits.length === 0 && constraints.length > 1 && (
+        <p>
+          No single part of it is to blame.{' '}
+          <button type="button" className="primary" onClick={() => go({ ...HOME, view: place.view })}>
+            Remove all filters
+          </button>
+        </p>
+      )}
+      {status?.latest && age !== null && (
+        <p className="note">
+          The newest samples are {roughly(age)} old.{' '}
+          <button type="button" className="link" onClick={() => go(hourUpTo(status.latest!))}>
+            Show the hour up to {localMinute(status.latest)}
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function hourUpTo(latest: string): Partial<Place> {
+  const end = Date.parse(latest) + 1000; // ranges exclude their end
+  const rfc = (t: number): string => new Date(t).toISOString().replace(/\.\d+Z$/, 'Z');
+  return { from: rfc(end - 3600_000), to: rfc(end) };
+}

@@ -1,0 +1,20 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+
+// `npm run dev` serves the sources and passes API calls on to a running `fleetprof api`;
+// `vite build` writes what the API serves and the wheel ships.
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: '../services/api/static',
+    emptyOutDir: true,
+    target: 'es2022',
+    // The first browsers with light-dark() and popovers; older targets would rewrite both badly.
+    cssTarget: ['chrome123', 'firefox125', 'safari17.5'],
+    // Every asset is a file of its own: data: URLs would need a wider Content-Security-Policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/api': 'http://127.0.0.1:8000', '/login': 'http://127.0.0.1:8000' } },
+  test: { include: ['tests/**/*.test.ts'], environment: 'node' },
+});
