@@ -11,43 +11,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct, error
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gateway.errors import BadImage
 from gateway.unwind.leb128 import read_pointer, read_sleb, read_uleb, skip_pointer
 from gateway.unwind.rules import (
-    FROM_RBP,
-    FROM_RSP,
-    OUTERMOST_RULE,
-    SIGNAL_RULE,
-    UNUSABLE_RULE,
-    UNUSUAL,
-    Recovery,
+    AT_CFA,
+    AT_EXPRESSION,
+    BY_EXPRESSION,
+    CFA_PLUS,
+    EXPRESSION,
+    NOT_DEFINED,
+    REGISTER,
+    UNCHANGED,
+    UNDEFINED,
     RegisterRule,
-    Rule,
-    Unusual,
+    Row,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_ENTRY_BYTES: Final = 64 << 10
 MAX_EXPRESSION_BYTES: Final = 256
 
 # DWARF numbers of x86-64 registers (psABI, figure 3.36).
 _RBP: Final = 6
-_RSP: Final = 7
 _RETURN_ADDRESS: Final = 16
 
 _U16: Final = Struct("<H")
 _U32: Final = Struct("<I")
 _EXTENDED_LENGTH: Final = 0xFFFFFFFF
 
-_SAME: Final[RegisterRule] = (Recovery.SAME, 0)
-_ORDINARY_RETURN_ADDRESS: Final[RegisterRule] = (Recovery.AT_CFA, -8)
-# An expression as CFA is marked by this in place of a register number.
-_BY_EXPRESSION: Final = -1
-_NOT_DEFINED: Final = -2
+_START: Final[Row] = (NOT_DEFINED, 0, b"", UNCHANGED, UNCHANGED)
 
 
 class Entry(NamedTuple):
@@ -56,32 +49,20 @@ class Entry(NamedTuple):
     start: int
     end: int
     starts: list[int]
-    rows: list[Rule]
+    rows: list[Row]
+    signal_frame: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Cie:
-    """What the entries that share a CIE have in common. `state` is the first row's."""
+    """What the entries that share a CIE have in common. `row` is the first one."""
 
     code_alignment: int
     data_alignment: int
     pointer_encoding: int
     signal_frame: bool
     augmented: bool
-    state: _State
-
-
-class _State(NamedTuple):
-    """A row while it is built: CFA as register + offset or as an expression, and two registers' rules."""
-
-    register: int
-    offset: int
-    expression: bytes
-    rbp: RegisterRule
-    return_address: RegisterRule
-
-
-_START: Final = _State(_NOT_DEFINED, 0, b"", _SAME, _SAME)
+    row: Row
 
 
 def entry_length(head: bytes) -> int:
@@ -127,19 +108,11 @@ def evaluate(entry: bytes, address: int, cie: Cie) -> Entry:
         if cie.augmented:
             size, position = read_uleb(entry, position)
             position += size
-        starts: list[int] = []
-        rows: list[Rule] = []
-        interned: dict[Rule, Rule] = {}
-
-        def add_row(location: int, state: _State) -> None:
-            rule = SIGNAL_RULE if cie.signal_frame else _compile(state)
-            starts.append(location)
-            rows.append(interned.setdefault(rule, rule))
-
-        _run(entry, position, cie, add_row, address=address, location=start)
+        entered = Entry(start, start + length, [], [], cie.signal_frame)
+        _run(entry, position, cie, entered, address=address)
     except (IndexError, error) as reason:
         raise BadImage(f"the FDE at {address:#x} is cut off") from reason
-    return Entry(start, start + length, starts, rows)
+    return entered
 
 
 def _cie_pointer(entry: bytes) -> int:
@@ -189,28 +162,23 @@ def _read_cie(entry: bytes, address: int) -> Cie:
     else:
         program = position
     bare = Cie(code_alignment, data_alignment, pointer_encoding, signal_frame, augmented, _START)
-    state = _run(entry, program, bare, lambda _location, _state: None, address=address, location=0)
-    return Cie(code_alignment, data_alignment, pointer_encoding, signal_frame, augmented, state)
+    _run(entry, program, bare, first := Entry(0, 0, [], [], signal_frame), address=address)
+    return Cie(code_alignment, data_alignment, pointer_encoding, signal_frame, augmented, first.rows[-1])
 
 
-def _run(
-    program: bytes,
-    position: int,
-    cie: Cie,
-    add_row: Callable[[int, _State], None],
-    *,
-    address: int,
-    location: int,
-) -> _State:
-    """Run the instructions from `position` to the end; report each finished row, return the last state.
+def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int) -> None:
+    """Run the instructions from `position` to the end and add every finished row to `entry`.
 
-    `address` is the virtual address of the entry, `location` that of the code its first row is for.
-    One loop with the state in local variables: a capture's first minute is spent here.
+    `address` is the virtual address of the program's first byte. One loop with the row in local variables:
+    this is where a capture spends its first moment.
     """
+    location = entry.start
+    starts, rows = entry.starts, entry.rows
     code_alignment = cie.code_alignment
     data_alignment = cie.data_alignment
-    register, offset, expression, rbp, return_address = initial = cie.state
-    remembered: list[_State] = []
+    register, offset, expression, rbp, return_address = cie.row
+    *_, initial_rbp, initial_return_address = cie.row
+    remembered: list[Row] = []
     end = len(program)
     while position < end:
         byte = program[position]
@@ -224,14 +192,14 @@ def _run(
         elif high == 0x80:  # offset
             where, position = read_uleb(program, position)
             if byte & 0x3F == _RBP:
-                rbp = (Recovery.AT_CFA, where * data_alignment)
+                rbp = (AT_CFA, where * data_alignment)
             elif byte & 0x3F == _RETURN_ADDRESS:
-                return_address = (Recovery.AT_CFA, where * data_alignment)
+                return_address = (AT_CFA, where * data_alignment)
         elif high == 0xC0:  # restore
             if byte & 0x3F == _RBP:
-                rbp = initial.rbp
+                rbp = initial_rbp
             elif byte & 0x3F == _RETURN_ADDRESS:
-                return_address = initial.return_address
+                return_address = initial_return_address
         elif byte == 0x00:  # nop
             pass
         elif byte == 0x02:  # advance_loc1
@@ -244,7 +212,7 @@ def _run(
             advance = _U32.unpack_from(program, position)[0] * code_alignment
             position += 4
         elif byte == 0x0A:  # remember_state
-            remembered.append(_State(register, offset, expression, rbp, return_address))
+            remembered.append((register, offset, expression, rbp, return_address))
         elif byte == 0x0B:  # restore_state; compilers rely on it to bring back the CFA as well
             if not remembered:
                 raise BadImage("restore_state without remember_state")
@@ -256,7 +224,7 @@ def _run(
             register, position = read_uleb(program, position)
         elif byte == 0x0F:  # def_cfa_expression
             expression, position = _block(program, position)
-            register = _BY_EXPRESSION
+            register = BY_EXPRESSION
         elif byte == 0x12:  # def_cfa_sf
             register, position = read_uleb(program, position)
             factored, position = read_sleb(program, position)
@@ -275,15 +243,15 @@ def _run(
             number, position = read_uleb(program, position)
             rule, position = _register_rule(byte, program, position, data_alignment)
             if number == _RBP:
-                rbp = initial.rbp if rule is None else rule
+                rbp = initial_rbp if rule is None else rule
             elif number == _RETURN_ADDRESS:
-                return_address = initial.return_address if rule is None else rule
+                return_address = initial_return_address if rule is None else rule
         if advance:
-            add_row(location, _State(register, offset, expression, rbp, return_address))
+            starts.append(location)
+            rows.append((register, offset, expression, rbp, return_address))
             location += advance
-    last = _State(register, offset, expression, rbp, return_address)
-    add_row(location, last)
-    return last
+    starts.append(location)
+    rows.append((register, offset, expression, rbp, return_address))
 
 
 def _register_rule(
@@ -292,34 +260,34 @@ def _register_rule(
     """Read the operands of a less common instruction about one register; None: as in the CIE."""
     if operation == 0x05:  # offset_extended
         factored, position = read_uleb(program, position)
-        return (Recovery.AT_CFA, factored * data_alignment), position
+        return (AT_CFA, factored * data_alignment), position
     if operation == 0x06:  # restore_extended
         return None, position
     if operation == 0x07:  # undefined
-        return (Recovery.UNDEFINED, 0), position
+        return (UNDEFINED, 0), position
     if operation == 0x08:  # same_value
-        return _SAME, position
+        return UNCHANGED, position
     if operation == 0x09:  # register
         other, position = read_uleb(program, position)
-        return (Recovery.REGISTER, other), position
+        return (REGISTER, other), position
     if operation == 0x10:  # expression
         block, position = _block(program, position)
-        return (Recovery.AT_EXPRESSION, block), position
+        return (AT_EXPRESSION, block), position
     if operation == 0x11:  # offset_extended_sf
         factored, position = read_sleb(program, position)
-        return (Recovery.AT_CFA, factored * data_alignment), position
+        return (AT_CFA, factored * data_alignment), position
     if operation == 0x14:  # val_offset
         factored, position = read_uleb(program, position)
-        return (Recovery.CFA_PLUS, factored * data_alignment), position
+        return (CFA_PLUS, factored * data_alignment), position
     if operation == 0x15:  # val_offset_sf
         factored, position = read_sleb(program, position)
-        return (Recovery.CFA_PLUS, factored * data_alignment), position
+        return (CFA_PLUS, factored * data_alignment), position
     if operation == 0x16:  # val_expression
         block, position = _block(program, position)
-        return (Recovery.EXPRESSION, block), position
+        return (EXPRESSION, block), position
     if operation == 0x2F:  # GNU_negative_offset_extended
         factored, position = read_uleb(program, position)
-        return (Recovery.AT_CFA, -factored * data_alignment), position
+        return (AT_CFA, -factored * data_alignment), position
     raise BadImage(f"call frame instruction {operation:#04x} is not supported")
 
 
@@ -328,36 +296,3 @@ def _block(program: bytes, position: int) -> tuple[bytes, int]:
     if size > MAX_EXPRESSION_BYTES or position + size > len(program):
         raise BadImage(f"an expression of {size} bytes is not plausible")
     return program[position : position + size], position + size
-
-
-def _compile(state: _State) -> Rule:
-    """Turn a finished row into the form that the walk reads."""
-    register, offset, expression, rbp, return_address = state
-    if return_address[0] is Recovery.UNDEFINED:
-        return OUTERMOST_RULE
-    if register == _NOT_DEFINED or return_address[0] is Recovery.SAME:
-        return UNUSABLE_RULE
-    saved = _saved_words(rbp)
-    if (
-        register in {_RSP, _RBP}
-        and return_address == _ORDINARY_RETURN_ADDRESS
-        and saved is not None
-        and offset & 7 == 0
-    ):
-        return (FROM_RSP if register == _RSP else FROM_RBP, offset >> 3, saved, None)
-    if register != _BY_EXPRESSION:
-        expression = b""
-    return (UNUSUAL, 0, 0, Unusual(expression, register, offset, rbp, return_address))
-
-
-def _saved_words(rbp: RegisterRule) -> int | None:
-    """Where rbp is saved, in words from the CFA; 0: unchanged; None: not said in that form.
-
-    An undefined rbp counts as unchanged: a caller that needs it would have had it saved.
-    """
-    how, operand = rbp
-    if how is Recovery.SAME or how is Recovery.UNDEFINED:
-        return 0
-    if how is Recovery.AT_CFA and isinstance(operand, int) and operand < 0 and operand & 7 == 0:
-        return operand >> 3
-    return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.errors import BadImage
 from gateway.unwind.cfi import Cie, Entry, cie_distance, entry_length, evaluate, read_cie
-from gateway.unwind.rules import NO_ENTRY_RULE, OUTERMOST_RULE, UNUSABLE_RULE, Rule
+from gateway.unwind.rules import NO_ENTRY_RULE, OUTERMOST_RULE, SIGNAL_RULE, UNUSABLE_RULE, Rule, compile_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,9 @@ class UnwindTable:
         if entry is None:
             return UNUSABLE_RULE
         row = bisect_right(entry.starts, address) - 1
-        return entry.rows[row] if row >= 0 else UNUSABLE_RULE
+        if row < 0:
+            return UNUSABLE_RULE
+        return SIGNAL_RULE if entry.signal_frame else compile_row(entry.rows[row])
 
     def _without_entry(self, offset: int) -> Rule:
         if self._layout is not None:

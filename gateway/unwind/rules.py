@@ -18,7 +18,6 @@ a tuple is the cheapest thing Python can take apart. Distances are in 8-byte wor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TypeAlias
 
 FROM_RSP = 0
@@ -31,20 +30,30 @@ SIGNAL = 6
 UNUSUAL = 7
 
 
-class Recovery(IntEnum):
-    """How a register's value in the caller is found (DWARF 5, section 6.4.1)."""
+# How a register's value in the caller is found (DWARF 5, section 6.4.1).
+SAME = 0  # it was not touched
+AT_CFA = 1  # stored at CFA + offset
+UNDEFINED = 2  # lost; for the return address: there is no caller
+AT_EXPRESSION = 3  # stored at the address that the expression gives
+CFA_PLUS = 4  # it is CFA + offset
+EXPRESSION = 5  # it is what the expression gives
+REGISTER = 6  # it is in another register
 
-    SAME = 0  # it was not touched
-    AT_CFA = 1  # stored at CFA + offset
-    UNDEFINED = 2  # lost; for the return address: there is no caller
-    AT_EXPRESSION = 3  # stored at the address that the expression gives
-    CFA_PLUS = 4  # it is CFA + offset
-    EXPRESSION = 5  # it is what the expression gives
-    REGISTER = 6  # it is in another register
+# One of the above with its operand: an offset in bytes, a register's number, or an expression's bytes.
+RegisterRule: TypeAlias = tuple[int, "int | bytes"]
 
+# A row as it stands in the entry: the CFA's register (DWARF number, or BY_EXPRESSION or NOT_DEFINED), its
+# offset in bytes, its expression, then where rbp and the return address are. Rows outnumber the rules that
+# are asked for three to one, so they are kept raw and compiled when met.
+Row: TypeAlias = tuple[int, int, bytes, RegisterRule, RegisterRule]
 
-# A register's recovery with its operand: an offset, a register's number, or an expression's bytes.
-RegisterRule: TypeAlias = tuple[Recovery, "int | bytes"]
+BY_EXPRESSION = -1
+NOT_DEFINED = -2
+UNCHANGED: RegisterRule = (SAME, 0)
+_ORDINARY_RETURN_ADDRESS: RegisterRule = (AT_CFA, -8)
+_RSP = 7
+_STACK_REGISTERS = frozenset({6, 7})
+_NOT_SAVED = frozenset({SAME, UNDEFINED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +77,36 @@ UNUSABLE_RULE: Rule = (UNUSABLE, 0, 0, None)
 UNMAPPED_RULE: Rule = (UNMAPPED, 0, 0, None)
 OUTERMOST_RULE: Rule = (OUTERMOST, 0, 0, None)
 SIGNAL_RULE: Rule = (SIGNAL, 0, 0, None)
+
+
+def compile_row(row: Row) -> Rule:
+    """Turn a row into the form that the walk reads."""
+    register, offset, expression, rbp, return_address = row
+    if return_address[0] == UNDEFINED:
+        return OUTERMOST_RULE
+    if register == NOT_DEFINED or return_address[0] == SAME:
+        return UNUSABLE_RULE
+    saved = _saved_words(rbp)
+    if (
+        register in _STACK_REGISTERS
+        and return_address == _ORDINARY_RETURN_ADDRESS
+        and saved is not None
+        and offset & 7 == 0
+    ):
+        return (FROM_RSP if register == _RSP else FROM_RBP, offset >> 3, saved, None)
+    if register != BY_EXPRESSION:
+        expression = b""
+    return (UNUSUAL, 0, 0, Unusual(expression, register, offset, rbp, return_address))
+
+
+def _saved_words(rbp: RegisterRule) -> int | None:
+    """Where rbp is saved, in words from the CFA; 0: unchanged; None: not said in that form.
+
+    An undefined rbp counts as unchanged: a caller that needs it would have had it saved.
+    """
+    how, operand = rbp
+    if how in _NOT_SAVED:
+        return 0
+    if how == AT_CFA and isinstance(operand, int) and operand < 0 and operand & 7 == 0:
+        return operand >> 3
+    return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
 from gateway.unwind.expression import CannotEvaluate, evaluate
-from gateway.unwind.rules import Recovery, RegisterRule, Unusual
+from gateway.unwind.rules import AT_CFA, AT_EXPRESSION, CFA_PLUS, REGISTER, RegisterRule, Unusual
 
 if TYPE_CHECKING:
     pass
@@ -80,7 +80,7 @@ class Frame:
 
     def _caller_rbp(self, rule: RegisterRule, cfa: int) -> int:
         how, operand = rule
-        if how is Recovery.AT_CFA and isinstance(operand, int) and cfa + operand < self.rsp:
+        if how == AT_CFA and isinstance(operand, int) and cfa + operand < self.rsp:
             return self.rbp  # popped already, see walker
         try:
             return self._recover(rule, self.rbp, cfa)
@@ -91,12 +91,12 @@ class Frame:
         how, operand = rule
         if isinstance(operand, bytes):
             value = evaluate(operand, self._register, self._word, cfa)
-            return self._word(value) if how is Recovery.AT_EXPRESSION else value
-        if how is Recovery.AT_CFA:
+            return self._word(value) if how == AT_EXPRESSION else value
+        if how == AT_CFA:
             return self._word(cfa + operand)
-        if how is Recovery.CFA_PLUS:
+        if how == CFA_PLUS:
             return cfa + operand
-        if how is Recovery.REGISTER:
+        if how == REGISTER:
             return self._register(operand)
         return current
 

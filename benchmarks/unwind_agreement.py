@@ -1,0 +1,248 @@
+"""Compare the gateway's unwinding with that of `perf script`, on one and the same recording.
+
+    perf record -a -F 99 --call-graph dwarf,16384 -o perf.data -- sleep 5
+    python -m benchmarks.unwind_agreement perf.data
+
+A stack is *identical* if all addresses are, *longer* if perf's is its beginning, every further caller
+follows a CALL instruction, and the walk ended at the thread's start. Everything else is told apart too.
+Callers in memory without a file (JIT code) are looked at in the process if it still runs, else counted
+as unchecked.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from benchmarks.perf_data import Forked, Mapped, Named, Sample, read_recording
+from fleetpb import capture_pb2
+from gateway.process.address_space import AddressSpace
+from gateway.process.images import Images
+from gateway.unwind.machine_code import LONGEST_CALL, follows_call
+from gateway.unwind.walker import Walk, Walker
+
+_SAMPLE_LINE: Final = re.compile(r"\s(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
+_KERNEL_HALF: Final = 1 << 63
+_MAX_FRAMES: Final = 250
+_MAX_EXAMPLES: Final = 20
+_SHOWN: Final = frozenset({"wrong", "perf_longer", "longer_incomplete"})
+
+
+@dataclass
+class Agreement:
+    """Counts of stacks that both unwound, and of callers that only the gateway found."""
+
+    stacks: int = 0
+    identical: int = 0
+    longer: int = 0
+    # Longer than perf's, but the walk did not reach the thread's start.
+    longer_incomplete: int = 0
+    # perf found more callers than the gateway.
+    perf_longer: int = 0
+    # They differ, and the gateway's stack proves itself: see `_Code.proves`. Met where libunwind falls back to
+    # the frame pointer in ld.so at a program's start, and so leaves callers out.
+    perf_wrong: int = 0
+    # They differ in any other way, or a further caller follows no CALL.
+    wrong: int = 0
+    # Samples that perf script did not print.
+    without_peer: int = 0
+    extra_callers: int = 0
+    extra_callers_unchecked: int = 0
+    by_program: dict[str, Counter[str]] = field(default_factory=dict)
+    ends: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def identical_or_longer(self) -> float:
+        """Share of stacks on which the gateway agrees with perf or knows more."""
+        return (self.identical + self.longer) / self.stacks if self.stacks else 0.0
+
+
+def compare(perf_data_path: str | os.PathLike[str]) -> Agreement:
+    """Unwind a recording with the gateway's walker and with `perf script`, and compare every stack."""
+    path = Path(perf_data_path)
+    theirs = _perf_script(path)
+    comparison = _Comparison()
+    spaces: dict[int, AddressSpace] = {}
+    programs: dict[int, str] = {}
+    for event in read_recording(path).events:
+        if isinstance(event, Mapped):
+            spaces.setdefault(event.pid, AddressSpace(())).map(event.vma)
+        elif isinstance(event, Forked):
+            if event.parent in spaces:
+                spaces[event.pid] = spaces[event.parent].copy()
+            programs[event.pid] = programs.get(event.parent, "?")
+        elif isinstance(event, Named):
+            if event.executed:
+                spaces[event.pid] = AddressSpace(())
+            programs[event.pid] = event.comm
+        else:
+            space = spaces.setdefault(event.pid, AddressSpace(()))
+            stack = theirs.get((event.tid, event.time))
+            comparison.add(event, space, stack, programs.get(event.pid, "?"))
+    comparison.images.close_files()
+    return comparison.agreement
+
+
+def _perf_script(path: Path) -> dict[tuple[int, int], list[int]]:
+    """User addresses by (tid, time) as perf unwinds them: file offsets where they lie in a mapping."""
+    command = ["perf", "script", "-i", str(path), "--ns", "--no-inline", "-F", "pid,tid,time,ip"]
+    text = subprocess.run(
+        [*command, "--max-stack", str(_MAX_FRAMES)], capture_output=True, text=True, check=True
+    ).stdout
+    stacks: dict[tuple[int, int], list[int]] = {}
+    current: list[int] | None = None
+    for line in text.splitlines():
+        if not line.strip():
+            current = None
+        elif current is None:
+            found = _SAMPLE_LINE.search(f" {line}")
+            if found is None:
+                raise ValueError(f"perf script printed {line!r}")
+            current = stacks[int(found[2]), int(found[3]) * 10**9 + int(found[4])] = []
+        else:
+            address = int(line.split()[0], 16)
+            if address < _KERNEL_HALF:
+                current.append(address)
+    return stacks
+
+
+class _Comparison:
+    """Walks samples and counts how the walks compare."""
+
+    def __init__(self) -> None:
+        self.agreement = Agreement()
+        self.images = Images()
+        self._walker = Walker(self.images, max_depth=_MAX_FRAMES)
+
+    def add(self, sample: Sample, space: AddressSpace, theirs: list[int] | None, program: str) -> None:
+        """Walk one sample and count the verdict on it; `theirs` is perf's stack, None if it printed none."""
+        walk = self._walker.walk(sample.pid, space, sample.registers, sample.stack, sample.size)
+        code = _Code(self.images, space, sample.pid)
+        verdict = "without_peer" if theirs is None else self._judge(code, walk, theirs)
+        found = self.agreement
+        found.stacks += theirs is not None
+        setattr(found, verdict, getattr(found, verdict) + 1)
+        found.by_program.setdefault(program, Counter())[verdict] += 1
+        end = capture_pb2.StackEnd.Name(walk.end)
+        found.ends[end] += 1
+        if verdict in _SHOWN and theirs is not None and len(found.examples) < _MAX_EXAMPLES:
+            found.examples.append(
+                f"{verdict}: {program} {sample.pid}, ended {end}\n"
+                f"    perf {[hex(address) for address in theirs[:40]]}\n"
+                f"    ours {[hex(address) for address in walk.addresses[:40]]}"
+            )
+
+    def _judge(self, code: _Code, walk: Walk, theirs: list[int]) -> str:
+        exact = set(walk.exact)
+        ours = [
+            code.as_perf_prints(address if place in exact else address - 1)
+            for place, address in enumerate(walk.addresses)
+        ]
+        complete = walk.end == capture_pb2.STACK_END_COMPLETE
+        # perf prints the address before a return address in some frames and the return address in others.
+        same = [their in {our, our + 1} for their, our in zip(theirs, ours, strict=False)]
+        if False in same:
+            return "perf_wrong" if complete and code.proves(walk, same.index(False)) else "wrong"
+        if len(theirs) >= len(ours):
+            return "identical" if len(theirs) == len(ours) else "perf_longer"
+        places = [place for place in range(len(theirs), len(ours)) if place not in exact]
+        checked = [code.follows_call(walk.addresses[place]) for place in places]
+        self.agreement.extra_callers += len(checked)
+        self.agreement.extra_callers_unchecked += checked.count(None)
+        if False in checked:
+            return "wrong"
+        return "longer" if complete else "longer_incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """The machine code of one process."""
+
+    images: Images
+    space: AddressSpace
+    pid: int
+
+    def as_perf_prints(self, address: int) -> int:
+        """`perf script` prints offsets in the file for files and the vdso, addresses for other memory."""
+        vma = self.space.find(address)
+        if vma is None or not (vma.has_file or vma.path.startswith("[")):
+            return address
+        return address - vma.start + vma.offset
+
+    def follows_call(self, address: int) -> bool | None:
+        """Whether a return address follows a CALL; None: its code cannot be looked at any more."""
+        vma = self.space.find(address - 1)
+        if vma is None:
+            return False
+        if vma.has_file or vma.path.startswith("["):
+            at = address - LONGEST_CALL - vma.start + vma.offset
+            before = self.images.open(self.pid, vma).read(at, LONGEST_CALL)
+        else:
+            before = self.images.read_memory(self.pid, address - LONGEST_CALL, LONGEST_CALL)
+        if len(before) < LONGEST_CALL:
+            return None
+        # JIT code may have been moved since, which proves nothing.
+        return follows_call(before) or (None if not vma.has_file else False)
+
+    def proves(self, walk: Walk, first: int) -> bool:
+        """Whether a stack that differs from perf's at position `first` is right by the code itself.
+
+        Every caller must follow a CALL, and of the callers from `first` on at least one direct CALL must
+        lead to the very function that was called. Tail calls and PLT stubs hide this elsewhere.
+        """
+        linked = 0
+        for place in range(1, len(walk.addresses)):
+            if place in walk.exact:
+                continue
+            if not self.follows_call(walk.addresses[place]):
+                return False
+            target = self._direct_target(walk.addresses[place])
+            if place >= first and target is not None:
+                called = walk.addresses[place - 1] - (place - 1 not in walk.exact)
+                linked += self._function(target) == self._function(called)
+        return linked > 0
+
+    def _direct_target(self, address: int) -> int | None:
+        """Where the CALL before a return address leads; None: it is not a direct one."""
+        vma = self.space.find(address - 1)
+        if vma is None or not vma.has_file:
+            return None
+        call = self.images.open(self.pid, vma).read(address - 5 - vma.start + vma.offset, 5)
+        return address + int.from_bytes(call[1:], "little", signed=True) if call[:1] == b"\xe8" else None
+
+    def _function(self, address: int) -> tuple[str, int | None] | None:
+        """The function at an address, as path and file offset of its unwind entry's start."""
+        vma = self.space.find(address)
+        if vma is None:
+            return None
+        image = self.images.open(self.pid, vma)
+        return vma.path, image.rules.function_start(address - vma.start + vma.offset)
+
+
+def main(arguments: list[str]) -> int:
+    """Print the agreement on each recording named."""
+    for path in arguments:
+        found = compare(path)
+        print(
+            f"{path}: {found.stacks} stacks, {found.identical} identical, {found.longer} longer, "
+            f"{found.longer_incomplete} longer but incomplete, {found.perf_longer} perf longer, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
+            f"{found.without_peer} not printed by perf; {found.extra_callers} further callers, "
+            f"{found.extra_callers_unchecked} of them unchecked"
+        )
+        print(f"  {dict(found.ends)}")
+        for program, verdicts in sorted(found.by_program.items(), key=lambda item: -item[1].total()):
+            print(f"  {program:<16} {dict(verdicts)}")
+        for example in found.examples:
+            print(f"  {example}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
