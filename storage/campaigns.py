@@ -120,7 +120,7 @@ def list_(connection: Connection) -> list[Campaign]:
 def set_state(connection: Connection, name: str, state: State, why: str) -> bool:
     """Start, pause or stop a campaign and say why; False: it was in that state, nothing changed.
 
-    Raises `UnknownCampaign`. Starting forgets earlier failures (`storage.visits.recent_failures`).
+    Raises `UnknownCampaign`. Starting forgets earlier failures (`storage.visit_history.endings`).
     """
     changed = connection.execute(
         update(campaign)

@@ -190,6 +190,7 @@ capture = Table(
         "failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"
     ),
     Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
+    Index(None, "day"),
     Index(
         "ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")
     ),

@@ -3,12 +3,12 @@
 The writers are `storage.visits` and `storage.captures`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from storage.schema import campaign, capture, visit
 from storage.visits import Outcome
@@ -38,8 +38,8 @@ class Landing:
 def endings(connection: Connection, campaign_id: int, window: int) -> Sequence[Ending]:
     """The campaign's latest `window` visits that ended, latest first: what the brake judges (G4).
 
-    The same visits that `storage.visits.recent_failures` counts: none from before the campaign was last
-    started, none that the collector itself lost.
+    None from before the campaign was last started, else it would stop again at once; none that the
+    collector itself lost, which say nothing about the machines.
     """
     latest = (
         select(visit.c.outcome, visit.c.detail)
@@ -53,6 +53,16 @@ def endings(connection: Connection, campaign_id: int, window: int) -> Sequence[E
         .limit(window)
     )
     return [Ending(Outcome(row.outcome), row.detail) for row in connection.execute(latest)]
+
+
+def outcomes(connection: Connection, campaign_id: int, since: datetime) -> Mapping[Outcome, int]:
+    """How the campaign's visits drawn for a moment from `since` on ended; those under way as `DRAWN`."""
+    rows = connection.execute(
+        select(visit.c.outcome, func.count().label("visits"))
+        .where(visit.c.campaign_id == campaign_id, visit.c.drawn_at >= since)
+        .group_by(visit.c.outcome)
+    )
+    return {Outcome(row.outcome): row.visits for row in rows}
 
 
 def unfinished(connection: Connection, before: datetime, *, limit: int) -> Sequence[tuple[UUID, date]]:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, and_, func, insert, select, update
 from storage import coverage
 from storage.coverage import UNKNOWN_CLASS, Cell, Change, utilisation_class
 from storage.errors import UnknownVisit
-from storage.schema import campaign, visit
+from storage.schema import visit
 
 
 class Outcome(StrEnum):
@@ -161,29 +161,6 @@ def finish(
         coverage.add(connection, cell, UNKNOWN_CLASS, Change(drawn=-1))
         coverage.add(connection, cell, mine, moved)
     return True
-
-
-def recent_failures(connection: Connection, campaign_id: int, window: int) -> tuple[int, int]:
-    """(failed, of): among the campaign's latest `window` ended visits, how many brought nothing (G4).
-
-    Visits drawn before the campaign was last started do not count, else it would stop again at once;
-    nor do lost ones, which say nothing about the machines.
-    """
-    latest = (
-        select(visit.c.outcome)
-        .join(campaign, campaign.c.campaign_id == visit.c.campaign_id)
-        .where(
-            visit.c.campaign_id == campaign_id,
-            visit.c.drawn_at >= campaign.c.state_at,
-            visit.c.outcome.not_in([Outcome.DRAWN, Outcome.LOST]),
-        )
-        .order_by(visit.c.drawn_at.desc())
-        .limit(window)
-        .subquery()
-    )
-    failed = func.count().filter(latest.c.outcome != Outcome.ANSWERED)
-    row = connection.execute(select(failed, func.count()).select_from(latest)).one()
-    return int(row[0]), int(row[1])
 
 
 def abandon(connection: Connection, before: datetime) -> int:

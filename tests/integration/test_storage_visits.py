@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, func, select
 
 from fleetpb import capture_pb2
-from storage import campaigns, inventory, visits
+from storage import campaigns, inventory, visit_history, visits
 from storage.campaigns import Campaign, Definition, EventPlan, State
 from storage.errors import MachineExists, UnknownCampaign, UnknownMachine, UnknownVisit
 from storage.inventory import NewMachine
@@ -340,17 +340,20 @@ class TestCoverage:
 
 
 class TestBrake:
-    def test_counts_the_latest_ended_visits(self, connection):
+    def outcomes(self, connection: Connection, campaign_id: int, window: int) -> list[Outcome]:
+        return [ending.outcome for ending in visit_history.endings(connection, campaign_id, window)]
+
+    def test_sees_the_latest_ended_visits(self, connection):
         campaign_id = make_campaign(connection).campaign_id
         soon = datetime.now(UTC) + timedelta(minutes=1)
-        drawn = [make_visit(connection, drawn_at=soon + timedelta(seconds=n)) for n in range(6)]
+        drawn = [make_visit(connection, drawn_at=soon + timedelta(seconds=n)) for n in range(4)]
         visits.record_draw(connection, drawn)
-        for one, end in zip(drawn[:5], (fail, answer, fail, fail, answer), strict=True):
+        for one, end in zip(drawn[:3], (fail, answer, fail), strict=True):
             end(connection, one.visit_id)
-        assert visits.recent_failures(connection, campaign_id, 10) == (3, 5)
-        assert visits.recent_failures(connection, campaign_id, 3) == (2, 3)
-        fail(connection, drawn[5].visit_id, Outcome.TIMEOUT)
-        assert visits.recent_failures(connection, campaign_id, 1) == (1, 1)
+        assert self.outcomes(connection, campaign_id, 2) == [Outcome.UNREACHABLE, Outcome.ANSWERED]
+        fail(connection, drawn[3].visit_id, Outcome.TIMEOUT)
+        assert self.outcomes(connection, campaign_id, 1) == [Outcome.TIMEOUT]
+        assert len(self.outcomes(connection, campaign_id, 10)) == 4
 
     def test_a_restart_forgets_and_lost_visits_say_nothing(self, connection):
         campaign_id = make_campaign(connection).campaign_id
@@ -359,7 +362,7 @@ class TestBrake:
         visits.record_draw(connection, [early, late])
         fail(connection, early.visit_id)
         visits.abandon(connection, NOON + timedelta(days=3650))
-        assert visits.recent_failures(connection, campaign_id, 10) == (0, 0)
+        assert self.outcomes(connection, campaign_id, 10) == []
 
 
 def together(engine: Engine, number: int, act) -> list:

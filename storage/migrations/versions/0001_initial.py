@@ -736,6 +736,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("visit_id", name=op.f("pk_capture")),
         comment="a raw capture in the archive, and what remains to be done with it",
     )
+    op.create_index(op.f("ix_capture_day"), "capture", ["day"], unique=False)
     op.create_index(
         "ix_capture_to_land",
         "capture",
@@ -754,6 +755,7 @@ def downgrade() -> None:
         table_name="capture",
         postgresql_where=sa.text("landed < wanted and set_aside is null"),
     )
+    op.drop_index(op.f("ix_capture_day"), table_name="capture")
     op.drop_table("capture")
     op.drop_index("ix_visit_open", table_name="visit", postgresql_where=sa.text("outcome = 'drawn'"))
     op.drop_index(op.f("ix_visit_machine_id_drawn_at"), table_name="visit")
