@@ -1,0 +1,38 @@
+"""`fleetprof api`: the HTTP API and the web UI."""
+
+from typing import Annotated
+
+import typer
+
+from services.settings import read_settings
+
+
+def api(
+    host: Annotated[
+        str | None,
+        typer.Option(help="Address to listen on, or unix:/path. Default: FLEETPROF_API_HOST, 127.0.0.1."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port to listen on; 0: a free one. Default: FLEETPROF_API_PORT, 7070."
+        ),
+    ] = None,
+) -> None:
+    """Run the API with the web UI.
+
+    Needs FLEETPROF_DATABASE_URL. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
+    FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them it refuses to start.
+    """
+    from services.api.serve import Listen, serve  # noqa: PLC0415 - a command imports what it runs
+    from services.logs import log_to_stderr  # noqa: PLC0415
+
+    log_to_stderr()
+    settings = read_settings(api_host=host, api_port=port)
+    serve(
+        Listen(settings.api_host, settings.api_port, settings.api_tls_cert, settings.api_tls_key),
+        database_url=settings.needed_database_url(),
+        state_dir=settings.state_dir,
+        tokens=settings.api_tokens,
+        allowed_hosts=settings.api_allowed_hosts,
+    )
