@@ -8,8 +8,8 @@ integers in each piece,
     n_h = ⌊c_h + u⌋ − ⌊c_{h−1} + u⌋,   c_h = e_1 + … + e_h,   u uniform on [0, 1)
 
 so that E[n_h] = e_h, n_h is e_h rounded up or down, and the total is `wished` rounded up or down.
-The random order gives every pair of strata a chance to be drawn in one round. Then n_h machines are
-drawn without replacement, each with the same chance: e_h / N_h is a machine's inclusion probability.
+The random order keeps strata from excluding the same neighbours round after round. Then n_h machines
+are drawn without replacement, each with the same chance: e_h / N_h is a machine's inclusion probability.
 Sources: DIGEST G2; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §3.6 and §3.7.
 """
 

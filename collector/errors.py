@@ -4,6 +4,7 @@
     ├── BadAddress              operator: write unix:/path or host:port for the machine
     ├── BadCredentials          operator: give the files of mutual TLS, or a Unix socket
     ├── BadPlan                 user: the campaign's plan asks for something that means nothing
+    ├── BadInventory            user: mend the named lines of the file
     ├── NoAnswer                operator: the machine could not be described; its gateway or the way to it
     └── Garbled                 developer of the gateway: the reply is not what gateway.proto says
 
@@ -26,6 +27,10 @@ class BadCredentials(CollectorError):
 
 class BadPlan(CollectorError):
     """A campaign's plan that no gateway could carry out."""
+
+
+class BadInventory(CollectorError):
+    """A machine, or a file of them, that cannot be taken into the inventory."""
 
 
 class NoAnswer(CollectorError):

@@ -8,7 +8,7 @@ the collector nor the fleet's network sees a crowd.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from math import floor
 
 import numpy as np
@@ -25,11 +25,6 @@ def round_at(moment: datetime, period_s: float) -> int:
 def round_start(number: int, period_s: float) -> datetime:
     """First moment of the round."""
     return datetime.fromtimestamp(number * period_s, UTC)
-
-
-def day_and_hour(moment: datetime) -> tuple[date, int]:
-    """UTC day, and hours since 1970 UTC: what a visit that starts then is counted under."""
-    return moment.astimezone(UTC).date(), floor(moment.timestamp() / 3600)
 
 
 def scatter(count: int, start: datetime, end: datetime, random: np.random.Generator) -> Sequence[datetime]:

@@ -1,0 +1,279 @@
+"""`fleetprof campaigns`: whom to visit, how often, and what to sample."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from services.durations import Duration, format_duration
+from services.settings import read_settings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from storage.campaigns import Campaign, Definition, EventPlan
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Sampling plans: whom to visit, how often, and what to sample.\n\n`fleet` is the standing campaign that "
+    "every figure is about unless another is named. A campaign whose visits fail too often stops itself.",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name, e.g. fleet.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """Show every campaign, its pace and whether it runs."""
+    from storage import campaigns  # noqa: PLC0415 - a command imports what it runs
+
+    with _store() as connection:
+        found = campaigns.list_(connection)
+    if as_json:
+        _print_json([_plain(campaign) for campaign in found])
+        return
+    if not found:
+        typer.echo(
+            "There is no campaign yet; the collector makes `fleet` when it starts: fleetprof collector"
+        )
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("name", "state", "every", "visits", "samples", "why"):
+        table.add_column(heading, overflow="fold")
+    for campaign in found:
+        definition = campaign.definition
+        table.add_row(
+            campaign.name,
+            campaign.state,
+            format_duration(definition.period_s),
+            f"{definition.visits_per_round:g}",
+            ", ".join(_sampled(event) for event in definition.events),
+            campaign.state_why,
+        )
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def show(name: Name, as_json: AsJson = False) -> None:
+    """Show one campaign and how its visits of the last hour went."""
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415
+
+    from storage import campaigns, visit_history  # noqa: PLC0415
+
+    with _store() as connection:
+        campaign = campaigns.get(connection, name)
+        since = datetime.now(UTC) - timedelta(hours=1)
+        outcomes = visit_history.outcomes(connection, campaign.campaign_id, since)
+    if as_json:
+        _print_json({**_plain(campaign), "last_hour": outcomes})
+        return
+    definition = campaign.definition
+    typer.echo(f"{campaign.name} is {campaign.state} since {campaign.state_at:%Y-%m-%d %H:%M:%S} UTC")
+    if campaign.state_why:
+        typer.echo(f"  why         {campaign.state_why}")
+    typer.echo(
+        f"  rounds      every {format_duration(definition.period_s)}, {definition.visits_per_round:g} visits each"
+    )
+    typer.echo(f"  samples     {', '.join(_sampled(event) for event in definition.events)}")
+    selected = ", ".join(f"{key}={value}" for key, value in definition.select_machines.items())
+    typer.echo(f"  machines    {selected or 'all that are enabled'}")
+    typer.echo(
+        f"  stops when  {definition.failure_threshold:.0%} of the last {definition.failure_window} visits failed"
+    )
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    typer.echo(f"  last hour   {counts or 'no visit'}")
+
+
+@app.command("set")
+def set_(  # noqa: PLR0917 - the command line is its signature
+    name: Name,
+    every: Annotated[
+        float | None, typer.Option(parser=Duration, metavar="DURATION", help="Length of a round, e.g. 60s.")
+    ] = None,
+    visits: Annotated[
+        float | None, typer.Option(min=0, help="Expected visits a round over all machines; 0.5 is fine.")
+    ] = None,
+    for_: Annotated[
+        float | None,
+        typer.Option("--for", parser=Duration, metavar="DURATION", help="How long the CPUs are sampled."),
+    ] = None,
+    rate: Annotated[float | None, typer.Option(min=0.1, help="Samples a second and CPU.")] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="Several events: a JSON array of {event, duration_ms, rate_hz or period, stacks, turn}.",
+        ),
+    ] = None,
+    machines: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only machines with this label (or datacenter, cluster, platform, kernel); may be given again.",
+        ),
+    ] = None,
+    all_machines: Annotated[
+        bool, typer.Option("--all-machines", help="Select machines by no label.")
+    ] = False,
+    stop_at: Annotated[
+        float | None, typer.Option(min=1, max=100, help="Percent of failed visits that stops it.")
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Number of latest visits that share is taken over.")
+    ] = None,
+) -> None:
+    """Change a campaign, or make a new one; what is not given stays, or is as in `fleet`.
+
+    For example, all machines of one kernel at a tenfold rate:
+
+        fleetprof campaigns set new-kernel --machines kernel=6.18.1 --visits 10 --rate 999
+    """
+    from dataclasses import replace  # noqa: PLC0415
+
+    from collector.plan import checked  # noqa: PLC0415
+    from storage import campaigns  # noqa: PLC0415
+
+    if plan is not None and (rate is not None or for_ is not None):
+        raise typer.BadParameter("--plan says how long and how often; leave out --rate and --for.")
+    with _store() as connection:
+        before = _definition(connection, name)
+        events = _events_of(plan) if plan else _adjusted(before.events, for_, rate)
+        changes: dict[str, Any] = {
+            "period_s": every,
+            "visits_per_round": visits,
+            "events": tuple(checked(events)),
+            "select_machines": {}
+            if all_machines
+            else dict(_pair(text) for text in machines)
+            if machines
+            else None,
+            "failure_threshold": None if stop_at is None else stop_at / 100,
+            "failure_window": window,
+        }
+        try:
+            definition = replace(
+                before, **{key: value for key, value in changes.items() if value is not None}
+            )
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}.") from error
+        campaign = campaigns.create_or_update(connection, definition)
+    typer.echo(f"{campaign.name} is set and {campaign.state}; see: fleetprof campaigns show {campaign.name}")
+
+
+@app.command()
+def stop(
+    name: Name,
+    why: Annotated[str, typer.Option(help="What others read when they wonder.")] = "Stopped by hand.",
+) -> None:
+    """Let a campaign draw no more, and call off the visits that have not begun."""
+    from storage import campaigns  # noqa: PLC0415
+    from storage.campaigns import State  # noqa: PLC0415
+
+    with _store() as connection:
+        changed = campaigns.set_state(connection, name, State.PAUSED, why)
+    if changed:
+        typer.echo(f"{name} is paused. Go on: fleetprof campaigns resume {name}")
+    else:
+        typer.echo(f"{name} was paused already.")
+
+
+@app.command()
+def resume(name: Name) -> None:
+    """Let a campaign go on, also after it stopped itself; earlier failures are forgotten."""
+    from collector.standing import BY_HAND  # noqa: PLC0415
+    from storage import campaigns  # noqa: PLC0415
+    from storage.campaigns import State  # noqa: PLC0415
+
+    if name == BY_HAND:
+        raise typer.BadParameter(f"{BY_HAND} holds visits asked for by hand; it never draws.")
+    with _store() as connection:
+        changed = campaigns.set_state(connection, name, State.RUNNING, "")
+    typer.echo(
+        f"{name} runs; its next round is drawn when it begins." if changed else f"{name} was running already."
+    )
+
+
+def _definition(connection: "Connection", name: str) -> "Definition":
+    """The campaign's, or for a new one the standing campaign's under its name."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    from collector.standing import STANDING  # noqa: PLC0415
+    from storage import campaigns  # noqa: PLC0415
+    from storage.errors import UnknownCampaign  # noqa: PLC0415
+
+    try:
+        return campaigns.get(connection, name).definition
+    except UnknownCampaign:
+        return replace(STANDING, name=name)
+
+
+def _adjusted(
+    events: "tuple[EventPlan, ...]", seconds: float | None, rate: float | None
+) -> "tuple[EventPlan, ...]":
+    """The events with another length and, for those sampled by time, another rate."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    return tuple(
+        replace(
+            event,
+            duration_ms=event.duration_ms if seconds is None else round(seconds * 1000),
+            rate_hz=event.rate_hz if rate is None or event.period else rate,
+        )
+        for event in events
+    )
+
+
+def _events_of(plan: Path) -> "tuple[EventPlan, ...]":
+    import json  # noqa: PLC0415
+
+    from storage.campaigns import EventPlan  # noqa: PLC0415
+
+    try:
+        return tuple(EventPlan(**event) for event in json.loads(plan.read_text()))
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(f"{plan} is no plan: {error}.") from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise typer.BadParameter(f"{text!r} selects nothing; write KEY=VALUE, like datacenter=fra.")
+    return key, value
+
+
+def _sampled(event: "EventPlan") -> str:
+    how = f"{event.rate_hz:g} Hz" if event.rate_hz else f"every {event.period:,}"
+    return f"{event.event} {how} for {format_duration(event.duration_ms / 1000)}"
+
+
+def _plain(campaign: "Campaign") -> dict[str, Any]:
+    from dataclasses import asdict  # noqa: PLC0415
+
+    plain = asdict(campaign)
+    return {**plain.pop("definition"), **plain}
+
+
+def _print_json(value: object) -> None:
+    import json  # noqa: PLC0415
+
+    typer.echo(json.dumps(value, default=str, indent=2))
+
+
+@contextmanager
+def _store() -> "Iterator[Connection]":
+    """One transaction on the database."""
+    from storage.database import open_engine  # noqa: PLC0415
+
+    engine = open_engine(read_settings().needed_database_url(), application="campaigns", pool_size=1)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()

@@ -1,0 +1,40 @@
+"""`fleetprof collector`: the process that draws machines and visits them."""
+
+import typer
+
+from services.settings import read_settings
+
+
+def collector() -> None:
+    """Draw machines at random, visit them, archive what they bring.
+
+    Runs until SIGTERM or Ctrl-C, then lets visits under way finish for 10 s. Needs
+    FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL; waits for either when it is away. Several
+    collectors may share one database: every round is drawn once.
+    """
+    from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
+    from collector.visit import Visitor  # noqa: PLC0415
+    from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
+    from services.landing_queue import landing_queue  # noqa: PLC0415
+    from services.logs import log_to_stderr  # noqa: PLC0415
+    from storage.archive import Archive  # noqa: PLC0415
+    from storage.database import open_engine  # noqa: PLC0415
+
+    settings = read_settings()
+    log_to_stderr()
+    engine = open_engine(settings.needed_database_url(), application="collector")
+    try:
+        run_until_signalled(
+            Collector(
+                engine,
+                Archive(settings.archive),
+                landing_queue(settings.needed_redis_url()),
+                visitor=Visitor(gateway_credentials(settings)),
+                pace=Pace(
+                    concurrent_visits=settings.concurrent_visits, retention_days=settings.retention_days
+                ),
+            )
+        )
+    finally:
+        engine.dispose()
+    typer.echo("The collector has ended.", err=True)

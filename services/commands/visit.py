@@ -1,0 +1,196 @@
+"""`fleetprof visit`: profile one machine now."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from services.durations import Duration, format_duration
+from services.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from uuid import UUID
+
+    from rich.console import Console
+
+    from collector.appointments import Appointment
+    from collector.visit import Visited
+    from storage.visit_history import Landing
+
+
+def visit(  # noqa: PLR0917 - the command line is its signature
+    host: Annotated[str, typer.Argument(help="Name of the machine: see `fleetprof machines list`.")],
+    for_: Annotated[
+        float, typer.Option("--for", parser=Duration, metavar="DURATION", help="How long it is sampled.")
+    ] = "10s",  # type: ignore[assignment]  # typer parses it
+    rate: Annotated[float, typer.Option(min=1, max=999, help="Samples a second and CPU.")] = 99.0,
+    rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
+    wait: Annotated[
+        float,
+        typer.Option(parser=Duration, metavar="DURATION", help="How long to wait for symbols and the table."),
+    ] = "60s",  # type: ignore[assignment]  # typer parses it
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+) -> None:
+    """Profile one machine now and print its hottest functions.
+
+    The visit belongs to no round: it never counts in the figures of the fleet. Its profile stays
+    and can be browsed as campaign `by-hand`. The exit code is 1 when the machine gave no profile.
+    """
+    from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
+
+    from collector import by_hand  # noqa: PLC0415
+    from collector.visit import Visitor  # noqa: PLC0415
+    from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
+    from storage.archive import Archive  # noqa: PLC0415
+    from storage.campaigns import EventPlan  # noqa: PLC0415
+    from storage.database import open_engine  # noqa: PLC0415
+
+    settings = read_settings()
+    console = Console(stderr=True, highlight=False)
+    events = [EventPlan(event="cpu", rate_hz=rate, duration_ms=round(for_ * 1000))]
+    engine = open_engine(settings.needed_database_url(), application="visit", pool_size=2)
+    try:
+        visitor = Visitor(gateway_credentials(settings))
+        appointment = by_hand.book(engine, host, visitor)
+        with _progress(console, f"Sampling {host} for {format_duration(for_)}") as on_progress:
+            visited = asyncio.run(
+                by_hand.carry_out(
+                    engine,
+                    Archive(settings.archive),
+                    visitor,
+                    appointment,
+                    events=events,
+                    on_progress=on_progress,
+                )
+            )
+        for change in visited.changes:
+            console.print(f"The gateway changed the plan: {change}", style="yellow")
+        landing = None
+        if visited.brought is not None:
+            _send(settings, appointment.visit_id, console)
+            with console.status("Symbolizing and landing …"):
+                landing = by_hand.wait_for_landing(engine, appointment.visit_id, seconds=wait)
+    finally:
+        engine.dispose()
+    table = _hottest(settings, appointment, rows) if landing is not None and landing.landed else None
+    if as_json:
+        import json  # noqa: PLC0415
+
+        typer.echo(json.dumps(_plain(appointment, visited, landing, table)))
+    else:
+        _print(host, visited, landing, table, rows=rows, wait=wait)
+    if table is None:
+        raise typer.Exit(1)
+
+
+def _print(
+    host: str,
+    visited: "Visited",
+    landing: "Landing | None",
+    table: dict[str, Any] | None,
+    *,
+    rows: int,
+    wait: float,
+) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+
+    if table is not None:
+        console = Console(highlight=False)
+        console.print(terminal.totals_line(table))
+        console.print(terminal.hottest(table, rows=rows))
+    elif visited.brought is None:
+        _complain(f"{host}: {visited.outcome}. {visited.detail}")
+    elif landing is not None and landing.set_aside is not None:
+        _complain(f"The capture is archived but cannot be landed: {landing.set_aside}")
+    else:
+        last = (
+            f" The last attempt failed: {landing.failure}" if landing is not None and landing.failure else ""
+        )
+        _complain(
+            f"The capture is archived but was not landed within {format_duration(wait)}.{last} "
+            "It lands as soon as a worker takes it: fleetprof worker"
+        )
+
+
+def _complain(sentence: str) -> None:
+    typer.secho(f"fleetprof: {sentence}", err=True, fg="red")
+
+
+def _plain(
+    appointment: "Appointment", visited: "Visited", landing: "Landing | None", table: dict[str, Any] | None
+) -> dict[str, Any]:
+    brought = visited.brought
+    return {
+        "visit_id": str(appointment.visit_id),
+        "machine": appointment.machine.name,
+        "outcome": str(visited.outcome),
+        "detail": visited.detail,
+        "seconds": visited.seconds,
+        "utilisation": visited.utilisation,
+        "clock_skew_s": visited.clock_skew_s,
+        "changes": list(visited.changes),
+        "samples": brought.samples if brought else None,
+        "bytes": len(brought.blob) if brought else None,
+        "landed": landing is not None and landing.landed,
+        "table": table,
+    }
+
+
+def _send(settings: Settings, visit_id: "UUID", console: "Console") -> None:
+    """Put the landing on the queue; without a broker the collector's sweep will."""
+    from services.landing_queue import landing_queue  # noqa: PLC0415
+
+    if settings.redis_url is None:
+        return
+    try:
+        landing_queue(settings.redis_url)(visit_id)
+    except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
+        console.print(
+            f"The broker does not answer ({error}); the collector sends the capture later.", style="yellow"
+        )
+
+
+def _hottest(settings: Settings, appointment: "Appointment", rows: int) -> dict[str, Any]:
+    """The table of exactly this visit: of its machine, in the microsecond it was drawn for."""
+    from services.hottest import hottest_functions  # noqa: PLC0415
+
+    moment = appointment.visit.drawn_at
+    return hottest_functions(
+        settings.needed_database_url(),
+        event="cpu",
+        since=moment.isoformat(),
+        until=(moment + timedelta(microseconds=1)).isoformat(),
+        select=f'{{machine="{appointment.machine.name}"}}',
+        campaign=appointment.campaign.name,
+        rows=rows,
+    )
+
+
+def _progress(console: "Console", what: str) -> "AbstractContextManager[Callable[[float, int], None]]":
+    """A bar on a terminal; elsewhere nothing, because a log has no use for it."""
+    from contextlib import contextmanager, nullcontext  # noqa: PLC0415
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    if not sys.stderr.isatty():
+        return nullcontext(lambda _done, _samples: None)
+
+    @contextmanager
+    def bar() -> "Iterator[Callable[[float, int], None]]":
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[samples]:,} samples"),
+        )
+        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+            task = progress.add_task(what, total=1.0, samples=0)
+            yield lambda done, samples: progress.update(task, completed=done, samples=samples)
+
+    return bar()
