@@ -1,0 +1,82 @@
+"""The chunk codec: sorted (stack id, value) pairs as one small blob.
+
+Ids are stored as differences, values divided by their greatest common divisor: a chunk of sample
+counts has divisor 1, a cell of nanoseconds is as small as the counts it was made of as long as
+periods are multiples of one another. Measured layout and figures: storage/landing/columns.py.
+
+    blob = format (1 byte, + 0x10 when a divisor follows) · [divisor u64 LE] · packed columns
+"""
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.landing.columns import Ints, pack, unpack
+from storage.landing.errors import CorruptChunk
+
+_SCALED = 0x10
+_U64 = struct.Struct("<Q")
+
+
+def encode(stack_ids: npt.ArrayLike, values: npt.ArrayLike) -> bytes:
+    """The blob of strictly ascending stack ids ≥ 1 and their values ≥ 1.
+
+    Raises ValueError when they are not.
+    """
+    ids = np.asarray(stack_ids, np.int64)
+    amounts = np.asarray(values, np.int64)
+    if ids.shape != amounts.shape or ids.ndim != 1:
+        raise ValueError("one value for each stack id")
+    differences = np.diff(ids, prepend=0)
+    if ids.size and (int(differences.min()) < 1 or int(amounts.min()) < 1):
+        raise ValueError("stack ids ascend strictly from 1, values are at least 1")
+    divisor = int(np.gcd.reduce(amounts)) if ids.size else 1
+    if divisor == 1:
+        return pack((differences, amounts))
+    blob = pack((differences, amounts // divisor))
+    return bytes((blob[0] | _SCALED,)) + _U64.pack(divisor) + blob[1:]
+
+
+def decode_many(
+    blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike
+) -> tuple[npt.NDArray[np.int32], Ints]:
+    """Stack ids and values of many chunks, concatenated in order.
+
+    `counts` are the rows of each (`profile.facts`, `roll.facts`). Raises CorruptChunk.
+    """
+    rows = np.asarray(counts, np.int64)
+    divisors = None
+    plain: Sequence[bytes | memoryview] = blobs
+    if any(len(blob) and blob[0] & _SCALED for blob in blobs):
+        divisors, plain = _strip_divisors(blobs)
+    differences, values = unpack(plain, rows, 2)
+    if not len(differences):
+        return np.empty(0, np.int32), values
+    if int(differences.min()) < 1 or int(values.min()) < 1:
+        raise CorruptChunk("a chunk holds a stack twice or a value of 0")
+    # Each blob's ids count from 0: take the running sum before it away again.
+    ids = np.cumsum(differences)
+    filled = rows[rows > 0]
+    first = np.cumsum(filled) - filled
+    ids -= np.repeat(ids[first] - differences[first], filled)
+    if int(ids.max()) > np.iinfo(np.int32).max:
+        raise CorruptChunk("a stack id beyond 31 bits")
+    if divisors is not None:
+        values = values * np.repeat(divisors, rows)
+    return ids.astype(np.int32), values
+
+
+def _strip_divisors(blobs: Sequence[bytes | memoryview]) -> tuple[Ints, list[bytes | memoryview]]:
+    divisors = np.ones(len(blobs), np.int64)
+    plain: list[bytes | memoryview] = []
+    for i, blob in enumerate(blobs):
+        if not (len(blob) and blob[0] & _SCALED):
+            plain.append(blob)
+            continue
+        if len(blob) < 1 + _U64.size:
+            raise CorruptChunk("a scaled chunk without its divisor")
+        divisors[i] = _U64.unpack_from(blob, 1)[0]
+        plain.append(bytes((blob[0] & ~_SCALED,)) + bytes(blob[1 + _U64.size :]))
+    return divisors, plain

@@ -1,0 +1,157 @@
+"""From an archived blob to a capture that is safe to work with.
+
+Strategy: nothing of a blob is believed. Its size is checked before it is decompressed, the size it
+claims before memory is taken for it, its format before its fields, and every index in it before
+anything follows one. What passes can be landed without another check.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from google.protobuf.message import DecodeError
+
+from fleetpb import capture_pb2
+from storage.errors import BadCapture
+from storage.landing.errors import FormatTooNew
+
+NEWEST_FORMAT = 1
+MAX_BLOB_BYTES = 64 << 20
+MAX_RAW_BYTES = 512 << 20
+"""A minute at 999 Hz on 512 logical CPUs is under a tenth of this."""
+_MAX_STRING = 8192
+_MAX_ITEMS = 1 << 20
+_MAX_SAMPLES = 1 << 40
+_MAX_WINDOW = 32 << 20
+"""Bytes of zstd window: what a frame may ask for whatever its content is."""
+
+
+def decode_capture(
+    blob: bytes, *, max_blob_bytes: int = MAX_BLOB_BYTES, max_raw_bytes: int = MAX_RAW_BYTES
+) -> capture_pb2.Capture:
+    """The capture in a zstd blob. Raises `BadCapture`, and `FormatTooNew` for one of a newer program."""
+    if len(blob) > max_blob_bytes:
+        raise BadCapture(f"The capture has {len(blob)} bytes; {max_blob_bytes} is the limit.")
+    capture = capture_pb2.Capture()
+    try:
+        capture.ParseFromString(_decompress(blob, max_raw_bytes))
+    except DecodeError as error:
+        raise BadCapture("The capture is not a message of ours.") from error
+    if capture.format > NEWEST_FORMAT:
+        raise FormatTooNew(capture.format, NEWEST_FORMAT)
+    if capture.format < 1:
+        raise BadCapture("The message does not say that it is a capture.")
+    _check(capture)
+    return capture
+
+
+def _decompress(blob: bytes, limit: int) -> bytes:
+    try:
+        claimed = zstandard.frame_content_size(blob)
+        if claimed > limit:
+            raise BadCapture(f"The capture would have {claimed} bytes unpacked; {limit} is the limit.")
+        # Read as a stream: a frame may claim less than it holds, or nothing at all.
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+        with decompressor.stream_reader(blob) as reader:
+            raw = reader.read(limit + 1)
+    except zstandard.ZstdError as error:
+        raise BadCapture(f"The capture does not decompress: {error}.") from error
+    if len(raw) > limit or claimed > len(raw):
+        raise BadCapture(f"The capture is cut short, or larger unpacked than {limit} bytes.")
+    return raw
+
+
+def _check(capture: capture_pb2.Capture) -> None:
+    """Every index points at something, columns are equally long, counts are positive and bounded."""
+    _require(len(capture.visit_id) == 16, "visit_id is not 16 bytes")
+    strings = capture.strings
+    _require(len(strings) > 0 and strings[0] == "", "strings[0] is not empty")
+    _require(all(len(s) <= _MAX_STRING for s in strings), "a string is too long")
+    for name, items in (
+        ("mappings", capture.mappings),
+        ("groups", capture.groups),
+        ("segments", capture.segments),
+    ):
+        _require(len(items) <= _MAX_ITEMS, f"too many {name}")
+    _require(
+        len(capture.segments) < 1 << 15 and len(capture.counters) < 1 << 15, "too many segments or counters"
+    )
+
+    texts = _Within(len(strings), "a text index")
+    for mapping in capture.mappings:
+        texts.check((mapping.path, mapping.content_key))
+        _require(len(mapping.build_id) <= 64, "a build-id is too long")
+    for group in capture.groups:
+        texts.check(
+            (group.comm, group.exe, group.script, group.cgroup, group.container, group.unit, *group.labels)
+        )
+        _require(len(group.labels) % 2 == 0, "a label has no value")
+        _require(group.main_mapping <= len(capture.mappings), "a main mapping is not there")
+
+    frames, stacks = capture.frames, capture.stacks
+    n = len(frames.mapping)
+    _require(
+        len(frames.offset) == n == len(frames.into_function) == len(frames.flags),
+        "frame columns differ in length",
+    )
+    _Within(len(capture.mappings), "a frame's mapping").check(frames.mapping)
+    _Within(n, "a stack's frame").check(stacks.frames)
+    _require(len(stacks.length) == len(stacks.end), "stack columns differ in length")
+    _require(int(_ints(stacks.length).sum()) == len(stacks.frames), "stack lengths do not add up")
+
+    for segment in capture.segments:
+        texts.check((segment.event, segment.source, segment.unit, segment.thinned_why))
+        sampled = segment.support == capture_pb2.SUPPORT_OK
+        _require(sampled or not segment.profiles, "samples of an event that was not sampled")
+        _require(not segment.profiles or segment.period > 0, "samples without a period")
+        total = 0
+        for profile in segment.profiles:
+            _require(profile.group < len(capture.groups), "a profile's group is not there")
+            _require(len(profile.stack_delta) == len(profile.count), "profile columns differ in length")
+            if not profile.count:
+                continue
+            delta, count = _ints(profile.stack_delta), _ints(profile.count)
+            _require(len(delta) == 1 or int(delta[1:].min()) > 0, "a profile's stacks do not ascend")
+            _require(int(delta.sum()) < len(stacks.length), "a profile's stack is not there")
+            _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or absurd")
+            total += int(count.sum())
+        _require(total == segment.samples, "a segment's samples do not add up")
+        _require(total * segment.period < 1 << 63, "a segment's units are absurd")
+
+    for reading in capture.counters:
+        _require(reading.group <= len(capture.groups), "a counter's group is not there")
+        texts.check(counter.name for counter in reading.counters)
+        names = [counter.name for counter in reading.counters]
+        _require(len(set(names)) == len(names), "a counter was read twice in one group")
+    for excerpt in capture.excerpts:
+        _require(excerpt.group < len(capture.groups), "an excerpt's group is not there")
+        _require(len(excerpt.frame) == len(excerpt.name), "excerpt columns differ in length")
+        _Within(n, "an excerpt's frame").check(excerpt.frame)
+        texts.check((*excerpt.name, excerpt.source))
+    cpus = [usage.cpu for usage in capture.cpus]
+    _require(len(set(cpus)) == len(cpus), "a CPU is there twice")
+
+
+class _Within:
+    """Checks that indexes lie in 0 ≤ i < size."""
+
+    def __init__(self, size: int, what: str) -> None:
+        self._size = size
+        self._what = what
+
+    def check(self, indexes: Iterable[int]) -> None:
+        largest = max(indexes, default=-1)
+        _require(largest < self._size, f"{self._what} is out of range")
+
+
+def _ints(values: Iterable[int]) -> npt.NDArray[np.int64]:
+    try:
+        return np.fromiter(values, np.int64)
+    except OverflowError as error:
+        raise BadCapture("The capture holds a number beyond 63 bits.") from error
+
+
+def _require(condition: bool, why: str) -> None:
+    if not condition:
+        raise BadCapture(f"The capture contradicts itself: {why}.")

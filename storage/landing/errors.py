@@ -1,0 +1,28 @@
+"""What can go wrong between an archived capture and its rows; the rest of it is `storage.errors`.
+
+StorageError
+├── BadCapture              the bytes are no capture, or one that contradicts itself: it is set aside
+│   └── FormatTooNew        operator: upgrade this side, then it lands
+├── Unknown
+│   └── UnknownCapture      developer: the capture row is written before its task is sent
+└── CorruptChunk            operator: land the capture again from the archive
+"""
+
+from storage.errors import BadCapture, StorageError, Unknown
+
+
+class FormatTooNew(BadCapture):
+    """The capture was written by a newer gateway than this program can read."""
+
+    def __init__(self, found: int, newest: int) -> None:
+        super().__init__(f"The capture has format {found}; {newest} is the newest this program reads.")
+        self.found = found
+        self.newest = newest
+
+
+class UnknownCapture(Unknown):
+    """There is no capture row for the visit."""
+
+
+class CorruptChunk(StorageError):
+    """A stored blob of facts does not decode."""

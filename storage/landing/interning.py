@@ -1,0 +1,198 @@
+"""The dictionaries: every function, stack, label and binary is a row once, and a number from then on.
+
+An `Interner` lives as long as its process and remembers what it looked up. What it has not seen is
+inserted in a short transaction of its own, before and apart from the landing that needs it: many
+workers meet the same new functions, and none may wait for another's facts. Rows are inserted in the
+order of their key, so that two workers with the same new rows wait for each other in one direction
+only. A crash leaves rows nobody uses yet, which the next landing finds.
+"""
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import ARRAY, Column, Connection, Engine, Table, text
+from sqlalchemy.dialects import postgresql
+
+from storage.landing.copying import copy_into, copy_ints
+from storage.landing.images import BinaryImage
+from storage.landing.markers import Kind
+from storage.landing.resolved import FunctionName
+from storage.schema import binary, dim_value, function, label_set, sample_type, stack
+
+Ids = npt.NDArray[np.int32]
+
+STACKS_REMEMBERED = 400_000
+"""About 80 MB; a worker that meets more than that in a while asks the database again."""
+OTHERS_REMEMBERED = 100_000
+
+
+class _Remembered:
+    """Key → id of one dictionary, bounded; the oldest tenth is forgotten when it is full."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._ids: dict[Hashable, int] = {}
+
+    def missing(self, keys: Iterable[Hashable]) -> list[Hashable]:
+        return [key for key in dict.fromkeys(keys) if key not in self._ids]
+
+    def add(self, keys: Sequence[Hashable], ids: Iterable[int]) -> None:
+        self._ids.update(zip(keys, ids, strict=True))
+
+    def ids(self, keys: Sequence[Hashable]) -> Ids:
+        found = np.fromiter((self._ids[key] for key in keys), np.int32, len(keys))
+        if len(self._ids) > self._limit:
+            for key in list(islice(self._ids, len(self._ids) - self._limit + self._limit // 10)):
+                del self._ids[key]
+        return found
+
+    def clear(self) -> None:
+        self._ids.clear()
+
+
+class Interner:
+    """Ids of dictionary rows, inserted when they are new. For one thread; owns its transactions."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stacks = _Remembered(STACKS_REMEMBERED)
+        self._others: dict[str, _Remembered] = {}
+
+    def functions(self, names: Sequence[FunctionName], kinds: Sequence[Kind]) -> Ids:
+        """Ids of functions; one that was named after it landed is the function it is named as."""
+        rows = {
+            function_hash(name): (
+                function_hash(name), kind, name.name, name.raw_name, name.file, name.binary_name,
+                _line(name.start_line), name.status, name.binary_key, name.start,
+            )
+            for name, kind in zip(names, kinds, strict=True)
+        }  # fmt: skip
+        columns = (
+            "hash", "kind", "name", "raw_name", "file", "binary_name", "start_line", "status", "binary_key", "start",
+        )  # fmt: skip
+        return self._intern(function, columns, [function_hash(name) for name in names], rows.__getitem__)
+
+    def stacks(self, stacks: Sequence[bytes]) -> Ids:
+        """Ids of stacks given as function ids, outermost first, little-endian int32."""
+        by_hash = {blake2b(frames, digest_size=16).digest(): frames for frames in stacks}
+        # Remembered by digest: a stack of 30 frames is 120 bytes, its digest 16.
+        return self._intern(
+            stack,
+            ("hash", "frames"),
+            list(by_hash),
+            lambda key: (UUID(bytes=key), by_hash[key]),
+            self._stacks,
+        )
+
+    def labels(self, dim: str, values: Sequence[str]) -> Ids:
+        """Ids of the values of a dimension, e.g. of all applications of a capture."""
+        return self._intern(dim_value, ("dim", "value"), [(dim, value) for value in values], lambda key: key)
+
+    def label_sets(self, sets: Sequence[Mapping[str, str]]) -> Ids:
+        """Ids of sets of labels."""
+        by_hash = {_digest(json.dumps(labels, sort_keys=True)): labels for labels in sets}
+        keys = [_digest(json.dumps(labels, sort_keys=True)) for labels in sets]
+        return self._intern(label_set, ("hash", "labels"), keys, lambda key: (key, by_hash[key]))
+
+    def sample_types(self, types: Sequence[tuple[str, str]]) -> Ids:
+        """Ids of (event, unit)."""
+        return self._intern(sample_type, ("event", "unit"), types, lambda key: key)
+
+    def binaries(self, images: Sequence[BinaryImage]) -> Ids:
+        """Ids of binaries; name and path are those of whoever saw it first."""
+        rows = {image.key: (image.key, image.name, image.path, image.kind) for image in images}
+        return self._intern(
+            binary, ("key", "name", "path", "kind"), [image.key for image in images], rows.__getitem__
+        )
+
+    def forget(self) -> None:
+        """Forget every id, because rows nobody used were swept."""
+        self._stacks.clear()
+        self._others.clear()
+
+    def _intern(
+        self,
+        table: Table,
+        columns: Sequence[str],
+        keys: Sequence[Hashable],
+        row_of: Callable[[Any], Sequence[Any]],
+        memory: _Remembered | None = None,
+    ) -> Ids:
+        known = memory or self._others.setdefault(table.name, _Remembered(OTHERS_REMEMBERED))
+        new = known.missing(keys)
+        if new:
+            rows = [row_of(key) for key in new]
+            with self._engine.begin() as connection:
+                known.add(new, _upsert(connection, table, columns, rows).tolist())
+        return known.ids(keys)
+
+
+def function_hash(name: FunctionName) -> UUID:
+    """What makes two functions the same: name, file and binary name; without a name, key and start."""
+    if name.binary_key is None:
+        return _digest("named", name.name, name.file, name.binary_name)
+    return _digest("unnamed", name.binary_key, "" if name.start is None else str(name.start))
+
+
+def _line(line: int) -> int:
+    return line if 0 <= line < 1 << 31 else 0  # debug information may say anything
+
+
+def _digest(*parts: str) -> UUID:
+    return UUID(bytes=blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).digest())
+
+
+_KEYS = {
+    "function": ("hash",),
+    "stack": ("hash",),
+    "label_set": ("hash",),
+    "dim_value": ("dim", "value"),
+    "sample_type": ("event", "unit"),
+    "binary": ("key",),
+}
+_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
+_RESULTS = {"function": "coalesce(d.alias_of, d.function_id)"}
+
+
+def _upsert(
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> Ids:
+    """Insert the rows that are not there, by COPY into a temporary table; their ids in order."""
+    name = connection.dialect.identifier_preparer.format_table(table)  # "binary" is a reserved word
+    fresh = f"fresh_{table.name}"
+    types = ", ".join(f"{column} {_type(table.c[column])}" for column in columns)
+    names = ", ".join(columns)
+    same = " AND ".join(f"d.{key} = t.{key}" for key in _KEYS[table.name])
+    order = ", ".join(f"t.{key}" for key in _KEYS[table.name])
+    result = _RESULTS.get(table.name, f"d.{next(iter(table.primary_key)).name}")
+    # The temporary table has no statistics; without these the planner may read a whole dictionary.
+    connection.execute(text("SET LOCAL enable_hashjoin = off"))
+    connection.execute(text("SET LOCAL enable_mergejoin = off"))
+    # Lost in a crash of the server, the landing that needs the rows is lost with them, and repeated.
+    connection.execute(text("SET LOCAL synchronous_commit = off"))
+    connection.execute(
+        text(f"CREATE TEMPORARY TABLE IF NOT EXISTS {fresh} (n int, {types}) ON COMMIT DELETE ROWS")
+    )
+    copy_into(connection, table, columns, rows, target=fresh)
+    missing = (
+        f"SELECT {names} FROM {fresh} t WHERE NOT EXISTS (SELECT FROM {name} d WHERE {same}) ORDER BY {order}"  # noqa: S608 - names of the schema
+    )
+    connection.execute(text(f"INSERT INTO {name} ({names}) {missing} ON CONFLICT DO NOTHING"))
+    there = f"SELECT t.n, cast({result} AS int) FROM {fresh} t JOIN {name} d ON {same}"  # noqa: S608 - likewise
+    found = copy_ints(connection, there, 2)
+    ids = np.empty(len(rows), np.int32)
+    assert len(found) == len(rows)
+    ids[found[:, 0]] = found[:, 1]
+    return ids
+
+
+def _type(column: Column[Any]) -> str:
+    if isinstance(column.type, ARRAY):
+        return "int[]"
+    return str(column.type.compile(dialect=_DIALECT))
