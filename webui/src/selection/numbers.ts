@@ -37,8 +37,10 @@ export function quantity(value: number): string {
   return `${significant(value / 1e9)} G`;
 }
 
+/** Three digits, so that a column of amounts can be compared at a glance. */
 function significant(value: number): string {
   if (value === 0) return '0';
-  const decimals = Math.max(0, 2 - Math.floor(Math.log10(value)));
-  return value.toFixed(Math.min(decimals, 3));
+  if (value >= 99.95) return value.toFixed(0);
+  if (value >= 9.995) return value.toFixed(1);
+  return value >= 1 ? value.toFixed(2) : value.toPrecision(3);
 }

@@ -21,7 +21,7 @@ export function Figures({ totals, unit, status, campaign }: Props) {
       <Figure
         name="CPU sampled"
         value={totals && (totals.seconds === null ? '–' : duration(totals.seconds))}
-        note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'of one core'}
+        note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'core-seconds'}
       />
       <Figure name="Machines" value={totals && count(totals.machines)} note={totals && plural(totals.visits, 'visit')} />
       <Figure
