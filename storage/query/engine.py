@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Engine, text
 
 from storage.database import snapshot
+from storage.errors import DatabaseError
 from storage.query import flame, labels, status, table
 from storage.query.flame import Flame
 from storage.query.labels import Labels
@@ -112,5 +113,7 @@ class QueryEngine:
         try:
             with snapshot(self._engine) as connection:
                 self._source.load_all(connection)
+        except DatabaseError:
+            pass  # queries bring what they need themselves, and say what is wrong with the database
         finally:
             self._building.release()

@@ -77,7 +77,8 @@ class Functions:
 
     def canonical(self, ids: npt.NDArray[np.integer]) -> Int64:
         """What readers take instead of these (loaded) ids."""
-        return self._canonical[ids]
+        instead: Int64 = self._canonical[ids]
+        return instead
 
     def status(self, ids: Int64) -> npt.NDArray[np.uint8]:
         """`Status` of loaded functions."""

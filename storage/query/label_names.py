@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
-from storage.query.matchers import Matcher
+from storage.query.matchers import Matcher, is_label_name
 from storage.query.reading import among
 from storage.schema import dim_value, label_set, machine, profile
 
@@ -41,6 +41,8 @@ def check_label(connection: Connection, name: str) -> None:
             f"{name!r} is not a label of profiles: every stack has many.",
             hint="Use focus= and ignore= for functions, and by=function, file or binary to group.",
         )
+    if not is_label_name(name):
+        raise BadSelection(f"{name!r} cannot be the name of a label.")
     others = user_labels(connection)
     # A store without label sets has nothing to compare with yet.
     if name not in others and (others or connection.execute(select(profile.c.day).limit(1)).first()):

@@ -71,6 +71,11 @@ class Matcher:
         return f'{self.label}{self.operator}"{escaped}"'
 
 
+def is_label_name(text: str) -> bool:
+    """Whether a label can have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
 def format_matchers(matchers: tuple[Matcher, ...]) -> str:
     """The text that parses to these matchers; `{}` for none."""
     return "{" + ",".join(map(str, matchers)) + "}"

@@ -12,7 +12,7 @@ from storage.query import patterns, prefix_tree
 from storage.query.arrays import Bool, Int64
 from storage.query.functions import Functions
 from storage.query.reading import among, read_arrays
-from storage.query.scan import MAX_BYTES, TIME_UNIT, Facts, Profiles, SampleType, sample_type_of, scan
+from storage.query.scan import MAX_BYTES, Facts, Profiles, SampleType, sample_type_of, scan
 from storage.query.selection import Selection
 from storage.query.stack_tree import Shape, Stacks, StackTree
 from storage.schema import stack
@@ -47,11 +47,6 @@ class Samples:
     facts: Facts
     shape: Shape
     kept: float
-
-    @property
-    def seconds_per_unit(self) -> float | None:
-        """Core-seconds a unit is; None: units are not time."""
-        return 1e-9 if self.kind.unit == TIME_UNIT else None
 
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
         """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""

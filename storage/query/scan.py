@@ -29,6 +29,11 @@ class SampleType:
     unit: str
     id: int | None
 
+    @property
+    def seconds_per_unit(self) -> float | None:
+        """Core-seconds a unit is; None: units are not time."""
+        return 1e-9 if self.unit == TIME_UNIT else None
+
 
 @dataclass(frozen=True, slots=True)
 class Profiles:

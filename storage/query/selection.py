@@ -38,8 +38,11 @@ class Selection:
                 f"The time range is empty: it goes from {format_time(self.start)} to {format_time(self.end)}.",
                 hint="Give a `from` that lies before `to`.",
             )
-        if not self.event or max(map(len, (self.event, self.unit, self.campaign))) > _LONGEST_NAME:
-            raise BadSelection("The event's, unit's or campaign's name is empty or too long.")
+        names = (self.event, self.unit, self.campaign)
+        if not self.event or any(len(name) > _LONGEST_NAME or "\0" in name for name in names):
+            raise BadSelection(
+                "The event's, unit's or campaign's name is empty, too long or has a NUL character."
+            )
         for pattern in (self.focus, self.ignore):
             if pattern:
                 patterns.search(pattern)

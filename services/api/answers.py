@@ -1,0 +1,178 @@
+"""Answers of the query engine as the dictionaries that become JSON; `services.api.models` describes them."""
+
+from typing import Any
+
+from storage.query.engine import FlameAnswer, TableAnswer
+from storage.query.flame import Flame
+from storage.query.functions import FunctionRow
+from storage.query.labels import Labels
+from storage.query.samples import Totals
+from storage.query.scan import SampleType
+from storage.query.selection import Selection
+from storage.query.status import Status
+from storage.query.table import Row
+from storage.query.times import format_time
+
+Json = dict[str, Any]
+
+
+def table(selection: Selection, answer: TableAnswer) -> Json:
+    """The answer of /table."""
+    whole, scale = answer.totals.units, answer.kind.seconds_per_unit
+    return {
+        "selection": _selection(selection, answer.kind),
+        "totals": _totals(answer.totals, scale),
+        "by": list(answer.table.by),
+        "rows": [_row(row, whole, scale) for row in answer.table.rows],
+        "rows_total": answer.table.rows_total,
+        "remainder": {
+            "rows": answer.table.remainder_rows,
+            "self": answer.table.remainder_self,
+            "self_seconds": _seconds(answer.table.remainder_self, scale),
+            "self_share": _share(answer.table.remainder_self, whole),
+        },
+    }
+
+
+def flame_summary(selection: Selection, answer: FlameAnswer) -> Json:
+    """The answer of /flame without its nodes."""
+    return {
+        "selection": _selection(selection, answer.kind),
+        "totals": _totals(answer.totals, answer.kind.seconds_per_unit),
+        "functions": [_function(row) for row in answer.flame.functions],
+        "pruned": {"nodes": answer.flame.pruned_nodes, "share": answer.flame.pruned_share},
+    }
+
+
+def flame(selection: Selection, answer: FlameAnswer) -> Json:
+    """The answer of /flame as JSON."""
+    return {**flame_summary(selection, answer), "nodes": _nodes(answer.flame, answer.kind.seconds_per_unit)}
+
+
+def labels(selection: Selection, answer: Labels) -> Json:
+    """The answer of /labels."""
+    scale = answer.kind.seconds_per_unit
+    return {
+        "selection": _selection(selection, answer.kind),
+        "labels": [
+            {
+                "name": label.name,
+                "values": [
+                    {
+                        "value": v.value,
+                        "seconds": _seconds(v.units, scale),
+                        "share": _share(v.units, answer.units),
+                    }
+                    for v in label.values
+                ],
+                "more": label.more,
+            }
+            for label in answer.labels
+        ],
+    }
+
+
+def status(answer: Status) -> Json:
+    """The answer of /status."""
+    return {
+        "now": format_time(answer.now),
+        "machines": {"enabled": answer.machines_enabled, "total": answer.machines_total},
+        "campaigns": [
+            {
+                "name": campaign.name,
+                "state": campaign.state,
+                "why": campaign.why,
+                "since": format_time(campaign.since),
+                "period_s": campaign.period_s,
+                "last_round": campaign.last_round,
+            }
+            for campaign in answer.campaigns
+        ],
+        "visits": {"last_hour": answer.visits_last_hour},
+        "captures": {
+            "waiting": answer.captures.waiting,
+            "oldest_waiting_s": answer.captures.oldest_waiting_s,
+            "set_aside": answer.captures.set_aside,
+        },
+        "events": [{"event": event, "unit": unit} for event, unit in answer.events],
+        "latest": None if answer.latest is None else format_time(answer.latest),
+        "symbols": {
+            "missing": [
+                {"binary": found.binary, "path": found.path, "reason": found.reason, "share": found.share}
+                for found in answer.missing_symbols
+            ]
+        },
+    }
+
+
+def _selection(selection: Selection, kind: SampleType) -> Json:
+    return {
+        "event": kind.event,
+        "unit": kind.unit,
+        "from": format_time(selection.start),
+        "to": format_time(selection.end),
+        "select": selection.select,
+        "campaign": selection.campaign,
+        "focus": selection.focus,
+        "ignore": selection.ignore,
+    }
+
+
+def _totals(totals: Totals, scale: float | None) -> Json:
+    return {
+        "samples": totals.samples,
+        "units": totals.units,
+        "seconds": _seconds(totals.units, scale),
+        "machines": totals.machines,
+        "visits": totals.visits,
+        "profiles": totals.profiles,
+        "kept": totals.kept,
+        "symbolized": totals.symbolized,
+        "leaf_symbolized": totals.leaf_symbolized,
+        "complete": totals.complete,
+    }
+
+
+def _row(row: Row, whole: int, scale: float | None) -> Json:
+    return {
+        "key": row.key,
+        "function_id": row.function_id,
+        "self": row.self,
+        "total": row.total,
+        "self_samples": row.self_samples,
+        "total_samples": row.total_samples,
+        "self_seconds": _seconds(row.self, scale),
+        "total_seconds": _seconds(row.total, scale),
+        "self_share": _share(row.self, whole),
+        "total_share": _share(row.total, whole),
+        "machines": row.machines,
+    }
+
+
+def _function(row: FunctionRow) -> Json:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "file": row.file,
+        "binary": row.binary,
+        "status": row.status.name.lower(),
+        "kind": row.kind.name.lower(),
+    }
+
+
+def _nodes(graph: Flame, scale: float | None) -> Json:
+    factor = 1.0 if scale is None else scale
+    return {
+        "total": (graph.total * factor).tolist(),
+        "self": (graph.self * factor).tolist(),
+        "parent": graph.parent.tolist(),
+        "function": graph.function.tolist(),
+    }
+
+
+def _seconds(units: int, scale: float | None) -> float | None:
+    return None if scale is None else units * scale
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,73 @@
+"""The web application: routes, and what every request passes on its way to them."""
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from anyio import CapacityLimiter
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+from services.api import problems
+from services.api.auth import Access
+from services.api.guard import Guard
+from services.api.health import health_router
+from services.api.metrics import Metrics
+from services.api.pages import STATIC, login_router, ui_router
+from services.api.request_log import RequestLog
+from services.api.routes import api_router
+from storage.query.engine import QueryEngine
+
+CONCURRENT_QUERIES = 4
+"""Queries that run at the same time; each holds one database connection."""
+
+_DESCRIPTION = """Where a fleet's CPU cycles go: samples of random visits, symbolized, by any of their dimensions.
+
+Every route takes the same selection: an event, a time range, label matchers, and filters on functions.
+Errors are problem documents (RFC 9457) that say what to change.
+"""
+
+
+def create_app(
+    queries: QueryEngine,
+    access: Access,
+    *,
+    allowed_hosts: Collection[str] = (),
+    static: Path = STATIC,
+    secure: bool = False,
+    concurrent_queries: int = CONCURRENT_QUERIES,
+) -> FastAPI:
+    """The application over these queries; closing them stays the caller's.
+
+    `allowed_hosts` are the names it may be called by besides loopback ones; `secure`: it is served
+    over TLS; `static`: the built web UI, or a place where there is none.
+    """
+    metrics = Metrics(queries)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        queries.warm()
+        yield
+
+    app = FastAPI(
+        title="fleetprof",
+        version=version("fleetprof"),
+        summary="Fleet-wide profiles",
+        description=_DESCRIPTION,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # their pages load scripts from elsewhere, which the security policy forbids
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    problems.install(app)
+    app.include_router(api_router(queries, access, CapacityLimiter(concurrent_queries)))
+    app.include_router(health_router(queries, metrics, access))
+    app.include_router(login_router(access, secure=secure))
+    app.include_router(ui_router(static))
+    # The last added is the outermost.
+    app.add_middleware(GZipMiddleware, minimum_size=1400)
+    app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure)
+    app.add_middleware(RequestLog, metrics=metrics)
+    return app

@@ -1,0 +1,83 @@
+"""What every request passes before anything else looks at it, and what every answer carries.
+
+A page of another origin can make a browser call this server under a name of its own (DNS rebinding);
+the Host header betrays it. Requests have no bodies here, so a body is refused before it is read.
+"""
+
+import re
+from collections.abc import Collection
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.api.problems import Problem
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+LARGEST_BODY = 64 << 10
+_PROBES = ("/healthz", "/readyz")
+"""Answered whatever the Host: a prober knows the address only, and they tell nothing."""
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?")
+
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Guard:
+    """ASGI middleware: refuses foreign hosts and bodies, adds the security headers."""
+
+    def __init__(self, app: ASGIApp, allowed_hosts: Collection[str], *, secure: bool) -> None:
+        """`allowed_hosts` are names without ports; `secure`: served over TLS."""
+        self._app = app
+        self._allowed = {host.lower() for host in (*LOOPBACK_NAMES, *allowed_hosts)}
+        self._headers = dict(_HEADERS)
+        if secure:
+            self._headers["Strict-Transport-Security"] = "max-age=31536000"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it with a problem document."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        problem = self._refusal(scope)
+        if problem is None:
+            await self._app(scope, receive, send_with_headers)
+        else:
+            response = problem.response(Request(scope).state.request_id)
+            await response(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> Problem | None:
+        headers = Headers(scope=scope)
+        host = _HOST.fullmatch(headers.get("host", ""))
+        if scope["path"] not in _PROBES and (host is None or host[1].lower() not in self._allowed):
+            return Problem(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "This server does not go by the name in the Host header.",
+                kind="foreign-host",
+                hint="If the name is right, add it to FLEETPROF_API_ALLOWED_HOSTS.",
+            )
+        length = headers.get("content-length", "0")
+        if "transfer-encoding" in headers or not length.isdigit() or int(length) > LARGEST_BODY:
+            return Problem(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request has a body that nothing here reads."
+            )
+        return None

@@ -1,0 +1,42 @@
+"""/healthz, /readyz and /metrics: for whoever keeps the process running."""
+
+from http import HTTPStatus
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from services.api.auth import Access, Role
+from services.api.callers import demand, is_local
+from services.api.metrics import Metrics
+from services.api.problems import of_storage
+from storage.errors import StorageError
+from storage.query.engine import QueryEngine
+
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> APIRouter:
+    """The three routes; metrics are for local callers and for those who have a token."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/healthz")
+    async def healthz() -> Response:
+        return JSONResponse({"status": "alive"})
+
+    @router.get("/readyz")
+    def readyz(request: Request) -> Response:
+        try:
+            queries.captures()
+        except StorageError as error:
+            problem = of_storage(error)
+            problem.status = HTTPStatus.SERVICE_UNAVAILABLE
+            return problem.response(request.state.request_id)
+        return JSONResponse({"status": "ready"})
+
+    @router.get("/metrics")
+    def scrape(request: Request) -> Response:
+        if not is_local(request):
+            demand(request, access, Role.VIEWER)
+        return Response(metrics.text(), media_type=_PROMETHEUS)
+
+    return router

@@ -1,0 +1,71 @@
+"""What the API tells Prometheus about itself and about the way of captures into the store."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from storage.errors import DatabaseError
+from storage.query.status import CapturesStatus
+
+
+class CapturesSource(Protocol):
+    """What knows how many captures wait; the query engine does."""
+
+    def captures(self) -> CapturesStatus:
+        """What waits to be landed. Raises DatabaseError."""
+        ...
+
+
+class Metrics:
+    """The metrics of one app; a registry of its own, so that two apps of a process do not mix."""
+
+    def __init__(self, captures: CapturesSource) -> None:
+        self._registry = CollectorRegistry()
+        self.requests = Histogram(
+            "fleetprof_http_request_seconds",
+            "Time to answer an HTTP request.",
+            ("method", "route", "status"),
+            registry=self._registry,
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+        )
+        self._registry.register(_Landing(captures))
+
+    def text(self) -> bytes:
+        """All of it in Prometheus' text format; asks the database."""
+        return generate_latest(self._registry)
+
+
+class _Landing(Collector):
+    """Reads the database when it is scraped."""
+
+    def __init__(self, captures: CapturesSource) -> None:
+        self._captures = captures
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        """Nothing: registering must not ask the database."""
+        return iter(())
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The gauges of landing, or only that the database does not answer."""
+        try:
+            captures = self._captures.captures()
+        except DatabaseError:
+            yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 0)
+            return
+        yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 1)
+        yield GaugeMetricFamily(
+            "fleetprof_captures_waiting", "Captures archived and not landed.", captures.waiting
+        )
+        yield GaugeMetricFamily(
+            "fleetprof_landing_lag_seconds",
+            "Age of the oldest capture that waits.",
+            captures.oldest_waiting_s or 0.0,
+        )
+        yield GaugeMetricFamily(
+            "fleetprof_captures_set_aside",
+            "Captures that failed too often to be tried again.",
+            captures.set_aside,
+        )

@@ -1,0 +1,260 @@
+"""The answers of /api/v1 as OpenAPI describes them; the web client's types are generated from it.
+
+Answers are built as plain dictionaries (`services.api.answers`) and not validated on the way out: a
+test holds the two together.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Share = Field(ge=0, le=1)
+StatusName = Literal["full", "symtab", "binary_only", "unknown"]
+KindName = Literal["user", "kernel", "marker"]
+
+
+class Answer(BaseModel):
+    """Base of all answers: no member beyond those described."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemDocument(Answer):
+    """Why there is no answer (RFC 9457)."""
+
+    type: str = Field(
+        description="Names the problem for programs.", examples=["urn:fleetprof:problem:bad-selection"]
+    )
+    title: str = Field(examples=["Bad Request"])
+    status: int = Field(examples=[400])
+    detail: str = Field(
+        description="What is wrong, a sentence.",
+        examples=["Expected a closing brace at character 5, found the end."],
+    )
+    hint: str = Field(description="What to change; may be empty.")
+    request_id: str = Field(description="Stands in the server's log, too.", examples=["9f86d081884c"])
+    at: int | None = Field(
+        default=None, description="Position of the mistake in `select`, from 0; only for those."
+    )
+
+
+class SelectionEcho(Answer):
+    """What was asked, with every default and relative time filled in."""
+
+    event: str = Field(examples=["cpu"])
+    unit: str = Field(description="What a sample's value is counted in.", examples=["nanoseconds"])
+    start: str = Field(
+        alias="from", description="RFC 3339, UTC; inclusive.", examples=["2026-11-21T04:00:00Z"]
+    )
+    to: str = Field(description="RFC 3339, UTC; exclusive.", examples=["2026-11-21T05:00:00Z"])
+    select: str = Field(description="The label matchers.", examples=['{application="nginx"}'])
+    campaign: str = Field(examples=["fleet"])
+    focus: str = Field(description="Empty: not asked for.")
+    ignore: str = Field(description="Empty: not asked for.")
+
+
+class TotalsAnswer(Answer):
+    """What stands behind an answer, after all filters."""
+
+    samples: int = Field(description="Samples taken.")
+    units: int = Field(
+        description="Samples weighted with the units each stands for; table and flame graph add up to it."
+    )
+    seconds: float | None = Field(
+        description="The same in CPU core-seconds; null for events not counted in time."
+    )
+    machines: int = Field(description="Machines with at least one of the samples.")
+    visits: int = Field(description="Visits with at least one of the samples.")
+    profiles: int = Field(description="Process groups with at least one of the samples.")
+    kept: float = Field(
+        description="Share of the selection that focus and ignore left; 1 without them.", ge=0, le=1
+    )
+    symbolized: float = Field(description="Share whose every function has a name.", ge=0, le=1)
+    leaf_symbolized: float = Field(description="Share whose innermost function has a name.", ge=0, le=1)
+    complete: float = Field(description="Share whose stack reaches the thread's start.", ge=0, le=1)
+
+
+class TableRow(Answer):
+    """One row; a sample counts once in a row's total, recursion or not."""
+
+    key: dict[str, str] = Field(
+        description="One member for each key of `by`; with function also file, binary, status and kind. "
+        "The empty text: the profile has no such label.",
+        examples=[
+            {
+                "function": "malloc",
+                "file": "malloc.c",
+                "binary": "libc.so.6",
+                "status": "full",
+                "kind": "user",
+            }
+        ],
+    )
+    function_id: int | None = Field(description="Null unless the table goes by function.")
+    self: int = Field(description="Units of the samples whose innermost function is in this row.")
+    total: int = Field(
+        description="Units of the samples with a function of this row anywhere in their stack."
+    )
+    self_samples: int
+    total_samples: int
+    self_seconds: float | None = Field(description="Null for events not counted in time, like total_seconds.")
+    total_seconds: float | None
+    self_share: float = Share
+    total_share: float = Share
+    machines: int = Field(description="Machines with a sample in the row's total.")
+
+
+class Remainder(Answer):
+    """All rows of the selection that are not shown, so that what is shown and this add up to the whole."""
+
+    rows: int
+    self: int = Field(description="Units.")
+    self_seconds: float | None
+    self_share: float = Share
+
+
+class TableAnswer(Answer):
+    """The samples of a selection, grouped."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    rows: list[TableRow]
+    rows_total: int = Field(description="Rows that match `find`; all rows without it.")
+    remainder: Remainder
+
+
+class FlameFunction(Answer):
+    """A function that nodes of the flame graph refer to."""
+
+    id: int = Field(description="0: the root, which stands for all samples.")
+    name: str
+    file: str = Field(description="Empty: not known.")
+    binary: str
+    status: StatusName
+    kind: KindName = Field(description="marker: no code; it says what is missing from the stack there.")
+
+
+class Pruned(Answer):
+    """What was cut off the flame graph."""
+
+    nodes: int
+    share: float = Field(description="Share of all units that is self of a node cut off.", ge=0, le=1)
+
+
+class FlameNodes(Answer):
+    """Columns over the nodes, in depth-first preorder, children by descending total; node 0 is the root."""
+
+    total: list[float] = Field(description="Seconds; units for events not counted in time.")
+    self: list[float] = Field(description="Likewise. Total − self − children's totals was cut off.")
+    parent: list[int] = Field(description="-1 for the root.")
+    function: list[int] = Field(description="Index into `functions`.")
+
+
+class FlameSummary(Answer):
+    """The JSON part of a flame graph."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    functions: list[FlameFunction]
+    pruned: Pruned
+
+
+class FlameAnswer(FlameSummary):
+    """The samples of a selection as a tree of calls."""
+
+    nodes: FlameNodes
+
+
+class LabelValue(Answer):
+    """A value of a label."""
+
+    value: str = Field(description="The empty text: the profile has no such label.")
+    seconds: float | None = Field(description="Null for events not counted in time.")
+    share: float = Share
+
+
+class LabelAnswer(Answer):
+    """A label that some profile of the selection has."""
+
+    name: str = Field(examples=["application"])
+    values: list[LabelValue] = Field(description="By descending share.")
+    more: int = Field(description="Values beyond `limit`.")
+
+
+class LabelsAnswer(Answer):
+    """The labels of a selection."""
+
+    selection: SelectionEcho
+    labels: list[LabelAnswer]
+
+
+class MachinesStatus(Answer):
+    """The inventory."""
+
+    enabled: int
+    total: int
+
+
+class CampaignStatus(Answer):
+    """A campaign."""
+
+    name: str
+    state: Literal["running", "paused", "stopped"]
+    why: str = Field(description="Why it is in that state, a sentence; may be empty.")
+    since: str
+    period_s: float = Field(description="Length of a round.")
+    last_round: int = Field(description="Number of the last round drawn; -1 before the first.")
+
+
+class VisitsStatus(Answer):
+    """Outcomes of visits."""
+
+    last_hour: dict[str, int] = Field(
+        description="Visits by outcome.", examples=[{"answered": 58, "unreachable": 2}]
+    )
+
+
+class CapturesStatus(Answer):
+    """What has been brought back and not landed."""
+
+    waiting: int
+    oldest_waiting_s: float | None = Field(description="Null: nothing waits.")
+    set_aside: int = Field(description="Failed too often to be tried again.")
+
+
+class EventStatus(Answer):
+    """Something that has been sampled."""
+
+    event: str
+    unit: str
+
+
+class MissingSymbols(Answer):
+    """A binary whose code ran without names."""
+
+    binary: str
+    path: str
+    reason: str = Field(description="Why there are none, a sentence; may be empty.")
+    share: float = Field(
+        description="Share of the last day's samples with a nameless frame there.", ge=0, le=1
+    )
+
+
+class SymbolsStatus(Answer):
+    """What could not be named."""
+
+    missing: list[MissingSymbols]
+
+
+class StatusAnswer(Answer):
+    """How the fleet is covered, and what is wrong."""
+
+    now: str
+    machines: MachinesStatus
+    campaigns: list[CampaignStatus]
+    visits: VisitsStatus
+    captures: CapturesStatus
+    events: list[EventStatus]
+    latest: str | None = Field(description="Draw of the newest visit that has landed; null before the first.")
+    symbols: SymbolsStatus

@@ -1,0 +1,25 @@
+"""`python -m services.api.openapi`: the API's description, the same bytes each time."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from services.api.app import create_app
+from services.api.auth import Access
+from storage.database import open_engine
+from storage.query.engine import QueryEngine
+
+
+def document() -> str:
+    """The OpenAPI document as JSON; nothing is connected to for it."""
+    with tempfile.TemporaryDirectory() as state_dir:
+        engine = open_engine("postgresql://nobody@localhost/nothing", application="openapi")
+        queries = QueryEngine(engine)
+        description = create_app(queries, Access(Path(state_dir))).openapi()
+        queries.close()
+    return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(document())

@@ -1,0 +1,118 @@
+"""What is said when a question has no answer: problem documents of RFC 9457.
+
+Storage errors get their HTTP status here and nowhere else. Beside the RFC's members a document has
+`hint` (what to change), `request_id` (to find it in the log) and `at` (position of a mistake in
+`select`, from 0).
+"""
+
+import json
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from storage import errors
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Exception):
+    """An answer other than the one asked for."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        *,
+        kind: str = "",
+        hint: str = "",
+        at: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        """`kind` names what went wrong for programs; empty: the status says it all."""
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.kind = kind
+        self.hint = hint
+        self.at = at
+        self.headers = headers or {}
+
+    def response(self, request_id: str) -> Response:
+        """The problem document."""
+        document: dict[str, object] = {
+            "type": f"urn:fleetprof:problem:{self.kind}" if self.kind else "about:blank",
+            "title": self.status.phrase,
+            "status": int(self.status),
+            "detail": self.detail,
+            "hint": self.hint,
+            "request_id": request_id,
+        }
+        if self.at is not None:
+            document["at"] = self.at
+        headers = {"Cache-Control": "no-store", **self.headers}
+        content = json.dumps(document, ensure_ascii=False).encode()
+        return Response(content, status_code=int(self.status), media_type=MEDIA_TYPE, headers=headers)
+
+
+def of_storage(error: errors.StorageError) -> Problem:
+    """What an error of the store is to somebody who asked over HTTP."""
+    text = str(error)
+    match error:
+        case errors.BadSelection():
+            return Problem(HTTPStatus.BAD_REQUEST, text, kind="bad-selection", hint=error.hint, at=error.at)
+        case errors.UnknownCampaign():
+            hint = "`fleetprof campaigns` lists them; the standing one is fleet."
+            return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-campaign", hint=hint)
+        case errors.Unknown():
+            return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
+        case errors.NotMigrated():
+            return Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE, text, kind="not-migrated", hint="Run fleetprof db upgrade."
+            )
+        case errors.DatabaseBusy():
+            hint = "Ask again; if it takes too long each time, choose a shorter time range or add a matcher."
+            return _passing(text, "busy", hint)
+        case errors.DatabaseError():
+            return _passing(text, "database", "Ask again in a while; the operator finds more in the log.")
+        case _:
+            return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, text, kind="storage")
+
+
+def install(app: FastAPI) -> None:
+    """Have every error of the app answered by a problem document."""
+
+    @app.exception_handler(Problem)
+    async def problem(request: Request, error: Problem) -> Response:
+        return error.response(request.state.request_id)
+
+    @app.exception_handler(errors.StorageError)
+    async def storage(request: Request, error: errors.StorageError) -> Response:
+        return of_storage(error).response(request.state.request_id)
+
+    @app.exception_handler(RequestValidationError)
+    async def validation(request: Request, error: RequestValidationError) -> Response:
+        return _of_validation(error).response(request.state.request_id)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Response:
+        status = HTTPStatus(error.status_code)
+        detail = f"{request.method} {request.url.path}: {status.description or status.phrase}."
+        return Problem(status, detail, headers=dict(error.headers or {})).response(request.state.request_id)
+
+
+def _of_validation(error: RequestValidationError) -> Problem:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"][1:])
+    return Problem(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        f"The parameter `{name}` is wrong: {first['msg']}.",
+        kind="bad-parameter",
+        hint="/api/v1/openapi.json describes every parameter.",
+    )
+
+
+def _passing(detail: str, kind: str, hint: str) -> Problem:
+    return Problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, kind=kind, hint=hint, headers={"Retry-After": "2"})

@@ -1,0 +1,181 @@
+"""The routes of /api/v1."""
+
+import gzip
+import json
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import APIRouter, Depends, Query, Request, Response, Security
+
+from services.api import answers, encoding, models, problems
+from services.api.auth import Access, Role
+from services.api.callers import bearer_scheme, demand, session_scheme
+from services.api.parameters import Selected
+from storage.query.engine import QueryEngine
+from storage.query.flame import MOST_NODES
+from storage.query.labels import MOST_VALUES
+from storage.query.selection import Selection
+from storage.query.table import MOST_ROWS, Page, Sort
+
+_SMALLEST_ZIPPED = 1400
+"""Bytes: less fits one packet anyway."""
+
+_PROBLEM = {"content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: {
+        "description": "The selection means nothing; `at` says where.",
+        "model": models.ProblemDocument,
+        **_PROBLEM,
+    },
+    401: {"description": "Not signed in.", **_PROBLEM},
+    404: {"description": "No such campaign.", **_PROBLEM},
+    422: {"description": "A parameter is out of its range.", **_PROBLEM},
+    503: {
+        "description": "The database does not answer, or not in time; Retry-After says when to ask again.",
+        **_PROBLEM,
+    },
+}
+
+
+def api_router(queries: QueryEngine, access: Access, limiter: CapacityLimiter) -> APIRouter:
+    """The routes over these queries, for callers this access lets in.
+
+    Queries run in threads, at most as many at once as `limiter` has; others wait their turn.
+    """
+
+    async def viewer(request: Request) -> None:
+        demand(request, access, Role.VIEWER)
+
+    # The schemes describe, `viewer` decides: either of the two is enough.
+    guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme)]
+    router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
+
+    async def answer(request: Request, make: Callable[[], tuple[bytes, str]]) -> Response:
+        return await _in_thread(limiter, lambda: _zipped(request, *make()))
+
+    @router.get(
+        "/table",
+        summary="Hot functions, or any other grouping",
+        description="The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to "
+        "`totals.units`, and so does the root of /flame for the same selection.",
+        response_model=models.TableAnswer,
+        responses=_PROBLEMS,
+    )
+    async def table(
+        *,
+        request: Request,
+        selection: Selected,
+        by: Annotated[
+            str,
+            Query(
+                description="Keys, comma-separated: one of function, file, binary, and any labels of /labels.",
+                examples=["function", "application,version"],
+                max_length=500,
+            ),
+        ] = "function",
+        sort: Annotated[
+            Sort, Query(description="With a minus: largest first. Ties go by name.")
+        ] = Sort.SELF_DESC,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Rows to skip.")] = 0,
+        find: Annotated[
+            str,
+            Query(
+                max_length=200,
+                description="Only rows with this text in one of their names, whatever its case.",
+            ),
+        ] = "",
+    ) -> Response:
+        keys = [_KEY_ALIASES.get(key.strip(), key.strip()) for key in by.split(",")]
+
+        def make() -> tuple[bytes, str]:
+            found = queries.table(selection, keys, Page(sort, limit, offset, find))
+            return _json(answers.table(selection, found))
+
+        return await answer(request, make)
+
+    @router.get(
+        "/flame",
+        summary="The tree of calls",
+        description="The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. "
+        f"With `Accept: {encoding.MEDIA_TYPE}` in a binary form of columns that needs no parsing.",
+        response_model=models.FlameAnswer,
+        responses={
+            200: {"content": {encoding.MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
+            **_PROBLEMS,
+        },
+    )
+    async def flame(
+        request: Request,
+        selection: Selected,
+        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes to send.")] = 20_000,
+    ) -> Response:
+        binary = encoding.accepted(request.headers.get("accept", ""))
+        response = await answer(request, lambda: _flame(queries, selection, nodes, binary=binary))
+        response.headers.append("Vary", "Accept")
+        return response
+
+    @router.get(
+        "/labels",
+        summary="Labels and their values",
+        description="Which labels the profiles of a selection have, and how much of it each value is. "
+        "`focus` and `ignore` have no effect here: labels belong to processes, not to functions.",
+        response_model=models.LabelsAnswer,
+        responses=_PROBLEMS,
+    )
+    async def labels(
+        request: Request,
+        selection: Selected,
+        limit: Annotated[int, Query(ge=1, le=MOST_VALUES, description="Values to show of each label.")] = 50,
+        find: Annotated[
+            str, Query(max_length=200, description="Only values with this text in them, whatever its case.")
+        ] = "",
+    ) -> Response:
+        return await answer(
+            request,
+            lambda: _json(answers.labels(selection, queries.labels(selection, limit=limit, find=find))),
+        )
+
+    @router.get(
+        "/status",
+        summary="How the fleet is covered",
+        description="Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.",
+        response_model=models.StatusAnswer,
+        responses={status: _PROBLEMS[status] for status in (401, 503)},
+        tags=["fleet"],
+    )
+    async def status(request: Request) -> Response:
+        return await answer(request, lambda: _json(answers.status(queries.status())))
+
+    return router
+
+
+_KEY_ALIASES = {"app": "application"}
+
+
+def _flame(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bool) -> tuple[bytes, str]:
+    found = queries.flame(selection, nodes)
+    if not binary:
+        return _json(answers.flame(selection, found))
+    summary = answers.flame_summary(selection, found)
+    return encoding.encode_flame(summary, found.flame, found.kind.seconds_per_unit), encoding.MEDIA_TYPE
+
+
+def _json(document: answers.Json) -> tuple[bytes, str]:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
+
+
+def _zipped(request: Request, content: bytes, media_type: str) -> Response:
+    """The answer, compressed here in the thread: the event loop has others to serve."""
+    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+    if len(content) >= _SMALLEST_ZIPPED and "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        content = gzip.compress(content, compresslevel=1, mtime=0)
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _in_thread(limiter: CapacityLimiter, make: Callable[[], Response]) -> Awaitable[Response]:
+    # Not abandoned when the client goes away: the thread would go on, and its place be given twice.
+    return anyio.to_thread.run_sync(make, limiter=limiter)

@@ -1,0 +1,166 @@
+"""Running the API: where it may listen, and how it ends."""
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+from services.api.app import CONCURRENT_QUERIES, create_app
+from services.api.auth import Access, parse_tokens
+from services.errors import CannotStart, SettingsProblem
+from storage.database import open_engine
+from storage.query.engine import QueryEngine
+
+_UNIX = "unix:"
+_BACKLOG = 128
+_SECONDS_TO_FINISH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where to listen: `unix:/path`, or an address and a port (0: a free one)."""
+
+    host: str = "127.0.0.1"
+    port: int = 7070
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    @property
+    def secure(self) -> bool:
+        """Over TLS."""
+        return self.tls_cert is not None and self.tls_key is not None
+
+
+def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
+    """Raises SettingsProblem for an address that others can reach without TLS and tokens."""
+    if (listen.tls_cert is None) != (listen.tls_key is None):
+        raise SettingsProblem(
+            "FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY belong together; one of them is not set."
+        )
+    for path in (listen.tls_cert, listen.tls_key):
+        if path is not None and not os.access(path, os.R_OK):
+            raise SettingsProblem(f"{path} cannot be read; it is set for the API's TLS.")
+    if _is_private(listen.host):
+        return
+    missing = []
+    if not listen.secure:
+        missing.append("FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY")
+    if not tokens:
+        missing.append("FLEETPROF_API_TOKENS (for example viewer:$(openssl rand -hex 24))")
+    if missing:
+        raise SettingsProblem(
+            f"The API would listen on {listen.host}, where others can reach it; set {' and '.join(missing)}, "
+            "or FLEETPROF_API_HOST=127.0.0.1."
+        )
+
+
+def serve(
+    listen: Listen,
+    *,
+    database_url: str,
+    state_dir: Path,
+    tokens: Sequence[str] = (),
+    allowed_hosts: Sequence[str] = (),
+) -> None:
+    """Answer requests until SIGTERM or SIGINT; those under way are finished first.
+
+    `tokens` are `role:token`. Raises SettingsProblem before anything is opened, CannotStart when the
+    address is taken.
+    """
+    check_exposure(listen, tokens)
+    access = Access(state_dir, parse_tokens(tokens))
+    names = [*allowed_hosts]
+    if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
+        names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
+    bound = _bind(listen)
+    # One connection for each query that runs, one for probes, one to build the stack tree with.
+    engine = open_engine(database_url, application="api", pool_size=CONCURRENT_QUERIES + 2)
+    queries = QueryEngine(engine)
+    try:
+        app = create_app(queries, access, allowed_hosts=names, secure=listen.secure)
+        config = uvicorn.Config(
+            app,
+            ssl_certfile=listen.tls_cert,
+            ssl_keyfile=listen.tls_key,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+        )
+        structlog.get_logger("fleetprof.api").info("listening", address=_where(listen, bound))
+        uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        bound.close()
+        if listen.host.startswith(_UNIX):
+            Path(listen.host.removeprefix(_UNIX)).unlink(missing_ok=True)
+        queries.close()
+        engine.dispose()
+
+
+def _bind(listen: Listen) -> socket.socket:
+    if listen.host.startswith(_UNIX):
+        return _bind_unix(Path(listen.host.removeprefix(_UNIX)))
+    try:
+        family = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0][0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((listen.host, listen.port))
+    except OSError as error:
+        raise CannotStart(
+            f"The API cannot listen on {listen.host} port {listen.port}: {error.strerror or error}. "
+            "Choose another with FLEETPROF_API_HOST and FLEETPROF_API_PORT."
+        ) from error
+    bound.listen(_BACKLOG)
+    return bound
+
+
+def _bind_unix(path: Path) -> socket.socket:
+    """A socket only its user can open, from its first moment on."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if bound.connect_ex(str(path)) == 0:
+        raise CannotStart(f"Somebody listens on {path} already.")
+    bound.close()
+    path.unlink(missing_ok=True)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        bound.bind(str(path))
+    except OSError as error:
+        raise CannotStart(f"The API cannot listen on {path}: {error.strerror or error}.") from error
+    finally:
+        os.umask(before)
+    bound.listen(_BACKLOG)
+    return bound
+
+
+def _where(listen: Listen, bound: socket.socket) -> str:
+    if listen.host.startswith(_UNIX):
+        return listen.host
+    host = f"[{listen.host}]" if ":" in listen.host else listen.host
+    return f"{'https' if listen.secure else 'http'}://{host}:{bound.getsockname()[1]}"
+
+
+def _is_private(host: str) -> bool:
+    """Only processes of this machine can reach it, or only this user's."""
+    if host.startswith(_UNIX) or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_any(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False

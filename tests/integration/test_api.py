@@ -1,0 +1,335 @@
+"""The API over HTTP: what it answers, to whom, and what it says when it does not."""
+
+import json
+import re
+import struct
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import Engine
+from starlette.testclient import TestClient
+
+from services.api import models
+from services.api.app import create_app
+from services.api.auth import Access, mint_login_url, parse_tokens
+from storage.database import open_engine
+from storage.query.engine import QueryEngine
+from tests.facts import FactWriter
+
+pytestmark = pytest.mark.integration
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+RANGE = {"from": "2026-11-21T11:00:00Z", "to": "2026-11-21T13:00:00Z"}
+TOKEN = "t" * 24
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+BASE = "http://127.0.0.1:7070"
+
+
+@pytest.fixture
+def static(tmp_path: Path) -> Path:
+    folder = tmp_path / "static"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<title>the page</title>")
+    (folder / "assets" / "main-1a2b.js").write_text("start()")
+    (tmp_path / "secret.txt").write_text("not for everybody")
+    return folder
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Access:
+    return Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
+
+
+@pytest.fixture
+def anyone(engine: Engine, access: Access, static: Path):
+    """A client without a session."""
+    queries = QueryEngine(engine)
+    with TestClient(
+        create_app(queries, access, static=static, allowed_hosts=["fleet.example"]), base_url=BASE
+    ) as client:
+        yield client
+    queries.close()
+
+
+@pytest.fixture
+def client(anyone: TestClient):
+    """A client with a token."""
+    anyone.headers.update(BEARER)
+    return anyone
+
+
+@pytest.fixture
+def samples(engine: Engine) -> None:
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        main = write.function("main", file="m.c", binary="prog")
+        memcpy = write.function("memcpy", binary="libc.so.6", status=2)
+        nameless = write.function("libz.so+0x40", binary="libz.so", status=1, start=("abc", 64))
+        stacks = [write.stack(frames) for frames in ([main], [main, memcpy], [main, nameless])]
+        labels = {"application": "prog", "platform": "Zen 3", "comm": "prog"}
+        write.profile(write.visit("m1", NOON), dict(zip(stacks, (50, 30, 20), strict=True)), labels=labels)
+        write.profile(write.visit("m2", NOON), {stacks[0]: 100}, labels={**labels, "application": "other"})
+
+
+def problem(response, status: int) -> dict:
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    document = models.ProblemDocument.model_validate(response.json())
+    assert document.status == status
+    assert document.request_id == response.headers["x-request-id"]
+    return response.json()
+
+
+# --- Answers ------------------------------------------------------------------------------------
+
+
+def test_the_table_is_what_its_description_says(client: TestClient, samples: None):
+    answer = client.get("/api/v1/table", params=RANGE).json()
+    models.TableAnswer.model_validate(answer)
+    assert answer["selection"]["from"] == "2026-11-21T11:00:00Z"
+    assert answer["totals"]["seconds"] == pytest.approx(2.0)
+    assert answer["totals"]["symbolized"] == pytest.approx(0.9)
+    first = answer["rows"][0]
+    assert first["key"] == {
+        "function": "main",
+        "file": "m.c",
+        "binary": "prog",
+        "status": "full",
+        "kind": "user",
+    }
+    assert (first["self_seconds"], first["total_share"], first["machines"]) == (pytest.approx(1.5), 1.0, 2)
+    assert (
+        sum(row["self"] for row in answer["rows"]) + answer["remainder"]["self"] == answer["totals"]["units"]
+    )
+
+
+def test_the_table_takes_labels_sorting_pages_and_text(client: TestClient, samples: None):
+    by_app = client.get(
+        "/api/v1/table", params={**RANGE, "by": "app,function", "sort": "name", "limit": 2}
+    ).json()
+    assert by_app["by"] == ["application", "function"]
+    assert [row["key"]["application"] for row in by_app["rows"]] == ["other", "prog"]
+    assert by_app["rows_total"] == 4
+    assert by_app["remainder"]["rows"] == 2
+    found = client.get("/api/v1/table", params={**RANGE, "find": "LIBZ"}).json()
+    assert [row["key"]["status"] for row in found["rows"]] == ["binary_only"]
+    assert found["remainder"]["self_share"] == pytest.approx(0.9)
+
+
+def test_the_flame_graph_adds_up_to_the_table(client: TestClient, samples: None):
+    query = {**RANGE, "select": '{app="prog"}'}
+    answer = client.get("/api/v1/flame", params=query).json()
+    models.FlameAnswer.model_validate(answer)
+    table = client.get("/api/v1/table", params=query).json()
+    assert answer["nodes"]["total"][0] == pytest.approx(table["totals"]["seconds"]) == pytest.approx(1.0)
+    names = [answer["functions"][index]["name"] for index in answer["nodes"]["function"]]
+    assert names == ["all", "main", "memcpy", "libz.so+0x40"]
+    assert answer["nodes"]["parent"] == [-1, 0, 1, 1]
+
+
+def test_the_binary_flame_graph_says_the_same(client: TestClient, samples: None):
+    as_json = client.get("/api/v1/flame", params=RANGE).json()
+    response = client.get(
+        "/api/v1/flame", params=RANGE, headers={"Accept": "application/vnd.fleetprof.flame"}
+    )
+    assert response.headers["content-type"] == "application/vnd.fleetprof.flame"
+    assert "Accept" in response.headers["vary"]
+    _, _, count, size = struct.unpack_from("<4s3I", response.content)
+    assert json.loads(response.content[16 : 16 + size]) == {k: v for k, v in as_json.items() if k != "nodes"}
+    columns = struct.unpack_from(f"<{2 * count}d{2 * count}i", response.content, 16 + size)
+    parts = [list(columns[i * count : (i + 1) * count]) for i in range(4)]
+    assert parts == [as_json["nodes"][name] for name in ("total", "self", "parent", "function")]
+
+
+def test_labels_and_status_are_what_their_descriptions_say(client: TestClient, samples: None):
+    labels = client.get("/api/v1/labels", params=RANGE).json()
+    models.LabelsAnswer.model_validate(labels)
+    by_name = {label["name"]: label["values"] for label in labels["labels"]}
+    assert [(v["value"], v["share"]) for v in by_name["application"]] == [("other", 0.5), ("prog", 0.5)]
+    assert set(by_name) == {"application", "platform", "machine", "comm"}
+    status = client.get("/api/v1/status").json()
+    models.StatusAnswer.model_validate(status)
+    assert status["latest"] == "2026-11-21T12:00:00Z"
+    assert status["machines"] == {"enabled": 2, "total": 2}
+    assert status["events"] == [{"event": "cpu", "unit": "nanoseconds"}]
+
+
+def test_large_answers_are_compressed_for_who_can_read_it(client: TestClient, engine: Engine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function(f"function_{i}") for i in range(50)])
+        write.profile(write.visit("m1", NOON), {stack: 1})
+    client.headers["Accept-Encoding"] = "gzip"
+    zipped = client.get("/api/v1/flame", params=RANGE)
+    assert zipped.headers["content-encoding"] == "gzip"
+    client.headers["Accept-Encoding"] = "identity"
+    plain = client.get("/api/v1/flame", params=RANGE)
+    assert "content-encoding" not in plain.headers
+    assert plain.json() == zipped.json()
+    assert int(zipped.headers["content-length"]) < len(plain.content)
+
+
+# --- Problems -----------------------------------------------------------------------------------
+
+
+def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
+    document = problem(client.get("/api/v1/table", params={"select": '{application="a" x}'}), 400)
+    assert document["at"] == 17
+    assert document["type"] == "urn:fleetprof:problem:bad-selection"
+    assert "comma" in document["detail"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ({"from": "yesterday"}, 400, "not a time"),
+        ({"from": "2026-11-21T11:00:00"}, 400, "no zone"),
+        ({"from": "now", "to": "now-1h"}, 400, "empty"),
+        ({"focus": "("}, 400, "not valid"),
+        ({"select": '{a=~"(x+x+)+y\\\\1"}'}, 400, "not valid"),
+        ({"event": "nothing"}, 400, "Nobody has sampled"),
+        ({"by": "file,binary"}, 400, "not by both"),
+        ({"by": "function,function"}, 400, "different keys"),
+        ({"campaign": "nobody"}, 404, "no campaign"),
+        ({"limit": "0"}, 422, "limit"),
+        ({"limit": "100000"}, 422, "limit"),
+        ({"sort": "-shoe-size"}, 422, "sort"),
+        ({"select": "{" + "x" * 5000}, 422, "select"),
+        ({"select": "\0"}, 400, "label's name"),
+        ({"campaign": "\0"}, 400, "NUL"),
+        ({"by": "\0"}, 400, "cannot be the name"),
+    ],
+)
+def test_problems_say_what_to_change(client: TestClient, samples: None, query: dict, status: int, said: str):
+    document = problem(client.get("/api/v1/table", params={**RANGE, **query}), status)
+    assert said in document["detail"]
+
+
+def test_what_is_not_there_and_what_is_not_allowed(client: TestClient):
+    assert "openapi.json" in problem(client.get("/api/v1/nothing"), 404)["hint"]
+    problem(client.post("/api/v1/table"), 405)
+
+
+def test_a_body_is_refused_before_it_is_read(client: TestClient):
+    problem(client.request("GET", "/api/v1/status", content=b"x" * 100_000), 413)
+
+
+def test_a_database_that_does_not_answer_is_a_passing_problem(access: Access, static: Path):
+    engine = open_engine("postgresql://nobody@/nothing?host=/nonexistent", application="test")
+    queries = QueryEngine(engine)
+    with TestClient(create_app(queries, access, static=static), base_url=BASE, headers=BEARER) as client:
+        response = client.get("/api/v1/table")
+        problem(response, 503)
+        assert response.headers["retry-after"] == "2"
+        problem(client.get("/readyz"), 503)
+        assert client.get("/healthz").status_code == 200
+        assert "fleetprof_database_up 0.0" in client.get("/metrics").text
+    queries.close()
+    engine.dispose()
+
+
+def test_a_mistake_of_ours_is_a_problem_document_too(client: TestClient, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(QueryEngine, "status", lambda self: 1 / 0)
+    document = problem(client.get("/api/v1/status"), 500)
+    assert "division" not in document["detail"]
+
+
+# --- Who may ask --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/api/v1/table", "/api/v1/flame", "/api/v1/labels", "/api/v1/status"])
+def test_strangers_get_no_data(anyone: TestClient, path: str):
+    assert "fleetprof url" in problem(anyone.get(path), 401)["hint"]
+    problem(anyone.get(path, headers={"Authorization": "Bearer " + "x" * 24}), 401)
+    problem(anyone.get(path, headers={"Authorization": "Basic " + TOKEN}), 401)
+    problem(anyone.get(path, headers={"Cookie": "fleetprof_session=admin.99999999999.x.y"}), 401)
+
+
+def test_a_link_signs_in_once(anyone: TestClient, tmp_path: Path):
+    link = urlsplit(mint_login_url(tmp_path / "state", BASE))
+    response = anyone.get(f"{link.path}?{link.query}", follow_redirects=False)
+    assert (response.status_code, response.headers["location"]) == (303, "/")
+    cookie = response.headers["set-cookie"]
+    assert cookie.startswith("fleetprof_session=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert anyone.get("/api/v1/status").status_code == 200
+    again = anyone.get(f"{link.path}?{link.query}")
+    assert again.status_code == 403
+    assert "used already" in again.text
+    assert "fleetprof url" in again.text
+
+
+@pytest.mark.parametrize("token", ["", "x", "1.2.3", "é", "a" * 10_000])
+def test_invented_links_sign_nobody_in(anyone: TestClient, token: str):
+    response = anyone.get("/login", params={"token": token})
+    assert response.status_code == 403
+    assert "set-cookie" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "[::1"]
+)
+def test_a_foreign_name_is_refused(client: TestClient, host: str):
+    problem(client.get("/api/v1/status", headers={"Host": host}), 421)
+    problem(client.get("/", headers={"Host": host}), 421)
+    assert client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:7070", "127.0.0.1:1", "[::1]:7070", "fleet.example:443"]
+)
+def test_own_names_are_answered(client: TestClient, host: str):
+    assert client.get("/api/v1/status", headers={"Host": host}).status_code == 200
+
+
+# --- Pages and probes ---------------------------------------------------------------------------
+
+
+def test_the_page_answers_for_every_place_in_it(anyone: TestClient):
+    for path in ("/", "/q", "/fn/17", "/index.html"):
+        response = anyone.get(path)
+        assert ("the page" in response.text) == (path != "/index.html") or response.status_code == 404
+    assert anyone.get("/").headers["cache-control"] == "no-cache"
+    asset = anyone.get("/assets/main-1a2b.js")
+    assert asset.text == "start()"
+    assert "immutable" in asset.headers["cache-control"]
+    problem(anyone.get("/assets/gone.js"), 404)
+
+
+@pytest.mark.parametrize(
+    "path", ["/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/x%00.js"]
+)
+def test_files_beside_the_page_stay_there(anyone: TestClient, path: str):
+    assert "not for everybody" not in anyone.get(path).text
+
+
+def test_a_page_that_was_not_built_says_how_to(engine: Engine, access: Access, tmp_path: Path):
+    queries = QueryEngine(engine)
+    with TestClient(create_app(queries, access, static=tmp_path / "none"), base_url=BASE) as client:
+        response = client.get("/")
+        assert response.status_code == 503
+        assert "make web" in response.text
+    queries.close()
+
+
+def test_every_answer_carries_the_security_headers(anyone: TestClient):
+    for path in ("/", "/api/v1/table", "/login", "/healthz"):
+        headers = anyone.get(path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert re.fullmatch("[0-9a-f]{12}", headers["x-request-id"])
+
+
+def test_probes_and_metrics(anyone: TestClient, samples: None):
+    assert anyone.get("/healthz").json() == {"status": "alive"}
+    assert anyone.get("/readyz").json() == {"status": "ready"}
+    anyone.get("/api/v1/table")
+    problem(anyone.get("/metrics"), 401)  # the test client calls itself "testclient": not this machine
+    text = anyone.get("/metrics", headers=BEARER).text
+    assert 'fleetprof_http_request_seconds_count{method="GET",route="/api/v1/table",status="401"} 1.0' in text
+    assert "fleetprof_captures_waiting 0.0" in text
+    assert "fleetprof_database_up 1.0" in text

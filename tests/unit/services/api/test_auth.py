@@ -1,0 +1,98 @@
+"""Links, sessions and tokens."""
+
+import stat
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.api import auth
+from services.api.auth import Access, LoginRefused, Role, mint_login_url, parse_tokens
+from services.errors import SettingsProblem
+
+
+def token_of(url: str) -> str:
+    return parse_qs(urlsplit(url).query)["token"][0]
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Access:
+    return Access(tmp_path)
+
+
+def test_a_link_opens_one_session(access: Access, tmp_path: Path):
+    url = mint_login_url(tmp_path, "http://127.0.0.1:7070/")
+    assert url.startswith("http://127.0.0.1:7070/login?token=")
+    cookie = access.open_session(token_of(url))
+    assert access.role_of_session(cookie) is Role.ADMIN
+    with pytest.raises(LoginRefused, match="used already"):
+        access.open_session(token_of(url))
+
+
+def test_a_spent_link_stays_spent_after_a_restart_and_sessions_go_on(tmp_path: Path):
+    token = token_of(mint_login_url(tmp_path, "http://x"))
+    cookie = Access(tmp_path).open_session(token)
+    again = Access(tmp_path)
+    assert again.role_of_session(cookie) is Role.ADMIN
+    with pytest.raises(LoginRefused, match="used already"):
+        again.open_session(token)
+
+
+def test_links_of_another_state_directory_are_refused(access: Access, tmp_path: Path):
+    with pytest.raises(LoginRefused, match="not one of this"):
+        access.open_session(token_of(mint_login_url(tmp_path / "other", "http://x")))
+
+
+def test_old_links_and_sessions_are_refused(access: Access, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    late = token_of(mint_login_url(tmp_path, "http://x"))
+    cookie = access.open_session(token_of(mint_login_url(tmp_path, "http://x")))
+    real = time.time
+    monkeypatch.setattr(auth.time, "time", lambda: real() + auth.LOGIN_SECONDS + 1)
+    with pytest.raises(LoginRefused, match="too old"):
+        access.open_session(late)
+    monkeypatch.setattr(auth.time, "time", lambda: real() + auth.SESSION_SECONDS + 1)
+    assert access.role_of_session(cookie) is None
+
+
+def test_a_link_is_no_session_and_a_session_no_link(access: Access, tmp_path: Path):
+    token = token_of(mint_login_url(tmp_path, "http://x"))
+    assert access.role_of_session(token) is None
+    cookie = access.open_session(token)
+    with pytest.raises(LoginRefused):
+        access.open_session(cookie)
+
+
+@given(position=st.integers(0, 200), replacement=st.characters())
+def test_a_changed_session_is_none(tmp_path_factory: pytest.TempPathFactory, position: int, replacement: str):
+    folder = tmp_path_factory.getbasetemp() / "changed"
+    access = Access(folder)
+    cookie = access.open_session(token_of(mint_login_url(folder, "http://x")))
+    position %= len(cookie)
+    changed = cookie[:position] + replacement + cookie[position + 1 :]
+    assert (access.role_of_session(changed) is None) == (changed != cookie)
+
+
+def test_the_secret_is_for_its_user_only(access: Access, tmp_path: Path):
+    secret = tmp_path / "api-secret"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    secret.write_bytes(b"short")
+    with pytest.raises(SettingsProblem, match="damaged"):
+        Access(tmp_path)
+
+
+def test_tokens_have_roles(tmp_path: Path):
+    access = Access(tmp_path, parse_tokens(["viewer:" + "v" * 20, "operator:" + "o" * 20]))
+    assert access.role_of_token("v" * 20) is Role.VIEWER
+    assert access.role_of_token("o" * 20) is Role.OPERATOR
+    assert access.role_of_token("x" * 20) is None
+    assert access.role_of_token("") is None
+
+
+@pytest.mark.parametrize("text", ["no-colon-in-this-one", "god:" + "x" * 20, "viewer:short"])
+def test_bad_tokens_are_refused_without_being_repeated(text: str):
+    with pytest.raises(SettingsProblem, match="entry 2") as caught:
+        parse_tokens(["viewer:" + "v" * 20, text])
+    assert text.partition(":")[2] == "" or text.partition(":")[2] not in str(caught.value)

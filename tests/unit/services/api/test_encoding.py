@@ -1,0 +1,62 @@
+"""The binary flame graph, read by a decoder that shares nothing with the encoder."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.api.encoding import accepted, encode_flame
+from storage.query.flame import Flame
+
+
+def decode(data: bytes) -> tuple[dict, list[tuple[float, float, int, int]]]:
+    assert data[:4] == b"FPFL"
+    version, count, size = struct.unpack("<3I", data[4:16])
+    assert version == 1
+    assert size % 8 == 0
+    assert len(data) == 16 + size + 24 * count
+    head = json.loads(data[16 : 16 + size].decode("utf-8"))
+    at = 16 + size
+    total = struct.unpack_from(f"<{count}d", data, at)
+    own = struct.unpack_from(f"<{count}d", data, at + 8 * count)
+    parent = struct.unpack_from(f"<{count}i", data, at + 16 * count)
+    function = struct.unpack_from(f"<{count}i", data, at + 20 * count)
+    return head, list(zip(total, own, parent, function, strict=True))
+
+
+nodes = st.lists(
+    st.tuples(st.integers(0, 2**50), st.integers(0, 2**50), st.integers(-1, 2**31 - 1)), min_size=1
+)
+
+
+@given(nodes, st.text(), st.sampled_from([None, 1e-9]))
+def test_what_is_encoded_is_decoded(rows: list[tuple[int, int, int]], name: str, scale: float | None):
+    total, own, parent = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    function = np.arange(len(rows), dtype=np.int32)
+    flame = Flame(total, own, parent.astype(np.int32), function, (), 0, 0.0)
+    head, found = decode(
+        encode_flame({"functions": [{"name": name.encode("utf-8", "replace").decode()}]}, flame, scale)
+    )
+    assert head == {"functions": [{"name": name.encode("utf-8", "replace").decode()}]}
+    factor = scale or 1.0
+    assert found == [(t * factor, s * factor, p, i) for i, (t, s, p) in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("application/vnd.fleetprof.flame", True),
+        ("application/json, application/vnd.fleetprof.flame;q=0.5", True),
+        ("APPLICATION/VND.FLEETPROF.FLAME", True),
+        ("application/vnd.fleetprof.flame;q=0", False),
+        ("application/vnd.fleetprof.flame;q=0.00, */*", False),
+        ("application/json", False),
+        ("*/*", False),
+        ("", False),
+    ],
+)
+def test_the_binary_form_is_sent_only_to_who_names_it(accept: str, expected: bool):
+    assert accepted(accept) is expected
