@@ -7,10 +7,16 @@ import type { Union } from '../flame/union.ts';
 import type { Go } from '../location/usePlace.ts';
 import { count, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
+import { Segments } from '../ui/Segments.tsx';
 import { Failure } from '../ui/states/Failure.tsx';
 import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
 import { FlameView } from './FlameView.tsx';
 import { Legend } from './Legend.tsx';
+
+const DIRECTIONS = [
+  { value: 'down', text: 'Icicle', title: 'callers above their callees ( i )' },
+  { value: 'up', text: 'Flame', title: 'callers below their callees ( i )' },
+] as const;
 
 interface Props {
   place: Place;
@@ -38,13 +44,10 @@ export function FlamePanel({ place, go, flame, union, dark }: Props) {
 function Graph({ answer, place, go, union, dark }: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary> }) {
   const { tree, head } = answer;
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
-  const up = place.direction === 'up';
   return (
     <>
       <div className="bar-top">
-        <button type="button" aria-pressed={up} onClick={() => go({ direction: up ? 'down' : 'up' }, 'replace')} title="where the root is ( i )">
-          {up ? 'Root at the bottom' : 'Root at the top'}
-        </button>
+        <Segments label="direction" value={place.direction} options={DIRECTIONS} onChange={(direction) => go({ direction }, 'replace')} />
         <button type="button" disabled={place.node === ''} onClick={() => go({ node: '' })} title="back to all stacks ( Esc )">
           Reset zoom
         </button>
@@ -52,7 +55,7 @@ function Graph({ answer, place, go, union, dark }: Omit<Props, 'flame'> & { answ
         <span className="spacer" />
         <Legend tree={tree} dark={dark} />
       </div>
-      <FlameView tree={tree} zoom={Math.max(0, found)} unit={head.selection.unit} union={union} upward={up} dark={dark} place={place} go={go} />
+      <FlameView tree={tree} zoom={Math.max(0, found)} unit={head.selection.unit} union={union} upward={place.direction === 'up'} dark={dark} place={place} go={go} />
       <p className="bar-bottom note">
         <span>{count(tree.n - 1)} frames</span>
         {head.pruned.nodes > 0 && (

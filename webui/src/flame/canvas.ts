@@ -31,12 +31,16 @@ export interface Shown {
 export interface Drawing {
   boxes: number;
   milliseconds: number;
+  /** `performance.now()` when it was done. */
+  at: number;
 }
 
 const WHEEL_LINE = 3 * ROW_HEIGHT;
 
 export class FlameCanvas {
-  drawing: Drawing = { boxes: 0, milliseconds: 0 };
+  drawing: Drawing = { boxes: 0, milliseconds: 0, at: 0 };
+  /** `performance.now()` when the first tree was on the canvas. */
+  firstAt = 0;
   private readonly context: CanvasRenderingContext2D;
   private readonly sizes: ResizeObserver;
   private readonly view: View = { width: 1, height: 1, zoom: 0, scroll: 0, upward: false };
@@ -152,7 +156,9 @@ export class FlameCanvas {
     const { view, selected, hovered } = this;
     const scene = { tree, view, palette: dark ? DARK : LIGHT, union, selected, hovered };
     const boxes = paint(this.context, scene, this.canvas.width / view.width);
-    this.drawing = { boxes, milliseconds: performance.now() - began };
+    const at = performance.now();
+    this.drawing = { boxes, milliseconds: at - began, at };
+    if (this.firstAt === 0) this.firstAt = at;
   }
 
   private at(event: MouseEvent): number {

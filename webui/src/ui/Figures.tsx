@@ -26,13 +26,13 @@ export function Figures({ totals, unit, status, campaign }: Props) {
       <Figure name="Machines" value={totals && count(totals.machines)} note={totals && plural(totals.visits, 'visit')} />
       <Figure
         name="Symbolized"
-        value={totals && coverage(totals.symbolized)}
+        value={totals && (totals.samples === 0 ? '–' : coverage(totals.symbolized))}
         tone={totals && totals.samples > 0 && totals.symbolized < 0.9 ? 'warn' : undefined}
         note={<MissingSymbols status={status} />}
       />
       <Figure
         name="Complete stacks"
-        value={totals && coverage(totals.complete)}
+        value={totals && (totals.samples === 0 ? '–' : coverage(totals.complete))}
         tone={totals && totals.samples > 0 && totals.complete < 0.9 ? 'warn' : undefined}
         note="to the thread's start"
       />

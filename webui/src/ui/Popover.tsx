@@ -1,5 +1,5 @@
 /** A button and what it opens, in the browser's top layer: Esc and a click outside close it. */
-import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { useId, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 
 interface Props {
   /** What is written on the button. */
@@ -18,15 +18,16 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
   const panel = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) return;
-    panel.current?.querySelector<HTMLElement>('input, select, button')?.focus();
+    const element = panel.current!;
+    // Placed anew whenever its size changes: what it shows may still be on its way.
+    const sizes = new ResizeObserver(() => place(element, opener.current!.getBoundingClientRect()));
+    sizes.observe(element);
+    place(element, opener.current!.getBoundingClientRect());
+    element.querySelector<HTMLElement>('input, select, button')?.focus();
+    return () => sizes.disconnect();
   }, [open]);
-
-  const onToggle = (state: string): void => {
-    setOpen(state === 'open');
-    if (state === 'open') place(panel.current!, opener.current!.getBoundingClientRect());
-  };
 
   return (
     <>
@@ -40,11 +41,7 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
         className="popover"
         role="dialog"
         aria-label={label}
-        onBeforeToggle={(event) => {
-          // Placed before it shows, so that it never flashes in the corner.
-          if (event.newState === 'open') place(panel.current!, opener.current!.getBoundingClientRect());
-        }}
-        onToggle={(event) => onToggle(event.newState)}
+        onToggle={(event) => setOpen(event.newState === 'open')}
       >
         {open && children(() => panel.current?.hidePopover())}
       </div>
@@ -56,7 +53,7 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
 export function place(panel: HTMLElement, anchor: { left: number; top: number; bottom: number }): void {
   const margin = 8;
   const { width, height } = panel.getBoundingClientRect();
-  const left = Math.max(margin, Math.min(anchor.left, innerWidth - (width || 320) - margin));
+  const left = Math.max(margin, Math.min(anchor.left, innerWidth - width - margin));
   const below = anchor.bottom + 4;
   const above = anchor.top - height - 4;
   const top = below + height > innerHeight - margin && above > margin ? above : below;

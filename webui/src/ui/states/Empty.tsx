@@ -38,7 +38,7 @@ function NothingYet({ status }: { status: StatusAnswer }) {
   return (
     <div className="state" role="status">
       <p className="sentence">
-        {failing ? 'No visit has succeeded yet.' : 'The first captures are being landed.'}
+        {failing ? 'No visit has succeeded yet.' : 'The first captures are being landed'}
         {!failing && <span className="dots" aria-hidden="true" />}
       </p>
       <p className="note">

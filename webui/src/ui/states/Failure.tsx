@@ -1,6 +1,6 @@
 import { ApiProblem } from '../../api/problem.ts';
 import type { Go } from '../../location/usePlace.ts';
-import type { Place } from '../../selection/place.ts';
+import { HOME, type Place } from '../../selection/place.ts';
 
 interface Props {
   error: Error;
@@ -18,12 +18,19 @@ export function Failure({ error, retry, place, go }: Props) {
       {problem?.hint && <p>{problem.hint}</p>}
       {problem?.at != null && place.select !== '' && <Pointer text={place.select} at={problem.at} />}
       <p className="actions">
-        <button type="button" className="primary" onClick={retry}>
-          Try again
-        </button>
-        {problem?.at != null && (
+        {(problem === null || problem.isPassing) && (
+          <button type="button" className="primary" onClick={retry}>
+            Try again
+          </button>
+        )}
+        {problem !== null && !problem.isPassing && place.select !== '' && (
           <button type="button" onClick={() => go({ select: '' })}>
             Remove the matchers
+          </button>
+        )}
+        {problem !== null && !problem.isPassing && (
+          <button type="button" onClick={() => go({ ...HOME, view: place.view })}>
+            Start from the whole fleet
           </button>
         )}
       </p>

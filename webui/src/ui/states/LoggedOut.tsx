@@ -5,7 +5,7 @@ export function LoggedOut() {
     <main className="state alone">
       <h1>You are not logged in</h1>
       <p>
-        Run <Command text="fleetprof url" /> on the machine where fleetprof runs, and open the address that it prints.
+        Run <Command text="fleetprof url" /> where fleetprof runs, and open the address that it prints.
       </p>
       <p className="note">The address carries a token that works once; this browser then stays logged in.</p>
       <button type="button" className="primary" onClick={() => location.reload()}>
