@@ -30,6 +30,7 @@ _STATUS = {
     capture_pb2.SUPPORT_BUSY: "busy",
     capture_pb2.SUPPORT_NOT_COUNTED: "not_counted",
 }
+_INT4_MAX = (1 << 31) - 1
 _INT8_MAX = (1 << 63) - 1
 Row = tuple[Any, ...]
 
@@ -97,6 +98,10 @@ def assemble(
     resolved: ResolvedFrames,
 ) -> Assembly:
     """The rows of a capture that `decode_capture` accepted; new dictionary rows are committed on the way."""
+    if len(resolved.offsets) != len(capture.frames.mapping) + 1 or len(resolved.status) != len(
+        capture.frames.mapping
+    ):
+        raise ValueError("resolved frames are not those of the capture")
     function_ids = interner.functions(
         (*resolved.functions, *MARKERS), [*_kinds(capture, resolved), *([Kind.MARKER] * len(MARKERS))]
     )
@@ -112,7 +117,11 @@ def assemble(
     label_rows = _label_rows(interner, [labels[keys.index(key)] for key in distinct_keys])
     machine = _machine_ids(interner, visit, capture)
     sample_types = interner.sample_types(
-        [(capture.strings[s.event], capture.strings[s.unit]) for s in capture.segments if _sampled(s)]
+        [
+            (clean(capture.strings[s.event]), clean(capture.strings[s.unit]))
+            for s in capture.segments
+            if _sampled(s)
+        ]
     ).tolist()
 
     profiles: list[Row] = []
@@ -254,9 +263,9 @@ def _samples_through(
 
 def _cpu_row(visit: VisitFacts, usage: capture_pb2.CpuUsage) -> Row:
     place = [n if n >= 0 else None for n in (usage.core, usage.package, usage.numa_node)]
+    states = (usage.user_ms, usage.system_ms, usage.idle_ms, usage.iowait_ms, usage.irq_ms, usage.steal_ms)
     return (
-        visit.visit_id, usage.cpu, visit.day, *place, usage.user_ms, usage.system_ms, usage.idle_ms, usage.iowait_ms,
-        usage.irq_ms, usage.steal_ms, usage.mhz or None,
+        visit.visit_id, usage.cpu, visit.day, *place, *(min(ms, _INT4_MAX) for ms in states), usage.mhz or None,
     )  # fmt: skip
 
 
@@ -267,7 +276,7 @@ def _counter_rows(visit: VisitFacts, capture: capture_pb2.Capture, applications:
         for counter in group.counters:
             status = _STATUS.get(counter.support, "unsupported")
             rows.append((
-                visit.visit_id, reading, capture.strings[counter.name], group.cpu, application, visit.day, status,
+                visit.visit_id, reading, clean(capture.strings[counter.name]), group.cpu, application, visit.day, status,
                 counter.errno, min(counter.value, _INT8_MAX) if status == "ok" else None,
                 min(group.time_enabled_ns, _INT8_MAX), min(group.time_running_ns, _INT8_MAX),
             ))  # fmt: skip

@@ -96,6 +96,7 @@ def _check(capture: capture_pb2.Capture) -> None:
         "frame columns differ in length",
     )
     _Within(len(capture.mappings), "a frame's mapping").check(frames.mapping)
+    _require(max(frames.offset, default=0) < 1 << 63, "a frame's offset is beyond 63 bits")
     _Within(n, "a stack's frame").check(stacks.frames)
     _require(len(stacks.length) == len(stacks.end), "stack columns differ in length")
     _require(int(_ints(stacks.length).sum()) == len(stacks.frames), "stack lengths do not add up")
@@ -130,6 +131,7 @@ def _check(capture: capture_pb2.Capture) -> None:
         _Within(n, "an excerpt's frame").check(excerpt.frame)
         texts.check((*excerpt.name, excerpt.source))
     cpus = [usage.cpu for usage in capture.cpus]
+    _require(max(cpus, default=0) < _MAX_ITEMS, "a CPU's number is absurd")
     _require(len(set(cpus)) == len(cpus), "a CPU is there twice")
 
 

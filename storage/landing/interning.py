@@ -4,7 +4,8 @@ An `Interner` lives as long as its process and remembers what it looked up. What
 inserted in a short transaction of its own, before and apart from the landing that needs it: many
 workers meet the same new functions, and none may wait for another's facts. Rows are inserted in the
 order of their key, so that two workers with the same new rows wait for each other in one direction
-only. A crash leaves rows nobody uses yet, which the next landing finds.
+only. A crash leaves rows nobody uses yet, which the next landing finds. These commits wait for the
+disk: a remembered id must outlive a crash of the server.
 """
 
 import json
@@ -129,7 +130,8 @@ class Interner:
         if new:
             rows = [row_of(key) for key in new]
             with self._engine.begin() as connection:
-                known.add(new, _upsert(connection, table, columns, rows).tolist())
+                ids = _upsert(connection, table, columns, rows)
+            known.add(new, ids.tolist())  # after the commit: what is remembered must be there
         return known.ids(keys)
 
 
@@ -174,8 +176,6 @@ def _upsert(
     # The temporary table has no statistics; without these the planner may read a whole dictionary.
     connection.execute(text("SET LOCAL enable_hashjoin = off"))
     connection.execute(text("SET LOCAL enable_mergejoin = off"))
-    # Lost in a crash of the server, the landing that needs the rows is lost with them, and repeated.
-    connection.execute(text("SET LOCAL synchronous_commit = off"))
     connection.execute(
         text(f"CREATE TEMPORARY TABLE IF NOT EXISTS {fresh} (n int, {types}) ON COMMIT DELETE ROWS")
     )

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, insert, literal,
 
 from fleetpb import capture_pb2
 from storage import partitions
-from storage.errors import PartitionMissing
+from storage.errors import BadCapture, PartitionMissing
 from storage.landing import assembly
 from storage.landing.assembly import Assembly, VisitFacts
 from storage.landing.copying import copy_into
@@ -65,9 +65,11 @@ def land(  # noqa: PLR0917 - the contract of the pipeline's last step
     """Write the capture's facts as `generation`, unless it or a newer one is written already.
 
     `message` is what `decode_capture` returned, `resolved` speaks of its frames. Raises
-    `UnknownCapture`, `PartitionMissing` (not made yet: try again) and other `DatabaseError`s; after
-    any of them nothing has changed.
+    `UnknownCapture`, `BadCapture` (of another visit), `PartitionMissing` (not made yet: try again)
+    and other `DatabaseError`s; after any of them no fact has changed.
     """
+    if message.visit_id != visit_id.bytes:
+        raise BadCapture(f"The capture says it is of another visit than {visit_id}.")
     with engine.connect() as connection:
         facts, landed = _visit_facts(connection, visit_id)
     if landed >= generation:
