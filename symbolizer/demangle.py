@@ -44,9 +44,9 @@ def demangle(raw: str) -> str:
 
 
 def _without_version(raw: str) -> str:
-    """memcpy@@GLIBC_2.14 is memcpy: the version is the linker's, not the programmer's."""
-    name, at, _ = raw.partition("@")
-    return name if at and name else raw
+    """memcpy@@GLIBC_2.14 is memcpy: the version is the linker's. But malloc@plt is a stub, not malloc."""
+    name, at, version = raw.partition("@")
+    return name if at and name and version != "plt" else raw
 
 
 def _plain_rust(name: str) -> str:

@@ -256,6 +256,15 @@ class ElfFile:
             tables.append((np.frombuffer(data, dtype, len(data) // dtype.itemsize), self._raw(link)))
         return tables
 
+    def relocations(self, kind: int) -> list[Records]:
+        """Relocation tables of a section type (`SHT_RELA`)."""
+        dtype = record("relocation", self.bits, self._order)
+        tables = []
+        for index in np.flatnonzero(self.sections["type"] == kind).tolist():
+            data = self._raw(index)
+            tables.append(np.frombuffer(data, dtype, len(data) // dtype.itemsize))
+        return tables
+
 
 def notes_in(data: bytes, *, align: int = 4, order: str = "<") -> list[Note]:
     """The notes in a note section's bytes, up to the first that does not fit."""

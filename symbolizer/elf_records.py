@@ -9,6 +9,7 @@ PT_LOAD: Final = 1
 PT_NOTE: Final = 4
 PF_X: Final = 1
 SHT_SYMTAB: Final = 2
+SHT_RELA: Final = 4
 SHT_NOTE: Final = 7
 SHT_NOBITS: Final = 8
 SHT_DYNSYM: Final = 11
@@ -26,9 +27,12 @@ STT_FUNC: Final = 2
 STT_GNU_IFUNC: Final = 10
 STB_GLOBAL: Final = 1
 STB_WEAK: Final = 2
+EM_X86_64: Final = 62
+R_X86_64_GLOB_DAT: Final = 6
+R_X86_64_JUMP_SLOT: Final = 7
 
 Records = npt.NDArray[np.void]
-Kind = Literal["header", "segment", "section", "symbol", "compression"]
+Kind = Literal["header", "segment", "section", "symbol", "relocation", "compression"]
 
 _Fields = list[tuple[str, str]]
 _WORDS: dict[int, dict[Kind, _Fields]] = {
@@ -37,6 +41,7 @@ _WORDS: dict[int, dict[Kind, _Fields]] = {
         "segment": [("type", "u4"), ("flags", "u4"), ("offset", "u8"), ("vaddr", "u8"), ("paddr", "u8"), ("filesz", "u8"), ("memsz", "u8"), ("align", "u8")],
         "section": [("name", "u4"), ("type", "u4"), ("flags", "u8"), ("addr", "u8"), ("offset", "u8"), ("size", "u8"), ("link", "u4"), ("info", "u4"), ("align", "u8"), ("entsize", "u8")],
         "symbol": [("name", "u4"), ("info", "u1"), ("other", "u1"), ("shndx", "u2"), ("value", "u8"), ("size", "u8")],
+        "relocation": [("offset", "u8"), ("info", "u8"), ("addend", "i8")],
         "compression": [("type", "u4"), ("reserved", "u4"), ("size", "u8"), ("align", "u8")],
     },
     32: {
@@ -44,6 +49,7 @@ _WORDS: dict[int, dict[Kind, _Fields]] = {
         "segment": [("type", "u4"), ("offset", "u4"), ("vaddr", "u4"), ("paddr", "u4"), ("filesz", "u4"), ("memsz", "u4"), ("flags", "u4"), ("align", "u4")],
         "section": [("name", "u4"), ("type", "u4"), ("flags", "u4"), ("addr", "u4"), ("offset", "u4"), ("size", "u4"), ("link", "u4"), ("info", "u4"), ("align", "u4"), ("entsize", "u4")],
         "symbol": [("name", "u4"), ("value", "u4"), ("size", "u4"), ("info", "u1"), ("other", "u1"), ("shndx", "u2")],
+        "relocation": [("offset", "u4"), ("info", "u4"), ("addend", "i4")],
         "compression": [("type", "u4"), ("size", "u4"), ("align", "u4")],
     },
 }  # fmt: skip

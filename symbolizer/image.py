@@ -71,10 +71,10 @@ class ElfImage:
 
     @property
     def status(self) -> Status:
-        """FULL with a SymCache, else SYMTAB with symbols, else BINARY_ONLY."""
+        """FULL with a SymCache, else SYMTAB with symbols of its own, else BINARY_ONLY."""
         if self._table is not None:
             return Status.FULL
-        return Status.SYMTAB if len(self._symbols) else Status.BINARY_ONLY
+        return Status.BINARY_ONLY if self._symbols.is_stripped else Status.SYMTAB
 
     @property
     def reason(self) -> str:

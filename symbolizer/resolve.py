@@ -105,7 +105,9 @@ def _by_mapping(mapping: Indexes) -> Iterator[tuple[int, Indexes]]:
     """Every mapping in use, with the positions of its frames ascending."""
     order = np.argsort(mapping, kind="stable")
     used, first = np.unique(mapping[order], return_index=True)
-    yield from zip(used.tolist(), np.split(order, first[1:]), strict=True)
+    ends = [*first[1:].tolist(), len(order)]
+    for index, start, end in zip(used.tolist(), first.tolist(), ends, strict=False):
+        yield index, order[start:end]
 
 
 def _names_in(capture: capture_pb2.Capture) -> dict[int, FunctionName]:

@@ -55,7 +55,7 @@ class Location:
     definition_file: str
     """Where the function starts; '' not known."""
     definition_line: int
-    """Line of its first instruction; 0 not known, as of functions only seen inlined."""
+    """Line of its first instruction, at or a little after its definition; 0 if it was only ever inlined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,24 @@
 """Function symbols of an ELF file, sorted for look-up by address.
 
-Rules (System V gABI "Symbol Table"; checked against llvm-symbolizer):
-- a function is a symbol of type FUNC or IFUNC, or an untyped one (hand-written assembly) in an
-  executable section;
-- of several at one address the first is taken by: sized before unsized, typed before untyped, GLOBAL
-  before WEAK before LOCAL, then the lower string offset, so that the choice does not vary;
-- a symbol without a size reaches to the next symbol or the end of its section;
+Rules (System V gABI "Symbol Table"; checked against llvm-symbolizer and perf):
+- a function is a symbol of type FUNC or IFUNC, or an untyped one (hand-written assembly), in an
+  executable section; a stub of the procedure linkage table is one too (`plt.py`);
+- a symbol without a size reaches to the next symbol or the end of its section, and is only a label if
+  it lies within one that has a size;
+- of several at one address: sized before unsized, typed before untyped, GLOBAL before WEAK before
+  LOCAL, then as perf: fewer leading underscores, the longer name;
+- where one lies within another, the innermost holds the address;
 - an address outside [start, end) of every symbol is a miss. It is never given to the nearest one.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from symbolizer.addresses import U64, ElfVaddrs
+from symbolizer.addresses import NOWHERE, U64, ElfVaddrs
 from symbolizer.elf import ElfFile
 from symbolizer.elf_records import (
     SHF_EXECINSTR,
@@ -29,9 +32,18 @@ from symbolizer.elf_records import (
     STT_NOTYPE,
     Records,
 )
+from symbolizer.plt import read_stubs
 
 MISS: Final = -1
 MAX_NAME_BYTES: Final = 1 << 16
+
+# Bits of a rank, from the most significant: unsized, untyped, scope, underscores, shortness.
+_UNSIZED: Final = np.uint64(1 << 51)
+_UNTYPED: Final = np.uint64(1 << 50)
+_SCOPE: Final = np.uint64(1 << 48)
+_UNDERSCORE: Final = np.uint64(1 << 32)
+
+Indexes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,72 +55,98 @@ class Symbol:
     end: int
 
 
-class SymbolTable:
-    """Functions by virtual address. The arrays run in parallel, ascending by start."""
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Candidates in parallel arrays; the name of one is at `at` of string table `table`."""
 
-    def __init__(
-        self, starts: U64, ends: U64, names: list[bytes], table: npt.NDArray[np.int32], at: U64
-    ) -> None:
-        """`names` are string tables; the name of symbol i is at `at[i]` of `names[table[i]]`."""
-        self.starts = starts
-        self.ends = ends
-        self._names = names
-        self._table = table
-        self._at = at
+    start: U64
+    size: U64
+    limit: U64
+    """End of its section."""
+    rank: U64
+    """The lower the better, among symbols at one address."""
+    table: npt.NDArray[np.int32]
+    at: U64
+
+    def pick(self, which: npt.NDArray[np.bool_] | Indexes) -> "_Columns":
+        return _Columns(*(getattr(self, name)[which] for name in self.__slots__))
+
+
+class SymbolTable:
+    """Functions by virtual address; parallel arrays, strictly ascending by start."""
+
+    def __init__(self, columns: _Columns, texts: list[bytes], stubs: set[int]) -> None:
+        self.starts = columns.start
+        following = np.append(self.starts[1:], columns.limit[-1:])
+        unsized = np.clip(np.minimum(following, columns.limit), self.starts, NOWHERE)
+        self.ends = np.where(columns.size == 0, unsized, _end(columns))
+        self._table = columns.table
+        self._at = columns.at
+        self._texts = texts
+        self.is_stripped = not np.isin(columns.table, list(stubs), invert=True).any()
+        """No function of its own has a name; at best the stubs of other libraries' do."""
 
     def __len__(self) -> int:
         return len(self.starts)
 
-    def find(self, addresses: ElfVaddrs) -> npt.NDArray[np.int64]:
-        """Index of the symbol that holds each address, `MISS` where none does."""
+    def find(self, addresses: ElfVaddrs) -> Indexes:
+        """Index of the innermost symbol that holds each address, `MISS` where none does."""
         if not len(self.starts):
             return np.full(len(addresses.values), MISS, np.int64)
         index = np.searchsorted(self.starts, addresses.values, "right").astype(np.int64) - 1
-        inside = (index >= 0) & (addresses.values < self.ends[np.maximum(index, 0)])
-        return np.where(inside, index, MISS)
+        outside = np.flatnonzero((index >= 0) & (addresses.values >= self.ends[index]))
+        while len(outside):
+            index[outside] = self._around[index[outside]]
+            still = (index[outside] >= 0) & (addresses.values[outside] >= self.ends[index[outside]])
+            outside = outside[still]
+        return index
+
+    @cached_property
+    def _around(self) -> Indexes:
+        """The symbol each one lies within, at least with its start; `MISS` for most."""
+        around = np.full(len(self.starts), MISS, np.int64)
+        reach = np.maximum.accumulate(self.ends)
+        open_ones: list[int] = []
+        for index in np.flatnonzero(self.starts[1:] < reach[:-1]).tolist():
+            open_ones = [one for one in (*open_ones, index) if self.ends[one] > self.starts[index + 1]]
+            if open_ones:
+                around[index + 1] = open_ones[-1]
+        return around
 
     def symbol(self, index: int) -> Symbol:
         """The symbol of an index that `find` gave."""
-        text, at = self._names[self._table[index]], int(self._at[index])
-        end = text.find(b"\0", at, at + MAX_NAME_BYTES)
-        name = text[at : end if end >= 0 else min(len(text), at + MAX_NAME_BYTES)]
+        name = _text(self._texts[self._table[index]], int(self._at[index]))
         return Symbol(name.decode("utf-8", "replace"), int(self.starts[index]), int(self.ends[index]))
 
 
-NO_SYMBOLS: Final = SymbolTable(
-    np.zeros(0, np.uint64), np.zeros(0, np.uint64), [], np.zeros(0, np.int32), np.zeros(0, np.uint64)
-)
-
-
 def read_symbols(*files: ElfFile) -> SymbolTable:
-    """The union of the files' .symtab, .dynsym and .gnu_debugdata; all must be of one build.
+    """The union of the files' .symtab, .dynsym, .gnu_debugdata and stubs; all must be of one build.
 
     Raises `MalformedElf`.
     """
-    starts, sizes, ranks, ats, tables = [], [], [], [], []
-    limits: list[U64] = []
-    names: list[bytes] = []
+    texts: list[bytes] = []
+    stubs: set[int] = set()
+    parts = [_NONE]
     for file in _with_embedded(files):
         for records, text in file.symbols(SHT_SYMTAB) + file.symbols(SHT_DYNSYM):
-            keep, limit = _functions(file, records, len(text))
-            kept = records[keep]
-            starts.append(kept["value"].astype(np.uint64))
-            sizes.append(kept["size"].astype(np.uint64))
-            limits.append(limit)
-            ranks.append(_rank(kept))
-            ats.append(kept["name"].astype(np.uint64))
-            tables.append(np.full(len(kept), len(names), np.int32))
-            names.append(text)
-    if not starts:
+            parts.append(_functions(file, records, text, len(texts)))
+            texts.append(text)
+        starts, sizes, names = read_stubs(file)
+        at = np.cumsum([0, *(len(name) + 1 for name in names)], dtype=np.uint64)[:-1]
+        rank = np.zeros(len(starts), np.uint64)
+        stubs.add(len(texts))
+        parts.append(
+            _Columns(starts, sizes, starts + sizes, rank, np.full(len(starts), len(texts), np.int32), at)
+        )
+        texts.append(b"".join(name + b"\0" for name in names))
+    columns = _Columns(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in _Columns.__slots__)
+    )
+    columns = columns.pick(~_labels(columns))
+    if not len(columns.start):
         return NO_SYMBOLS
-    start, size, limit = np.concatenate(starts), np.concatenate(sizes), np.concatenate(limits)
-    rank, at, table = np.concatenate(ranks), np.concatenate(ats), np.concatenate(tables)
-    order = np.lexsort((at, table, rank, start))
-    order = order[np.append(True, start[order][1:] != start[order][:-1])] if len(order) else order
-    start, size, limit = start[order], size[order], limit[order]
-    following = np.append(start[1:], limit[-1:])
-    end = np.where(size == 0, np.minimum(following, np.maximum(limit, start)), start + size)
-    return SymbolTable(start, np.maximum(end, start), names, table[order], at[order])
+    columns = columns.pick(np.lexsort((columns.at, columns.table, columns.rank, columns.start)))
+    return SymbolTable(columns.pick(np.append(True, columns.start[1:] != columns.start[:-1])), texts, stubs)
 
 
 def _with_embedded(files: tuple[ElfFile, ...]) -> list[ElfFile]:
@@ -116,23 +154,71 @@ def _with_embedded(files: tuple[ElfFile, ...]) -> list[ElfFile]:
     return [*files, *(file for file in embedded if file is not None)]
 
 
-def _functions(file: ElfFile, records: Records, text_bytes: int) -> tuple[npt.NDArray[np.bool_], U64]:
-    """Which symbols are functions, and for those the end of their section."""
+def _functions(file: ElfFile, records: Records, text: bytes, table: int) -> _Columns:
     sections = file.sections
     kind = records["info"] & 15
     keep = (kind == STT_FUNC) | (kind == STT_GNU_IFUNC) | (kind == STT_NOTYPE)
     keep &= (records["shndx"] != 0) & (records["shndx"] < min(SHN_LORESERVE, len(sections)))
-    keep &= (records["name"] != 0) & (records["name"] < text_bytes)
-    if not len(sections):
-        return np.zeros(len(records), np.bool_), np.zeros(0, np.uint64)
-    section = np.minimum(records["shndx"], len(sections) - 1)
-    keep &= (sections["flags"][section] & SHF_EXECINSTR) != 0
-    kept = section[keep]
-    return keep, sections["addr"][kept].astype(np.uint64) + sections["size"][kept].astype(np.uint64)
+    keep &= (records["name"] != 0) & (records["name"] < len(text))
+    kept = records[keep]
+    section = sections[kept["shndx"]]
+    executable = (section["flags"] & SHF_EXECINSTR) != 0
+    kept, section = kept[executable], section[executable]
+    binding = kept["info"] >> 4
+    scope = np.where(binding == STB_GLOBAL, 0, np.where(binding == STB_WEAK, 1, 2)).astype(np.uint64)
+    unsized, untyped = kept["size"] == 0, (kept["info"] & 15) == STT_NOTYPE
+    at = kept["name"].astype(np.uint64)
+    return _Columns(
+        start=kept["value"].astype(np.uint64),
+        size=kept["size"].astype(np.uint64),
+        limit=section["addr"].astype(np.uint64) + section["size"].astype(np.uint64),
+        rank=_UNSIZED * unsized + _UNTYPED * untyped + _SCOPE * scope + _plainness(text, at),
+        table=np.full(len(kept), table, np.int32),
+        at=at,
+    )
 
 
-def _rank(records: Records) -> npt.NDArray[np.uint8]:
-    binding = records["info"] >> 4
-    scope = np.where(binding == STB_GLOBAL, 0, np.where(binding == STB_WEAK, 1, 2))
-    untyped = (records["info"] & 15) == STT_NOTYPE
-    return np.asarray(scope + 4 * untyped + 8 * (records["size"] == 0), np.uint8)
+def _labels(columns: _Columns) -> npt.NDArray[np.bool_]:
+    """Which symbols are labels within a function: unsized, at an address that a sized one holds."""
+    sized = columns.pick(columns.size > 0)
+    if not len(sized.start):
+        return np.zeros(len(columns.start), np.bool_)
+    order = np.argsort(sized.start, kind="stable")
+    starts, reach = sized.start[order], np.maximum.accumulate(_end(sized)[order])
+    before = np.searchsorted(starts, columns.start, "right").astype(np.int64) - 1
+    return np.asarray((columns.size == 0) & (before >= 0) & (columns.start < reach[before]))
+
+
+def _plainness(text: bytes, at: U64) -> U64:
+    """Rank of the names at offsets of a string table: few leading underscores, then length."""
+    characters = np.frombuffer(text, np.uint8)
+    ends = np.append(np.flatnonzero(characters == 0), len(text)).astype(np.uint64)
+    length = ends[np.searchsorted(ends, at)] - at
+    underscores = np.zeros(len(at), np.uint64)
+    leading = np.ones(len(at), np.bool_)
+    for step in range(3):
+        here = np.minimum(at + np.uint64(step), np.uint64(len(text) - 1))
+        leading &= characters[here] == ord("_")
+        underscores += leading
+    return np.asarray(_UNDERSCORE * (underscores + np.uint64(1)) - np.minimum(length, _UNDERSCORE))
+
+
+def _text(table: bytes, at: int) -> bytes:
+    end = table.find(b"\0", at, at + MAX_NAME_BYTES)
+    return table[at : end if end >= 0 else at + MAX_NAME_BYTES]
+
+
+def _end(columns: _Columns) -> U64:
+    """Ends of sized symbols, not beyond the address space."""
+    return np.asarray(columns.start + np.minimum(columns.size, NOWHERE - columns.start))
+
+
+_NONE: Final = _Columns(
+    np.zeros(0, np.uint64),
+    np.zeros(0, np.uint64),
+    np.zeros(0, np.uint64),
+    np.zeros(0, np.uint64),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.uint64),
+)
+NO_SYMBOLS: Final = SymbolTable(_NONE, [], set())

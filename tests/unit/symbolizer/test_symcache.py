@@ -1,0 +1,150 @@
+import posixpath
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from symbolic.debuginfo import Archive
+from symbolic.symcache import SYMCACHE_LATEST_VERSION
+from symbolic.symcache import SymCache as Library
+
+from symbolizer.addresses import CacheAddresses
+from symbolizer.errors import MalformedSymCache
+from symbolizer.symcache import SUPPORTED_VERSIONS, AddressTable, LibrarySymCache, SymCache, open_symcache
+
+Level = tuple[str, str, int]
+
+
+def make(source: Path, target: Path) -> Path:
+    cache = next(Archive.open(str(source)).iter_objects()).make_symcache()
+    with target.open("wb") as file:
+        cache.dump_into(file)
+    return target
+
+
+def ours(table: AddressTable, addresses: list[int]) -> list[list[Level]]:
+    chains = table.chains(CacheAddresses(np.array(addresses, np.uint64)))
+    locations = [table.location(index) for index in chains.locations.tolist()]
+    levels = [(location.function, location.file, location.line) for location in locations]
+    ends = chains.offsets.tolist()
+    return [levels[start:end] for start, end in pairwise(ends)]
+
+
+def theirs(library: Library, address: int) -> list[Level]:
+    return [
+        (level.symbol, posixpath.normpath(level.full_path) if level.full_path else "", level.line)
+        for level in library.lookup(address)
+    ]
+
+
+@pytest.fixture(scope="session")
+def small(programs) -> Path:
+    return make(programs.pie, programs.folder / "pie.symc")
+
+
+def test_the_reader_knows_what_the_library_writes() -> None:
+    assert SYMCACHE_LATEST_VERSION in SUPPORTED_VERSIONS
+
+
+def test_every_address_of_a_small_program_is_answered_like_the_library_does(small: Path) -> None:
+    library = Library.open(str(small))
+    addresses = list(range(0x4000))
+    answers = ours(SymCache(small), addresses)
+    assert answers == [theirs(library, address) for address in addresses]
+    assert max(map(len, answers)) == 3  # square in cube in work
+
+
+@pytest.mark.parametrize("variant", ["fixed", "by_lld"])
+def test_addresses_count_from_the_first_segment(programs, variant: str, tmp_path: Path) -> None:
+    cache = make(getattr(programs, variant), tmp_path / "cache")
+    library = Library.open(str(cache))
+    addresses = list(range(0x800, 0x3000, 3))
+    assert ours(SymCache(cache), addresses) == [theirs(library, address) for address in addresses]
+    assert any(ours(SymCache(cache), addresses))
+
+
+def large_debug_file() -> Path:
+    """The largest debug file of this machine up to 20 MB: the C library's where it is installed."""
+    sizes = {path: path.stat().st_size for path in Path("/usr/lib/debug/.build-id").glob("*/*.debug")}
+    usable = {path: size for path, size in sizes.items() if size < 20 << 20}
+    if not usable:
+        pytest.skip("no debug files below /usr/lib/debug (apt-get install libc6-dbg)")
+    return max(usable, key=usable.__getitem__)
+
+
+def test_a_large_library_is_answered_like_the_library_does(tmp_path: Path) -> None:
+    cache = make(large_debug_file(), tmp_path / "cache")
+    chance = random.Random(3)
+    addresses = [chance.randrange(0x200000) for _ in range(6000)] + [
+        0,
+        0xFFFFFFFE,
+        0xFFFFFFFF,
+        1 << 40,
+        2**64 - 1,
+    ]
+    library = Library.open(str(cache))
+    expected = [theirs(library, address) if address < 0xFFFFFFFF else [] for address in addresses]
+    assert ours(SymCache(cache), addresses) == expected
+    assert sum(map(bool, expected)) > 1000
+
+
+def test_the_library_as_a_fallback_answers_the_same(small: Path) -> None:
+    addresses = [address for address in range(0x1000, 0x1400) for _ in range(2)]
+    reader, fallback = SymCache(small), LibrarySymCache(small)
+    assert ours(fallback, addresses) == ours(reader, addresses)
+    chains = fallback.chains(CacheAddresses(np.array(addresses, np.uint64)))
+    same = reader.chains(CacheAddresses(np.array(addresses, np.uint64)))
+    assert [fallback.location(i) for i in chains.locations.tolist()] == [
+        reader.location(i) for i in same.locations.tolist()
+    ]
+    assert fallback.named(chains.locations).all()
+
+
+def test_an_unknown_version_goes_to_the_library(small: Path, tmp_path: Path) -> None:
+    newer = bytearray(small.read_bytes())
+    newer[4] = 99
+    path = tmp_path / "newer"
+    path.write_bytes(newer)
+    with pytest.raises(MalformedSymCache, match="99"):
+        SymCache(path)
+    with pytest.raises(MalformedSymCache):  # which refuses this one, as it is not really newer
+        open_symcache(path)
+    assert isinstance(open_symcache(small), SymCache)
+
+
+def test_a_function_is_defined_where_its_code_begins(programs, small: Path) -> None:
+    table = SymCache(small)
+    chains = table.chains(CacheAddresses(np.arange(0x1000, 0x1400, dtype=np.uint64)))
+    found = {location.function: location for location in map(table.location, chains.locations.tolist())}
+    source = (programs.folder / "program.c").read_text().splitlines()
+    for name in ("work", "quiet", "give_up", "main"):
+        # The compiler may give the first instruction to the first statement instead of the opening line.
+        line = found[name].definition_line
+        assert any(f"{name}(" in text for text in source[line - 4 : line])
+        assert found[name].definition_file == str(programs.folder / "program.c")
+    assert found["cube"].definition_line == 0  # only ever inlined: it begins nowhere
+
+
+def test_damage_is_an_error_of_ours_or_harmless(small: Path, tmp_path: Path) -> None:
+    whole = small.read_bytes()
+    chance = random.Random(5)
+    refused = 0
+    addresses = CacheAddresses(np.arange(0x1000, 0x1400, dtype=np.uint64))
+    for turn in range(300):
+        damaged = bytearray(whole)
+        for _ in range(6):
+            damaged[chance.randrange(8, len(damaged))] = chance.randrange(256)
+        if turn % 5 == 0:
+            del damaged[chance.randrange(len(damaged)) :]
+        path = tmp_path / str(turn)
+        path.write_bytes(damaged)
+        try:
+            table = SymCache(path)
+            chains = table.chains(addresses)
+            assert len(table.named(chains.locations)) == len(chains.locations)
+            for index in set(chains.locations.tolist()):
+                table.location(index)
+        except MalformedSymCache:
+            refused += 1
+    assert 20 < refused < 300
