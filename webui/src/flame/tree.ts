@@ -17,7 +17,8 @@ export interface FlameFunction {
   file: string;
   binary: string;
   status: Status;
-  kind: 'user' | 'kernel';
+  /** marker: no code; it says what is missing from the stack there. */
+  kind: 'user' | 'kernel' | 'marker';
 }
 
 export interface FlameTree {

@@ -228,7 +228,7 @@ function Heading({ sort, place, go, number, title, children }: HeadingProps) {
 function Name({ row, by, missing }: { row: TableRow; by: readonly string[]; missing: ReadonlyMap<string, string> }) {
   const title = titleOf(row, by);
   const status = row.key['status'];
-  const unnamed = by.includes('function') && (status === 'binary_only' || status === 'unknown');
+  const unnamed = by.includes('function') && row.key['kind'] !== 'marker' && (status === 'binary_only' || status === 'unknown');
   const file = row.key['file'];
   const why = missing.get(row.key['binary'] ?? '') ?? 'its binary has no symbols on the machine that resolved them';
   return (

@@ -8,6 +8,8 @@ const row = (key: Record<string, string>, function_id: number | null = null): Ta
   function_id,
   self: 0,
   total: 0,
+  self_samples: 0,
+  total_samples: 0,
   self_seconds: 0,
   total_seconds: 0,
   self_share: 0,

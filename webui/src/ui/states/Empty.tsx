@@ -56,7 +56,7 @@ function NothingLeft({ place, go, status }: Props) {
   const constraints = constraintsOf(place);
   const probes = useQueries({
     queries: constraints.map((c) => {
-      const question = { ...selectionOf({ ...place, ...c.without }), by: 'function', sort: '-self', limit: 1, offset: 0 };
+      const question = { ...selectionOf({ ...place, ...c.without }), by: 'function', sort: '-self' as const, limit: 1, offset: 0 };
       return {
         queryKey: ['probe', question],
         queryFn: ({ signal }: { signal: AbortSignal }) => askTable(question, signal),
