@@ -14,11 +14,11 @@ import numpy as np
 from sqlalchemy import Connection
 
 from collector.draw import draw
-from collector.schedule import BY_HAND, round_at, round_start, scatter
+from collector.schedule import round_at, round_start, scatter
 from storage import campaigns, inventory, visits
 from storage.campaigns import Campaign
 from storage.inventory import Machine
-from storage.visits import DrawnVisit
+from storage.visits import BY_HAND, DrawnVisit
 
 
 @dataclass(frozen=True, slots=True)

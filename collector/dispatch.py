@@ -13,6 +13,8 @@ from uuid import UUID
 from collector.outage import Outage
 
 RESEND_S = 60.0
+_PATIENCE_S = 1.0
+"""A client of a broker that is away may take seconds to say so; nobody else waits that long."""
 _MOST_REMEMBERED = 100_000
 
 
@@ -36,25 +38,33 @@ class Dispatch:
         self._lock = Lock()
 
     def __call__(self, visit_ids: Iterable[UUID]) -> int:
-        """Send those not sent lately; the number sent. Gives up for a while at the first failure."""
-        with self._lock:
+        """Send those not sent lately; the number sent.
+
+        Gives up for a while at the first failure, and at once while another thread waits for a broker
+        that does not answer.
+        """
+        if not self._lock.acquire(timeout=_PATIENCE_S):
+            return 0
+        try:
             now = self._clock()
             if now < self._not_before:
                 return 0
             self._forget(now)
-            sent = 0
-            for visit_id in visit_ids:
-                if visit_id in self._sent:
-                    continue
-                try:
-                    self._send(visit_id)
-                except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
-                    self._not_before = now + self._outage.failed(error)
-                    break
-                self._outage.over()
-                self._sent[visit_id] = now
-                sent += 1
-            return sent
+            return sum(self._sent_now(visit_id, now) for visit_id in visit_ids if visit_id not in self._sent)
+        finally:
+            self._lock.release()
+
+    def _sent_now(self, visit_id: UUID, now: float) -> bool:
+        if now < self._not_before:
+            return False
+        try:
+            self._send(visit_id)
+        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
+            self._not_before = max(now, self._clock()) + self._outage.failed(error)
+            return False
+        self._outage.over()
+        self._sent[visit_id] = now
+        return True
 
     def _forget(self, now: float) -> None:
         """Drop what may be sent again; entries are in the order they were sent."""

@@ -145,11 +145,13 @@ class Collector:
     def _tidy(self) -> None:
         today = self._now().date()
         sweep.make_room(self.engine, today)
-        if self.pace.retention_days is not None:
-            for day in sweep.drop_old(self.engine, today - timedelta(days=self.pace.retention_days)):
-                _log.info("day dropped", day=day.isoformat())
         try:
-            sweep.clear_orphans(self.engine, self.archive)
+            if self.pace.retention_days is not None:
+                before = today - timedelta(days=self.pace.retention_days)
+                for day in sweep.drop_old(self.engine, self.archive, before):
+                    _log.info("day dropped", day=day.isoformat())
+            if deleted := sweep.clear_orphans(self.engine, self.archive):
+                _log.info("orphan blobs deleted", blobs=deleted)
         except ArchiveError as error:
             _log.warning("archive not swept", why=str(error))
 

@@ -13,9 +13,6 @@ from math import floor
 
 import numpy as np
 
-BY_HAND = -1
-"""Round of a visit that someone asked for: outside every round, never counted in coverage."""
-
 
 def round_at(moment: datetime, period_s: float) -> int:
     """Number of the round that `moment` lies in."""

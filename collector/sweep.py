@@ -4,6 +4,7 @@ Any number of collectors may sweep the same store; everything here may be done t
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from hashlib import sha256
@@ -14,7 +15,7 @@ from sqlalchemy import Engine
 
 from collector.plan import LONGEST_S, MARGIN_S, TTL_S
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
-from storage import captures, partitions, visit_history, visits
+from storage import captures, partitions, retention, visit_history, visits
 from storage.archive import Archive, capture_key
 from storage.captures import NewCapture
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, DatabaseBusy, VisitEnded
@@ -71,13 +72,18 @@ def make_room(engine: Engine, today: date) -> None:
         partitions.ensure(connection, [today + timedelta(days=n) for n in range(-1, PARTITIONS_AHEAD + 1)])
 
 
-def drop_old(engine: Engine, before: date) -> list[date]:
-    """Drop the facts of days before `before`; the days dropped, none while readers are in the way."""
-    try:
+def drop_old(engine: Engine, archive: Archive, before: date) -> list[date]:
+    """Drop the facts and raw captures of days before `before`; the days whose facts went.
+
+    Facts stay for the next time while readers are in the way.
+    """
+    days: list[date] = []
+    with suppress(DatabaseBusy), engine.begin() as connection:
+        days = partitions.drop(connection, before)
+    while True:
         with engine.begin() as connection:
-            return partitions.drop(connection, before)
-    except DatabaseBusy:
-        return []
+            if retention.drop_captures(connection, archive, before) == 0:
+                return days
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from itertools import groupby
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, update
@@ -18,6 +19,9 @@ from storage import coverage
 from storage.coverage import UNKNOWN_CLASS, Cell, Change, utilisation_class
 from storage.errors import UnknownVisit
 from storage.schema import visit
+
+BY_HAND = -1
+"""Round of a visit that someone asked for: outside every round, so the coverage does not know it."""
 
 
 class Outcome(StrEnum):
@@ -47,7 +51,7 @@ class DrawnVisit:
     visit_id: UUID
     campaign_id: int
     round: int
-    """-1: asked for by hand, outside every round."""
+    """Number of the round, or `BY_HAND`."""
     machine_id: int
     stratum_id: int
     population: int
@@ -93,7 +97,7 @@ def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
             for v in visits
         ],
     )
-    by_cell = sorted(visits, key=_cell)
+    by_cell = sorted((v for v in visits if v.round != BY_HAND), key=_cell)
     for cell, members in groupby(by_cell, key=_cell):
         of_cell = list(members)
         population = max(v.population for v in of_cell)
@@ -140,12 +144,21 @@ def finish(
             utilisation=None if mine == UNKNOWN_CLASS else utilisation,
             clock_skew_s=clock_skew_s,
         )
-        .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day, visit.c.population)
+        .returning(
+            visit.c.campaign_id,
+            visit.c.stratum_id,
+            visit.c.hour,
+            visit.c.day,
+            visit.c.population,
+            visit.c.round,
+        )
     ).one_or_none()
     if ended is None:
         if connection.scalar(select(visit.c.visit_id).where(visit.c.visit_id == visit_id)) is None:
             raise UnknownVisit(f"There is no visit {visit_id}.")
         return False
+    if ended.round == BY_HAND:
+        return True
     cell = _cell(ended)
     result = Change(answered=1, seconds=seconds) if seconds is not None else Change(failed=1)
     if mine == UNKNOWN_CLASS:
@@ -178,14 +191,12 @@ def abandon(connection: Connection, before: datetime) -> int:
         update(visit)
         .where(and_(visit.c.visit_id.in_(open_ones), visit.c.outcome == Outcome.DRAWN))
         .values(outcome=Outcome.LOST, detail="The collector ended before the visit did.", ended_at=func.now())
-        .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day)
+        .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day, visit.c.round)
     ).all()
-    for cell, number in sorted(Counter(map(_cell, lost)).items()):
+    for cell, number in sorted(Counter(_cell(row) for row in lost if row.round != BY_HAND).items()):
         coverage.add(connection, cell, UNKNOWN_CLASS, Change(failed=number))
     return len(lost)
 
 
-def _cell(
-    source: DrawnVisit | Row[tuple[int, int, int, date]] | Row[tuple[int, int, int, date, int]],
-) -> Cell:
+def _cell(source: DrawnVisit | Row[Any]) -> Cell:
     return Cell(source.campaign_id, source.stratum_id, source.hour, source.day)

@@ -15,10 +15,10 @@ def collector() -> None:
     from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
     from collector.visit import Visitor  # noqa: PLC0415
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
-    from services.landing_queue import landing_queue  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
+    from symbolizer.broker import make_sender  # noqa: PLC0415
 
     settings = read_settings()
     log_to_stderr()
@@ -28,7 +28,7 @@ def collector() -> None:
             Collector(
                 engine,
                 Archive(settings.archive),
-                landing_queue(settings.needed_redis_url()),
+                make_sender(settings.needed_redis_url()),
                 visitor=Visitor(gateway_credentials(settings)),
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits, retention_days=settings.retention_days
