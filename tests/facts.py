@@ -108,7 +108,7 @@ class FactWriter:
                 drawn_at=drawn_at,
                 outcome="answered",
                 seconds=5.0,
-            )  # fmt: skip
+            )
         )
         self._connection.execute(
             insert(capture).values(
@@ -122,7 +122,7 @@ class FactWriter:
                 wanted=1,
                 landed=1,
                 landed_at=drawn_at,
-            )  # fmt: skip
+            )
         )
         return row
 
@@ -165,7 +165,7 @@ class FactWriter:
                 facts=len(samples),
                 samples=sum(samples.values()),
                 period=period,
-            )  # fmt: skip
+            )
         )
         ordered = dict(sorted(samples.items()))
         self._connection.execute(

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
@@ -29,6 +31,23 @@ Errors are problem documents (RFC 9457) that say what to change.
 """
 
 
+class _Described(FastAPI):
+    """An app whose description says that errors are problem documents, as they are."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        described = self.openapi_schema is not None
+        document = super().openapi()
+        if not described:
+            for operation in (o for methods in document["paths"].values() for o in methods.values()):
+                for status, response in operation["responses"].items():
+                    if int(status) >= HTTPStatus.BAD_REQUEST:
+                        response["content"] = {
+                            problems.MEDIA_TYPE: response["content"].pop("application/json")
+                        }
+        return document
+
+
 def create_app(
     queries: QueryEngine,
     access: Access,
@@ -50,7 +69,7 @@ def create_app(
         queries.warm()
         yield
 
-    app = FastAPI(
+    app = _Described(
         title="fleetprof",
         version=version("fleetprof"),
         summary="Fleet-wide profiles",

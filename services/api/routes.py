@@ -9,7 +9,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import APIRouter, Depends, Query, Request, Response, Security
 
-from services.api import answers, encoding, models, problems
+from services.api import answers, encoding, models
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.parameters import Selected
@@ -22,20 +22,15 @@ from storage.query.table import MOST_ROWS, Page, Sort
 _SMALLEST_ZIPPED = 1400
 """Bytes: less fits one packet anyway."""
 
-_PROBLEM = {"content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}}
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: {
-        "description": "The selection means nothing; `at` says where.",
-        "model": models.ProblemDocument,
-        **_PROBLEM,
-    },
-    401: {"description": "Not signed in.", **_PROBLEM},
-    404: {"description": "No such campaign.", **_PROBLEM},
-    422: {"description": "A parameter is out of its range.", **_PROBLEM},
-    503: {
-        "description": "The database does not answer, or not in time; Retry-After says when to ask again.",
-        **_PROBLEM,
-    },
+    status: {"description": description, "model": models.ProblemDocument}
+    for status, description in {
+        400: "The selection means nothing; `at` says where.",
+        401: "Not signed in.",
+        404: "No such campaign.",
+        422: "A parameter is out of its range.",
+        503: "The database does not answer, or not in time; Retry-After says when to ask again.",
+    }.items()
 }
 
 

@@ -1,8 +1,10 @@
 """Running the API: where it may listen, and how it ends."""
 
 import os
+import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -96,13 +98,25 @@ def serve(
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
         structlog.get_logger("fleetprof.api").info("listening", address=_where(listen, bound))
-        uvicorn.Server(config).run(sockets=[bound])
+        with _ending_quietly():
+            uvicorn.Server(config).run(sockets=[bound])
     finally:
         bound.close()
         if listen.host.startswith(_UNIX):
             Path(listen.host.removeprefix(_UNIX)).unlink(missing_ok=True)
         queries.close()
         engine.dispose()
+
+
+@contextmanager
+def _ending_quietly() -> Iterator[None]:
+    """After it has stopped, uvicorn raises the signal that stopped it again: let that do nothing."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _bind(listen: Listen) -> socket.socket:

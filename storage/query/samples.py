@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import Connection, select
 
+from storage.landing.errors import CorruptChunk
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query import patterns, prefix_tree
@@ -141,6 +142,8 @@ class SampleSource:
         if ids is not None:
             statement = statement.where(among(stack.c.stack_id, ids.tolist()))
         found, frames, lengths = read_arrays(connection, statement, limit=32 * MAX_BYTES)
+        if ids is not None and len(found) < len(ids):
+            raise CorruptChunk(f"{len(ids) - len(found)} stacks of the samples are not in the dictionary")
         self.functions.load(connection, np.unique(frames).astype(np.int64))
         return Stacks(found, self.functions.canonical(frames).astype(np.int32), lengths)
 

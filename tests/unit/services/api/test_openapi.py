@@ -1,0 +1,57 @@
+"""The description that clients are generated from."""
+
+import json
+
+import pytest
+
+from services.api.openapi import document
+
+
+@pytest.fixture(scope="module")
+def description() -> dict:
+    return json.loads(document())
+
+
+def test_it_is_the_same_each_time():
+    assert document() == document()
+
+
+def test_everything_is_described(description: dict):
+    assert set(description["paths"]) == {
+        f"/api/v1/{route}" for route in ("table", "flame", "labels", "status")
+    }
+    for path, methods in description["paths"].items():
+        for operation in methods.values():
+            assert operation["summary"], path
+            assert operation["description"], path
+            assert operation["operationId"] in path
+            for parameter in operation.get("parameters", ()):
+                assert parameter["description"], (path, parameter["name"])
+    for name, schema in description["components"]["schemas"].items():
+        assert schema["description"], name
+
+
+def test_problems_are_problem_documents(description: dict):
+    responses = description["paths"]["/api/v1/table"]["get"]["responses"]
+    for status in ("400", "401", "404", "422", "503"):
+        assert list(responses[status]["content"]) == ["application/problem+json"], status
+    assert "HTTPValidationError" not in description["components"]["schemas"]
+
+
+def test_either_a_session_or_a_token_is_enough(description: dict):
+    assert description["paths"]["/api/v1/table"]["get"]["security"] == [{"session": []}, {"token": []}]
+
+
+def test_the_selection_is_the_same_on_every_route(description: dict):
+    def shared(route: str) -> dict:
+        parameters = description["paths"][f"/api/v1/{route}"]["get"]["parameters"]
+        names = {"event", "unit", "from", "to", "select", "campaign", "focus", "ignore"}
+        return {p["name"]: p for p in parameters if p["name"] in names}
+
+    assert shared("table") == shared("flame") == shared("labels")
+    assert len(shared("table")) == 8
+
+
+def test_the_flame_graph_has_two_forms(description: dict):
+    content = description["paths"]["/api/v1/flame"]["get"]["responses"]["200"]["content"]
+    assert set(content) == {"application/json", "application/vnd.fleetprof.flame"}
