@@ -7,8 +7,8 @@ import argparse
 import inspect
 import sys
 from collections.abc import Iterator
+from typing import Any
 
-import click
 import typer.main
 
 _HEAD = """# Commands
@@ -24,6 +24,7 @@ Commands that need a database or a broker take them from `FLEETPROF_DATABASE_URL
 def cli_reference() -> str:
     """The whole of docs/cli.md."""
     from gateway.daemon import build_parser  # noqa: PLC0415 - the gateway is an extra of its own
+
     from services.cli import app  # noqa: PLC0415
 
     parts = [_HEAD]
@@ -33,19 +34,22 @@ def cli_reference() -> str:
     return "\n".join(parts)
 
 
-def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if isinstance(command, click.Group):
+# Typer has its own copy of click, with types that are not public: Any stands for its commands and parameters.
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if hasattr(command, "commands"):
         for name, child in command.commands.items():
             yield from _commands(child, (*path, name))
     elif path[-1] != "gateway":
         yield path, command
 
 
-def _command(path: tuple[str, ...], command: click.Command) -> str:
-    arguments = [p for p in command.params if isinstance(p, click.Argument)]
+def _command(path: tuple[str, ...], command: Any) -> str:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
     usage = " ".join([*path, *(_metavar(argument) for argument in arguments)])
     lines = [f"## `{usage}`", "", inspect.cleandoc(command.help or ""), ""]
-    options = [p for p in command.params if isinstance(p, click.Option) and "--help" not in p.opts]
+    options = [p for p in command.params if p.param_type_name == "option" and "--help" not in p.opts]
     rows = [(_metavar(argument), _help(argument)) for argument in arguments if _help(argument)]
     rows += [(_spelled(option), _help(option)) for option in options]
     return "\n".join(lines + _table(rows))
@@ -57,25 +61,37 @@ def _gateway(parser: argparse.ArgumentParser) -> str:
         if action.option_strings and "--help" not in action.option_strings:
             value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
             rows.append((", ".join(action.option_strings) + value, (action.help or "") % _defaults(action)))
-    lines = ["## `fleetprof-gateway`", "", inspect.cleandoc(parser.description or ""), "", "`fleetprof gateway` is the same.", ""]
+    lines = [
+        "## `fleetprof-gateway`",
+        "",
+        inspect.cleandoc(parser.description or ""),
+        "",
+        "`fleetprof gateway` is the same.",
+        "",
+    ]
     return "\n".join(lines + _table(rows))
 
 
 def _defaults(action: argparse.Action) -> dict[str, object]:
-    return {"default": action.default, "prog": "fleetprof-gateway", "metavar": action.metavar, "dest": action.dest}
+    return {
+        "default": action.default,
+        "prog": "fleetprof-gateway",
+        "metavar": action.metavar,
+        "dest": action.dest,
+    }
 
 
-def _metavar(argument: click.Argument) -> str:
+def _metavar(argument: Any) -> str:
     name = (argument.metavar or argument.name or "").strip("[]").upper()
     return name if argument.required else f"[{name}]"
 
 
-def _spelled(option: click.Option) -> str:
+def _spelled(option: Any) -> str:
     value = "" if option.is_flag else f" {option.metavar or (option.name or '').strip('_').upper()}"
     return ", ".join([*option.opts, *option.secondary_opts]) + value
 
 
-def _help(parameter: click.Parameter) -> str:
+def _help(parameter: Any) -> str:
     text = " ".join((getattr(parameter, "help", None) or "").split())
     default = parameter.default
     if isinstance(default, (int, float, str)) and not isinstance(default, bool) and default != "":

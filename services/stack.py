@@ -132,7 +132,7 @@ class Stack:
     def _step(self, name: str) -> Iterator[None]:
         begun = monotonic()
         yield
-        self._say(f"{name} is up ({monotonic() - begun:.1f} s)")
+        self._say(f"  ✓ {name} ({monotonic() - begun:.1f} s)")
 
     def _start_child(self, part: Part) -> None:
         child = Child(part)

@@ -13,6 +13,8 @@ from rich.text import Text
 
 Answer = Mapping[str, Any]
 
+FIRST = Text("The first captures are being taken; the first of a new machine lands after about 20 s …", style="dim")
+
 
 def hottest(answer: Answer, *, rows: int = 20) -> RenderableType:
     """Table of the hottest functions, most self time first, with what is not shown as the last line."""
@@ -31,7 +33,7 @@ def hottest(answer: Answer, *, rows: int = 20) -> RenderableType:
             seconds(row["self_seconds"]),
             share(row["total_share"]),
             Text(key["function"], style="" if named else "italic dim"),
-            key.get("binary", ""),
+            Text(key.get("binary", "")),  # "[kernel]" is a name, not rich's markup
         )
     left = answer["rows_total"] - len(shown)
     if left > 0:
@@ -43,6 +45,8 @@ def hottest(answer: Answer, *, rows: int = 20) -> RenderableType:
 def totals_line(answer: Answer) -> Text:
     """One line: how much was sampled, and how much of it has names and whole stacks."""
     totals = answer["totals"]
+    if not totals["samples"]:
+        return Text("No samples have landed yet.")
     parts = [
         f"{totals['samples']:,} samples",
         f"{seconds(totals['seconds'])} core-seconds",
@@ -67,7 +71,7 @@ def status_lines(status: Answer) -> list[Text]:
                 style="red",
             )
         )
-    failed = {k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn"} and v}
+    failed = {k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn", "lost"} and v}
     if failed:
         lines.append(
             Text(

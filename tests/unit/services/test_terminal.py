@@ -24,7 +24,7 @@ ANSWER = {
             "self_seconds": 3.1,
         },
         {
-            "key": {"function": "libx.so+0x1234", "binary": "libx.so", "status": "binary_only"},
+            "key": {"function": "libx.so+0x1234", "binary": "[kernel]", "status": "binary_only"},
             "self_share": 0.125,
             "total_share": 0.125,
             "self_seconds": None,
@@ -50,6 +50,7 @@ def test_the_table_shows_shares_names_and_what_is_left_out():
     assert "25.0 %" in text
     assert "malloc<[int]>" in text, "a name is no markup"
     assert "libx.so+0x1234" in text
+    assert "[kernel]" in text
     assert "810 more functions" in text
     assert "62.5 %" in text, "the share of what is not shown"
 

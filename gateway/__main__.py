@@ -1,0 +1,5 @@
+"""`python -m gateway` is `fleetprof-gateway`."""
+
+from gateway.daemon import main
+
+main()
