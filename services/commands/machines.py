@@ -82,7 +82,8 @@ def import_(
     with _store() as connection:
         for machine in machines:
             inventory.add(connection, machine, replace=replace)
-    typer.echo(f"{len(machines):,} machines are in the inventory.")
+    count = len(machines)
+    typer.echo(f"{count:,} {'machine is' if count == 1 else 'machines are'} in the inventory.")
 
 
 @app.command("list")

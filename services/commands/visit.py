@@ -145,12 +145,13 @@ def _plain(
 
 def _send(settings: Settings, visit_id: "UUID", console: "Console") -> None:
     """Put the landing on the queue; without a broker the collector's sweep will."""
+    from services.errors import SettingsProblem  # noqa: PLC0415
     from symbolizer.broker import make_sender  # noqa: PLC0415
 
-    if settings.redis_url is None:
-        return
     try:
-        make_sender(settings.redis_url)(visit_id)
+        make_sender(settings.needed_redis_url())(visit_id)
+    except SettingsProblem:
+        console.print("No broker is set; the collector sends the capture to a worker later.", style="yellow")
     except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
         console.print(
             f"The broker does not answer ({error}); the collector sends the capture later.", style="yellow"

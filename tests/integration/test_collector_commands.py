@@ -1,0 +1,230 @@
+"""The commands that name machines, set campaigns and visit by hand, on a real PostgreSQL."""
+
+import io
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from services.cli import main
+from storage import campaigns, captures, inventory
+from storage.archive import Archive
+from storage.campaigns import State
+from storage.schema import visit
+from symbolizer.landing import Lander
+from symbolizer.locate import LocalFiles
+from symbolizer.resolve import Resolver
+from tests import gateways
+from tests.gateways import serving
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def fleetprof(database_url, tmp_path, monkeypatch, capsys):
+    """Run a command; its exit code, standard output and standard error."""
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    monkeypatch.setenv("FLEETPROF_STATE_DIR", str(tmp_path))
+    monkeypatch.delenv("FLEETPROF_REDIS_URL", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["fleetprof", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+class TestMachines:
+    def test_add_list_disable_remove(self, fleetprof, engine):
+        assert fleetprof("machines", "list")[1].startswith("The inventory is empty. Add a machine")
+        code, out, _ = fleetprof(
+            "machines", "add", "web-1", "web-1.example:7071", "--datacenter", "fra", "--label", "rack=r12"
+        )
+        assert (code, out) == (0, "web-1 is in the inventory. Try it: fleetprof visit web-1 --for 5s\n")
+        assert "not described yet" in fleetprof("machines", "list")[1]
+        assert fleetprof("machines", "disable", "web-1")[0] == 0
+        (machine,) = json.loads(fleetprof("machines", "list", "--json")[1])
+        assert machine["labels"] == {"rack": "r12"}
+        assert machine["datacenter"] == "fra"
+        assert machine["enabled"] is False
+        assert fleetprof("machines", "enable", "web-1")[0] == 0
+        assert fleetprof("machines", "remove", "web-1")[0] == 0
+        with engine.connect() as connection:
+            assert inventory.machines(connection, enabled_only=False) == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "said"),
+        [
+            (["machines", "add", "a", "nowhere"], 1, "write host:port"),
+            (["machines", "add", "a", "h:1", "--label", "rack"], 2, "write KEY=VALUE"),
+            (["machines", "add", "a", "h:1", "--label", "kernel=6"], 1, "cannot be a label"),
+            (["machines", "remove", "nobody"], 1, "fleetprof machines list"),
+            (["machines", "disable", "nobody"], 1, "fleetprof machines list"),
+            (["machines", "import", "/nonexistent.csv"], 2, "/nonexistent.csv"),
+        ],
+    )
+    def test_mistakes_say_what_to_do(self, fleetprof, arguments, code, said):
+        ended, _, err = fleetprof(*arguments)
+        assert ended == code
+        assert said in err
+        assert "Traceback" not in err
+
+    def test_twice_needs_replace(self, fleetprof, engine):
+        fleetprof("machines", "add", "a", "h:1")
+        code, _, err = fleetprof("machines", "add", "a", "h:2")
+        assert (code, "already" in err) == (1, True)
+        assert fleetprof("machines", "add", "a", "h:2", "--replace")[0] == 0
+        with engine.connect() as connection:
+            assert inventory.find(connection, "a").address == "h:2"
+
+    def test_import_takes_all_or_nothing(self, fleetprof, engine, tmp_path):
+        file = tmp_path / "fleet.csv"
+        file.write_text("name,address,rack\na,h:1,r1\nb,nowhere,r1\n")
+        code, _, err = fleetprof("machines", "import", str(file))
+        assert code == 1
+        assert "line 3: 'nowhere' is no address" in err
+        with engine.connect() as connection:
+            assert inventory.machines(connection) == []
+        code, out, _ = fleetprof("machines", "import", "-", stdin='[{"name": "a", "address": "h:1"}]')
+        assert (code, out) == (0, "1 machine is in the inventory.\n")
+        file.write_text("name,address\nb,h:2\na,h:1\n")
+        code, _, err = fleetprof("machines", "import", str(file))
+        assert (code, "'a'" in err) == (1, True)
+        with engine.connect() as connection:
+            assert [machine.name for machine in inventory.machines(connection)] == ["a"]
+
+
+class TestCampaigns:
+    def test_a_new_one_is_like_fleet_but_for_what_is_said(self, fleetprof, engine):
+        assert "There is no campaign yet" in fleetprof("campaigns", "list")[1]
+        code, out, _ = fleetprof(
+            "campaigns", "set", "kernel", "--machines", "kernel=6.18.1", "--every", "5m", "--rate", "999", "--stop-at", "20"
+        )  # fmt: skip
+        assert code == 0
+        assert "kernel is set and running" in out
+        with engine.connect() as connection:
+            definition = campaigns.get(connection, "kernel").definition
+        assert definition.period_s == 300
+        assert definition.events[0].rate_hz == 999
+        assert definition.events[0].duration_ms == 5000
+        assert definition.select_machines == {"kernel": "6.18.1"}
+        assert definition.failure_threshold == 0.2
+        assert fleetprof("campaigns", "set", "kernel", "--for", "2s", "--all-machines")[0] == 0
+        shown = json.loads(fleetprof("campaigns", "show", "kernel", "--json")[1])
+        assert shown["events"][0]["duration_ms"] == 2000
+        assert shown["period_s"] == 300
+        assert shown["select_machines"] == {}
+        listed = fleetprof("campaigns", "list")[1]
+        assert "cpu 999 Hz for 2s" in listed
+
+    def test_a_plan_of_several_events(self, fleetprof, engine, tmp_path):
+        plan = tmp_path / "plan.json"
+        plan.write_text(
+            '[{"event": "cpu", "duration_ms": 1000, "rate_hz": 99}, {"event": "faults", "duration_ms": 1, "period": 7}]'
+        )
+        assert fleetprof("campaigns", "set", "two", "--plan", str(plan))[0] == 0
+        assert "faults every 7 for 1ms" in fleetprof("campaigns", "show", "two")[1]
+        plan.write_text('[{"event": "cpu", "duration": 1}]')
+        code, _, err = fleetprof("campaigns", "set", "two", "--plan", str(plan))
+        assert (code, "is no plan" in err) == (2, True)
+        plan.write_text('[{"event": "cpu", "duration_ms": 1000}]')
+        code, _, err = fleetprof("campaigns", "set", "two", "--plan", str(plan))
+        assert (code, "needs a rate" in err) == (1, True)
+
+    def test_stop_and_resume(self, fleetprof, engine):
+        fleetprof("campaigns", "set", "fleet")
+        assert "is paused" in fleetprof("campaigns", "stop", "fleet", "--why", "maintenance")[1]
+        with engine.connect() as connection:
+            stopped = campaigns.get(connection, "fleet")
+        assert (stopped.state, stopped.state_why) == (State.PAUSED, "maintenance")
+        assert "maintenance" in fleetprof("campaigns", "show", "fleet")[1]
+        assert "runs" in fleetprof("campaigns", "resume", "fleet")[1]
+        assert "was running already" in fleetprof("campaigns", "resume", "fleet")[1]
+        assert fleetprof("campaigns", "resume", "nobody")[0] == 1
+        assert fleetprof("campaigns", "resume", "by-hand")[0] == 2
+
+    def test_a_length_without_unit_is_refused(self, fleetprof):
+        code, _, err = fleetprof("campaigns", "set", "fleet", "--every", "60")
+        assert (code, "10s, 2m" in err) == (2, True)
+
+
+class TestVisit:
+    def test_without_a_worker_the_capture_is_kept_and_that_is_said(self, fleetprof, engine, server_directory):
+        with serving(server_directory / f"{time.monotonic_ns()}") as gateway:
+            fleetprof("machines", "add", "m1", gateway.address)
+            code, out, err = fleetprof("visit", "m1", "--for", "50ms", "--wait", "10ms", "--json")
+        assert code == 1
+        said = json.loads(out)
+        assert (said["outcome"], said["landed"], said["samples"]) == ("answered", False, 7)
+        assert "No broker is set" in err
+        (plan,) = gateway.plans
+        assert (plan.events[0].duration_ms, plan.events[0].rate_hz, plan.campaign) == (50, 99.0, "by-hand")
+
+    def test_a_machine_that_is_down(self, fleetprof, engine):
+        fleetprof("machines", "add", "m1", "unix:/nonexistent/g.sock")
+        code, _, err = fleetprof("visit", "m1", "--for", "50ms")
+        assert code == 1
+        assert "m1: unreachable." in err
+        with engine.connect() as connection:
+            assert connection.scalar(select(visit.c.outcome)) == "unreachable"
+
+    def test_refusals_and_mistakes(self, fleetprof, engine, server_directory):
+        from fleetpb.gateway_pb2 import Refusal
+
+        def refuses(_plan, _context):
+            yield gateways.refusal(Refusal.NOT_ALLOWED, "the operator allows 49 Hz")
+
+        with serving(server_directory / f"{time.monotonic_ns()}", refuses) as gateway:
+            fleetprof("machines", "add", "m1", gateway.address)
+            code, _, err = fleetprof("visit", "m1", "--for", "50ms")
+        assert code == 1
+        assert "m1: refused. NOT_ALLOWED: the operator allows 49 Hz" in err
+        assert fleetprof("visit", "nobody")[0] == 1
+        assert fleetprof("visit", "m1", "--for", "10")[0] == 2
+        code, _, err = fleetprof("visit", "m1", "--for", "2h")
+        assert (code, "600 s at most" in err) == (1, True)
+
+    def test_landed_it_prints_the_table_of_that_visit_alone(self, fleetprof, server_directory, worker):
+        with serving(server_directory / f"{time.monotonic_ns()}") as gateway:
+            fleetprof("machines", "add", "m1", gateway.address)
+            assert fleetprof("visit", "m1", "--for", "50ms")[0] == 0
+            code, out, err = fleetprof("visit", "m1", "--for", "50ms", "--json")
+            assert code == 0, err
+            table = json.loads(out)["table"]
+            assert (table["totals"]["samples"], table["totals"]["visits"]) == (7, 1)
+            code, out, err = fleetprof("visit", "m1", "--for", "50ms")
+            assert code == 0, err
+            assert "7 samples" in out
+            assert "proc" in out
+
+
+@pytest.fixture
+def worker(engine, tmp_path) -> Iterator[None]:
+    """Lands what is due, as the symbolizer's worker does, without a broker."""
+    lander = Lander(engine, Archive(str(tmp_path / "archive")), Resolver(LocalFiles(), tmp_path / "symbols"))
+    stop = threading.Event()
+
+    def work():
+        while not stop.wait(0.05):
+            with engine.connect() as connection:
+                due = captures.due(connection, limit=10)
+            for visit_id, _generation in due:
+                lander.land(visit_id)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield
+    stop.set()
+    thread.join(30)
