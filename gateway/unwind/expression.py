@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gateway.errors import GatewayError
+from gateway.errors import BadImage, GatewayError
 from gateway.unwind.leb128 import read_sleb, read_uleb
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def evaluate(
     try:
         _run(expression, stack, register, word)
         return stack[-1]
-    except (IndexError, ZeroDivisionError) as reason:
+    except (IndexError, ZeroDivisionError, BadImage) as reason:
         raise CannotEvaluate("a call frame expression is damaged") from reason
 
 

@@ -68,14 +68,15 @@ class Frame:
                 cfa = evaluate(row.expression, self._register, self._word)
             else:
                 cfa = self._register(row.register) + row.offset
+            distance = cfa - self.origin
+            # Only a leaf may have its return address in a register, and so nothing on the stack.
+            if distance & 7 or cfa < self.rsp or (cfa == self.rsp and self.registers is None):
+                raise CannotStep(capture_pb2.STACK_END_BAD_STACK)
+            if distance >> 3 > self.limit:
+                raise CannotStep(capture_pb2.STACK_END_TRUNCATED)
             ip = self._recover(row.return_address, self.ip, cfa)
         except CannotEvaluate:
             raise CannotStep(capture_pb2.STACK_END_NO_UNWIND) from None
-        distance = cfa - self.origin
-        if distance & 7 or cfa <= self.rsp:
-            raise CannotStep(capture_pb2.STACK_END_BAD_STACK)
-        if distance >> 3 > self.limit:
-            raise CannotStep(capture_pb2.STACK_END_TRUNCATED)
         return ip, distance >> 3, self._caller_rbp(row.rbp, cfa)
 
     def _caller_rbp(self, rule: RegisterRule, cfa: int) -> int:
