@@ -43,7 +43,10 @@ class Agreement:
     longer: int = 0
     # Longer than perf's, but the walk did not reach the thread's start.
     longer_incomplete: int = 0
-    # perf found more callers than the gateway.
+    # perf has one more address, in no executable mapping that perf reported, where the gateway ends: a stray
+    # word, or code made executable by mprotect, of which the kernel tells nobody.
+    unmapped: int = 0
+    # perf found more callers than the gateway in any other way.
     perf_longer: int = 0
     # They differ, and the gateway's stack proves itself: see `_Code.proves`. Met where libunwind falls back to
     # the frame pointer in ld.so at a program's start, and so leaves callers out.
@@ -150,8 +153,11 @@ class _Comparison:
         same = [their in {our, our + 1} for their, our in zip(theirs, ours, strict=False)]
         if False in same:
             return "perf_wrong" if complete and code.proves(walk, same.index(False)) else "wrong"
-        if len(theirs) >= len(ours):
-            return "identical" if len(theirs) == len(ours) else "perf_longer"
+        if len(theirs) == len(ours):
+            return "identical"
+        if len(theirs) > len(ours):
+            stray = walk.end == capture_pb2.STACK_END_NO_MAPPING and len(theirs) == len(ours) + 1
+            return "unmapped" if stray and code.space.find(theirs[-1]) is None else "perf_longer"
         places = [place for place in range(len(theirs), len(ours)) if place not in exact]
         checked = [code.follows_call(walk.addresses[place]) for place in places]
         self.agreement.extra_callers += len(checked)
@@ -232,7 +238,7 @@ def main(arguments: list[str]) -> int:
         found = compare(path)
         print(
             f"{path}: {found.stacks} stacks, {found.identical} identical, {found.longer} longer, "
-            f"{found.longer_incomplete} longer but incomplete, {found.perf_longer} perf longer, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
+            f"{found.longer_incomplete} longer but incomplete, {found.unmapped} ended unmapped, {found.perf_longer} perf longer, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
             f"{found.without_peer} not printed by perf; {found.extra_callers} further callers, "
             f"{found.extra_callers_unchecked} of them unchecked"
         )

@@ -71,6 +71,18 @@ class AddressSpace:
         if self.return_sites:
             self.return_sites = {}
 
+    def refresh(self, vmas: Iterable[Vma]) -> bool:
+        """Take over mappings read anew; whether there was any that was not known.
+
+        For walks that end in no mapping: a JIT compiler makes reserved memory executable by mprotect, of
+        which perf reports nothing.
+        """
+        known = {(vma.start, vma.end, vma.offset, vma.inode) for vma in self._vmas}
+        new = [vma for vma in vmas if (vma.start, vma.end, vma.offset, vma.inode) not in known]
+        for vma in new:
+            self.map(vma)
+        return bool(new)
+
     def copy(self) -> AddressSpace:
         """The address space of a child at its fork."""
         child = AddressSpace(())

@@ -99,30 +99,31 @@ def _find(interpreter: _Interpreter, arguments: list[str]) -> str:
             if argument.startswith("@") or argument in {"", "-"}:
                 continue
             return argument
-        option = _last_of_cluster(interpreter, argument)
+        option, value = _split(interpreter, argument)
         if option in interpreter.code:
             return ""
         if option in interpreter.named:
-            return next(rest, "")
-        if option in interpreter.valued:
+            return value or next(rest, "")
+        if option in interpreter.valued and not value:
             next(rest, "")
     return ""
 
 
-def _last_of_cluster(interpreter: _Interpreter, argument: str) -> str:
-    """Reduce joined short options to the one that takes what follows: `-Im` to `-m`, `-ne` to `-e`.
+def _split(interpreter: _Interpreter, argument: str) -> tuple[str, str]:
+    """Return the option and the value joined to it.
 
-    An option with its value joined (`-Xdev`, `-Ilib`) is reduced to nothing, as it takes nothing more.
+    `--eval=x` is `--eval` with x, and where short options may be joined, `-Im` is `-m` with nothing yet,
+    `-Xdev` is `-X` with dev.
     """
-    if not interpreter.clusters or argument.startswith("--"):
-        return argument
-    takers = interpreter.valued | interpreter.code | interpreter.named
-    for place, letter in enumerate(argument[1:], 1):
-        option = f"-{letter}"
-        if option in takers:
-            joined = place + 1 < len(argument)
-            return "" if joined and option in interpreter.valued else option
-    return argument
+    if argument.startswith("--"):
+        option, _, value = argument.partition("=")
+        return option, value
+    if interpreter.clusters:
+        takers = interpreter.valued | interpreter.code | interpreter.named
+        for place, letter in enumerate(argument[1:], 1):
+            if f"-{letter}" in takers:
+                return f"-{letter}", argument[place + 1 :]
+    return argument, ""
 
 
 def _base_name(name: str) -> str:
