@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
-from sqlalchemy import Connection, Row, Select, delete, func, select, tuple_, update
+from sqlalchemy import Connection, Row, Select, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from fleetpb import capture_pb2
@@ -54,7 +54,8 @@ class Machine:
 def add(connection: Connection, new: NewMachine, *, replace: bool = False) -> int:
     """Add a machine, enabled; its id. One removed before comes back with its id and its past.
 
-    Raises `MachineExists` unless `replace`, which overwrites what the operator said of it.
+    Raises `MachineExists` unless `replace`, which overwrites all that `NewMachine` says; a machine that
+    was disabled stays so.
     """
     said = {
         "address": new.address,
@@ -63,11 +64,12 @@ def add(connection: Connection, new: NewMachine, *, replace: bool = False) -> in
         "labels": dict(new.labels),
     }
     row = insert(machine).values(name=new.name, **said)
+    was_removed = machine.c.removed_at.is_not(None)
     machine_id = connection.scalar(
         row.on_conflict_do_update(
             index_elements=[machine.c.name],
-            set_=said | {"enabled": True, "removed_at": None},
-            where=None if replace else machine.c.removed_at.is_not(None),
+            set_=said | {"enabled": or_(machine.c.enabled, was_removed), "removed_at": None},
+            where=None if replace else was_removed,
         ).returning(machine.c.machine_id)
     )
     if machine_id is None:

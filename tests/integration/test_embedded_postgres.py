@@ -11,7 +11,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -43,6 +43,16 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def server(folder: Path) -> EmbeddedPostgres:
     return EmbeddedPostgres(folder / "postgres", options=SMALL)
+
+
+@contextmanager
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has nothing to do with any server."""
+    with subprocess.Popen(["/bin/sleep", "600"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def ask(server: EmbeddedPostgres, statement: str) -> list[tuple]:
@@ -106,14 +116,13 @@ def test_a_pid_file_of_another_process_is_not_believed(server, folder):
     text = pid_file.read_text()
     owner = pid_file.stat()
     server.stop()
-    with subprocess.Popen(["/bin/sleep", "600"]) as bystander:
+    with bystander() as process:
         for file in (pid_file, lock):
-            file.write_text(text.replace(text.split("\n")[0], str(bystander.pid), 1))
+            file.write_text(text.replace(text.split("\n")[0], str(process.pid), 1))
             os.chown(file, owner.st_uid, owner.st_gid)
         assert server.pid is None
         server.start()
-        assert bystander.poll() is None
-        bystander.kill()
+        assert process.poll() is None
     assert ask(server, "SELECT 1") == [(1,)]
 
 

@@ -36,6 +36,16 @@ def client(server: EmbeddedValkey) -> Iterator[redis.Redis]:
         yield opened
 
 
+@contextmanager
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has nothing to do with any server."""
+    with subprocess.Popen(["/bin/sleep", "600"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_starting_and_stopping_are_idempotent_and_data_stays(server):
     server.stop()
     server.start()
@@ -90,13 +100,12 @@ def test_survives_being_killed(server):
 def test_a_pid_file_of_another_process_is_not_believed(server):
     server.start()
     server.stop()
-    with subprocess.Popen(["/bin/sleep", "600"]) as bystander:
-        (server.directory / "valkey.pid").write_text(f"{bystander.pid}\n")
+    with bystander() as process:
+        (server.directory / "valkey.pid").write_text(f"{process.pid}\n")
         assert server.pid is None
         server.stop()
         server.start()
-        assert bystander.poll() is None
-        bystander.kill()
+        assert process.poll() is None
 
 
 def test_those_who_start_it_together_get_one_server(server):

@@ -136,6 +136,8 @@ class TestInventory:
         inventory.set_enabled(connection, "m1", False)
         assert inventory.machines(connection) == []
         assert [m.enabled for m in inventory.machines(connection, enabled_only=False)] == [False]
+        inventory.add(connection, NewMachine("m1", "h:2"), replace=True)
+        assert not inventory.find(connection, "m1").enabled
 
     def test_a_removed_machine_keeps_its_visits_and_its_id(self, connection):
         drawn = make_visit(connection)

@@ -75,6 +75,11 @@ def test_an_unwritable_archive_says_so(tmp_path: Path):
         archive.get(KEY)
 
 
+def test_a_url_of_nothing_we_know_says_so():
+    with pytest.raises(ArchiveUnavailable, match="nowhere://bucket"):
+        Archive("nowhere://bucket").put(KEY, b"")
+
+
 def test_half_written_blobs_are_invisible_and_go_when_old(tmp_path: Path):
     archive = Archive(str(tmp_path))
     archive.put(KEY, b"whole")

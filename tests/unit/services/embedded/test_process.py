@@ -1,27 +1,41 @@
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from services.embedded.process import first_number, runs, tail
 
 
+@contextmanager
+def sleeping(program: Path) -> Iterator[int]:
+    """Process id of a sleeper whose arguments can be seen: they appear a moment after its exec."""
+    with subprocess.Popen([program, "97531"]) as process:
+        try:
+            deadline = time.monotonic() + 30
+            while not Path(f"/proc/{process.pid}/cmdline").read_bytes().endswith(b"97531\0"):
+                assert time.monotonic() < deadline
+            yield process.pid
+        finally:
+            process.kill()
+
+
 def test_a_process_is_known_by_program_and_argument():
-    with subprocess.Popen(["/bin/sleep", "97531"]) as process:
-        assert runs(process.pid, "sleep", "97531")
-        assert not runs(process.pid, "sleep", "elsewhere")
-        assert not runs(process.pid, "leep", "97531")
-        assert not runs(process.pid, "postgres", "97531")
-        process.kill()
+    with sleeping(Path("/bin/sleep")) as pid:
+        assert runs(pid, "sleep", "97531")
+        assert not runs(pid, "sleep", "elsewhere")
+        assert not runs(pid, "leep", "97531")
+        assert not runs(pid, "postgres", "97531")
 
 
 def test_a_program_in_a_folder_with_spaces_is_known(tmp_path: Path):
     folder = tmp_path / "two words"
     folder.mkdir()
     (folder / "sleeper").symlink_to("/bin/sleep")
-    with subprocess.Popen([folder / "sleeper", "97531"]) as process:
-        assert runs(process.pid, "sleeper", "97531")
-        process.kill()
+    with sleeping(folder / "sleeper") as pid:
+        assert runs(pid, "sleeper", "97531")
 
 
 def test_a_zombie_does_not_run():
