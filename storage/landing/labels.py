@@ -34,7 +34,7 @@ _COMPILER_LABEL = "compiler"
 # Units that start whatever a person or a timer asks for: the name of the unit says nothing.
 _SHARED_UNITS = re.compile(r"^(user@\d+|session-.*|init|cron|crond|atd|docker|containerd|kubelet)$")
 # kworker/u8:2-events, ksoftirqd/3, irq/24-nvme0q1, jbd2/vda1-8, kswapd0, scsi_eh_1, kdamond.0
-_THREAD = re.compile(r"^(.*?[A-Za-z])(?:[/:].*|[-_.]?\d+)?$")
+_THREAD = re.compile(r"^([^/:]*[A-Za-z][^/:]*?)(?:[/:].*|[-_.]?\d+)?$")
 
 
 @dataclass(frozen=True, slots=True)
