@@ -213,7 +213,7 @@ class ElfFile:
     def go_build_id(self) -> str:
         """Go's own build-id, the identity of Go programs, which have no GNU one; '' if there is none."""
         payload = next((n.payload for n in self.notes if n.owner == b"Go" and n.type == NT_GO_BUILD_ID), b"")
-        return payload.decode("latin-1")
+        return payload.decode("utf-8", "replace")
 
     @property
     def debug_link(self) -> DebugLink | None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.landing.resolved import FunctionName, Status
-from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
+from symbolizer.addresses import CacheAddresses, ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache
 from symbolizer.kallsyms import OffsetTable
@@ -142,15 +142,30 @@ class ElfImage:
     def _located(self, index: int) -> Named:
         assert self._table is not None
         location = self._table.location(index)
+        raw = self._public_name(location.function, location.entry)
         name = FunctionName(
-            name=demangle(location.function),
-            raw_name=location.function,
+            name=demangle(raw),
+            raw_name=raw,
             file=location.definition_file,
             binary_name=self._name,
             status=Status.FULL if location.definition_file else Status.SYMTAB,
             start_line=location.definition_line,
         )
         return name, location.line
+
+    def _public_name(self, raw: str, entry: int | None) -> str:
+        """The name callers use of a function whose debug data has a reserved one.
+
+        The C library defines `__libc_malloc` or `__GI_xdr_free` and exports them as malloc and xdr_free,
+        which is what its stripped build and perf say.
+        """
+        if entry is None or not raw.startswith("_") or raw.startswith(("_Z", "_R")):
+            return raw
+        address = CacheAddresses(np.array([entry], np.uint64)).counted_from(self._segments.base)
+        index = int(self._symbols.find(address)[0])
+        if index < 0 or self._symbols.starts[index] != address.values[0]:
+            return raw
+        return self._symbols.symbol(index).name
 
 
 class KallsymsImage:

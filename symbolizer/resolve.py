@@ -27,6 +27,8 @@ from symbolizer.images import Images
 from symbolizer.sources import SymbolSource
 from symbolizer.symcache import Indexes
 
+KERNEL: Final = "[kernel]"
+"""Path of the kernel's mappings; code it made at run time (BPF) is anonymous, with names."""
 EXACT: Final = 1
 """Bit of FrameTable.flags: the pointer is of the instruction itself."""
 
@@ -67,11 +69,19 @@ class Resolver:
                 image = self._images.open(at.kind, identity, kernel)
                 rest = _add_named(calls, image, positions, offsets)
                 nameless = [_nameless(identity, start) for start in starts[rest].tolist()]
+                where = identity.name
             else:
                 rest = positions
                 nameless = [JIT if at.kind == capture_pb2.Mapping.ANONYMOUS else UNKNOWN] * len(rest)
+                where = KERNEL if capture.strings[at.path] == KERNEL else JIT.binary_name
             calls.add_single(
-                rest, [given.get(frame, name) for frame, name in zip(rest.tolist(), nameless, strict=True)]
+                rest,
+                [
+                    FunctionName(given[frame], given[frame], "", where, Status.SYMTAB)
+                    if frame in given
+                    else name
+                    for frame, name in zip(rest.tolist(), nameless, strict=True)
+                ],
             )
         return calls.finish()
 
@@ -110,15 +120,14 @@ def _by_mapping(mapping: Indexes) -> Iterator[tuple[int, Indexes]]:
         yield index, order[start:end]
 
 
-def _names_in(capture: capture_pb2.Capture) -> dict[int, FunctionName]:
-    """Names of frames that the machine itself could tell, from perf maps of JIT compilers."""
-    names: dict[int, FunctionName] = {}
-    for excerpt in capture.excerpts:
-        for frame, text in zip(excerpt.frame, excerpt.name, strict=True):
-            name = capture.strings[text]
-            if name:
-                names[frame] = FunctionName(name, name, "", JIT.binary_name, Status.SYMTAB)
-    return names
+def _names_in(capture: capture_pb2.Capture) -> dict[int, str]:
+    """Names of frames that only the machine itself could tell: from perf maps, of BPF programs."""
+    return {
+        frame: capture.strings[text]
+        for excerpt in capture.excerpts
+        for frame, text in zip(excerpt.frame, excerpt.name, strict=True)
+        if capture.strings[text]
+    }
 
 
 def _kernel_build_id(capture: capture_pb2.Capture) -> bytes:

@@ -56,6 +56,8 @@ class Location:
     """Where the function starts; '' not known."""
     definition_line: int
     """Line of its first instruction, at or a little after its definition; 0 if it was only ever inlined."""
+    entry: int | None = None
+    """Where its code begins; None if it was only ever inlined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,10 @@ class SymCache:
             path = self._path(file)
         except IndexError as error:
             raise MalformedSymCache("A location of the SymCache file points outside it.") from error
-        return Location(name, path, line, definition_file or path, definition_line)
+        entry = int(self._functions[function, 2])
+        return Location(
+            name, path, line, definition_file or path, definition_line, None if entry == _NONE else entry
+        )
 
     def _read_definition(self, function: int) -> tuple[str, int]:
         """File and line at the function's entry; ('', 0) for one without code of its own.
@@ -303,11 +308,12 @@ class LibrarySymCache:
     def location(self, index: int) -> Location:
         """What an index in `Chains.locations` stands for."""
         function, file, line, entry = self._levels[index]
-        if entry < _NONE:
-            for name, start_file, start_line, start in reversed(self._lookup(entry)):
-                if (name, start) == (function, entry):
-                    return Location(function, file, line, start_file or file, start_line)
-        return Location(function, file, line, file, 0)
+        if entry >= _NONE:
+            return Location(function, file, line, file, 0)
+        for name, start_file, start_line, start in reversed(self._lookup(entry)):
+            if (name, start) == (function, entry):
+                return Location(function, file, line, start_file or file, start_line, entry)
+        return Location(function, file, line, file, 0, entry)
 
 
 def open_symcache(path: Path) -> AddressTable:
