@@ -6,7 +6,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage.query import label_names
-from storage.query.arrays import Int64, sum_at
+from storage.query.arrays import sum_at
 from storage.query.scan import Profiles, SampleType, sample_type_of, scan_profiles
 from storage.query.selection import Selection
 
@@ -52,7 +52,7 @@ def list_labels(connection: Connection, selection: Selection, *, limit: int, fin
 
 def _label(connection: Connection, profiles: Profiles, name: str, *, limit: int, find: str) -> Label | None:
     """The label, or None when no profile has it."""
-    ids, which = np.unique(_column(profiles, name), return_inverse=True)
+    ids, which = np.unique(profiles.label(name), return_inverse=True)
     units = sum_at(which, profiles.units, len(ids))
     by_value: dict[str, int] = {}
     for value, amount in zip(label_names.values_of(connection, name, ids), units.tolist(), strict=True):
@@ -62,7 +62,3 @@ def _label(connection: Connection, profiles: Profiles, name: str, *, limit: int,
     matching = [LabelValue(value, amount) for value, amount in by_value.items() if find in value.casefold()]
     matching.sort(key=lambda item: (-item.units, item.value))
     return Label(name, tuple(matching[:limit]), max(0, len(matching) - limit))
-
-
-def _column(profiles: Profiles, name: str) -> Int64:
-    return profiles.machine if name == label_names.MACHINE else profiles.labels[label_names.column_of(name)]

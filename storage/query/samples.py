@@ -10,7 +10,7 @@ from storage.landing.errors import CorruptChunk
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query import patterns, prefix_tree
-from storage.query.arrays import Bool, Int64
+from storage.query.arrays import Bool, Int64, distinct
 from storage.query.functions import Functions
 from storage.query.reading import among, read_arrays
 from storage.query.scan import MAX_BYTES, Facts, Profiles, SampleType, sample_type_of, scan
@@ -124,11 +124,11 @@ class SampleSource:
         return self.stacks.replace(stacks, lambda: self._namings == namings)
 
     def _shape(self, connection: Connection, stacks: Int64) -> Shape:
-        distinct, which = np.unique(stacks, return_inverse=True)
+        used_stacks, which = distinct(stacks)
         while True:
-            state = self.stacks.covering(distinct, lambda ids: self._stacks_of(connection, ids))
-            shape = state.shape(distinct)
-            used = np.unique(shape.function)
+            state = self.stacks.covering(used_stacks, lambda ids: self._stacks_of(connection, ids))
+            shape = state.shape(used_stacks)
+            used, _ = distinct(shape.function)
             self.functions.load(connection, used)
             renamed = self.functions.named_since(connection, used)
             if not len(renamed):
@@ -149,13 +149,13 @@ class SampleSource:
 
     def _filtered(self, samples: Samples, selection: Selection) -> Samples:
         shape = samples.shape
-        distinct, which = np.unique(shape.function, return_inverse=True)
+        used, which = distinct(shape.function)
         keep = np.ones(len(shape), np.bool_)
         if selection.focus:
-            chosen = self.functions.matching(distinct, patterns.search(selection.focus))[which]
+            chosen = self.functions.matching(used, patterns.search(selection.focus))[which]
             keep &= prefix_tree.below_any(chosen, shape.end)
         if selection.ignore:
-            chosen = self.functions.matching(distinct, patterns.search(selection.ignore))[which]
+            chosen = self.functions.matching(used, patterns.search(selection.ignore))[which]
             keep &= ~prefix_tree.below_any(chosen, shape.end)
         kept = samples.of(keep[shape.leaf])
         return replace(kept, kept=_share(int(kept.facts.units.sum()), int(samples.facts.units.sum())))

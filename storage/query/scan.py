@@ -50,6 +50,10 @@ class Profiles:
     def __len__(self) -> int:
         return len(self.machine)
 
+    def label(self, name: str) -> Int64:
+        """The stored ids of a label that was asked for."""
+        return self.machine if name == label_names.MACHINE else self.labels[label_names.column_of(name)]
+
     @property
     def units(self) -> Int64:
         """What each profile stands for, in units of the sample type."""
