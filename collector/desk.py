@@ -13,6 +13,8 @@ from collector.outage import Outage
 from storage.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable
 
 THREADS = 4
+PASSING = (DatabaseUnavailable, DatabaseBusy, DatabaseFull)
+"""Errors of the database that time or an operator mends; the same work may succeed later."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -37,7 +39,7 @@ class Desk:
         while True:
             try:
                 result = await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
-            except (DatabaseUnavailable, DatabaseBusy, DatabaseFull) as error:
+            except PASSING as error:
                 wait_s = self._outage.failed(error)
                 if self._stop.is_set():
                     raise

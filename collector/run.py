@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from collector import sweep
 from collector.appointments import Appointment, draw_round
 from collector.describing import Describer
-from collector.desk import Desk, pause
+from collector.desk import PASSING, Desk, pause
 from collector.dispatch import RESEND_S, Dispatch
 from collector.events import RoundDrawn, Watcher, nobody
 from collector.schedule import round_at
@@ -96,6 +96,8 @@ class Collector:
                 _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch)),
                 _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy)),
             )
+        except PASSING as error:  # the desk waits these out, until it is told to stop
+            _log.warning("stopped while the database was away", why=str(error))
         finally:
             stop.set()
             await visiting.stop(self.pace.grace_s)
@@ -133,9 +135,7 @@ class Collector:
 
     def _sweep(self, dispatch: Dispatch) -> None:
         now = self._now()
-        adopted = sweep.adopt(
-            self.engine, self.archive, before=now - timedelta(seconds=self.pace.sweep_s), now=now
-        )
+        adopted = sweep.adopt(self.engine, self.archive, before=now - sweep.ADOPT_AFTER, now=now)
         if adopted:
             _log.info("captures adopted whose collector had ended", captures=len(adopted))
         if lost := sweep.give_up(self.engine, now=now):
@@ -185,8 +185,8 @@ async def _within(seconds: float, work: Awaitable[object]) -> None:
 async def _all(stop: asyncio.Event, *works: Awaitable[None]) -> None:
     """Wait for all; the first that fails stops the others, and its error is raised."""
     tasks = [asyncio.ensure_future(work) for work in works]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     stop.set()
     await asyncio.wait(tasks)
-    for task in tasks:
+    for task in (*done, *tasks):
         task.result()

@@ -26,6 +26,8 @@ LATEST_S = 60.0
 """A visit that cannot start this soon after the moment it was drawn for is called off."""
 LOST_AFTER = timedelta(seconds=LATEST_S + TTL_S + LONGEST_S + MARGIN_S + 300)
 """From that moment on: the longest visit there can be, and five minutes to write it down."""
+ADOPT_AFTER = timedelta(seconds=30)
+"""From that moment on: a collector that lives has written its row down long since."""
 PARTITIONS_AHEAD = 3
 """Days of partitions that exist ahead of today."""
 _BATCH = 1000

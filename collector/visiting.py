@@ -52,6 +52,7 @@ class Visiting:
         self._machines: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._waiting: dict[asyncio.Task[None], Appointment] = {}
         self._calling: dict[asyncio.Task[None], Appointment] = {}
+        self._telling: set[asyncio.Task[int]] = set()
 
     @property
     def _clock(self) -> Callable[[], datetime]:
@@ -118,12 +119,18 @@ class Visiting:
         kept = await self._desk.do(books.close_visit, self._engine, self._archive, appointment.visit, visited)
         _report(appointment, visited)
         if kept is Kept.CAPTURE:
-            await self._desk.do(self._dispatch, [appointment.visit_id])
+            self._tell(appointment)
         self._watcher(VisitEnded(campaign.name, appointment.machine.name, visited))
         if visited.brought is None:
             await self._brake(appointment)
         else:
             self._describer.compare(appointment.machine, visited.brought.machine)
+
+    def _tell(self, appointment: Appointment) -> None:
+        """Send the landing task; no visit waits for a broker that is away."""
+        task = asyncio.create_task(asyncio.to_thread(self._dispatch, [appointment.visit_id]))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
 
     async def _brake(self, appointment: Appointment) -> None:
         why = await self._desk.do(books.apply_brake, self._engine, appointment.campaign)
@@ -151,13 +158,8 @@ class Visiting:
 
 
 def _report(appointment: Appointment, visited: Visited) -> None:
-    say = _log.info if visited.brought else _log.warning
-    say(
-        "visit ended",
-        campaign=appointment.campaign.name,
-        machine=appointment.machine.name,
-        outcome=str(visited.outcome),
-        detail=visited.detail or None,
-        samples=visited.brought.samples if visited.brought else None,
-        bytes=len(visited.brought.blob) if visited.brought else None,
-    )
+    who = {"campaign": appointment.campaign.name, "machine": appointment.machine.name}
+    if visited.brought is None:
+        _log.warning("visit failed", **who, outcome=str(visited.outcome), detail=visited.detail)
+        return
+    _log.info("visit answered", **who, samples=visited.brought.samples, bytes=len(visited.brought.blob))

@@ -78,7 +78,7 @@ def show(name: Name, as_json: AsJson = False) -> None:
     if campaign.state_why:
         typer.echo(f"  why         {campaign.state_why}")
     typer.echo(
-        f"  rounds      every {format_duration(definition.period_s)}, {definition.visits_per_round:g} visits each"
+        f"  a round     {format_duration(definition.period_s)}, with {definition.visits_per_round:g} expected visits"
     )
     typer.echo(f"  samples     {', '.join(_sampled(event) for event in definition.events)}")
     selected = ", ".join(f"{key}={value}" for key, value in definition.select_machines.items())

@@ -423,10 +423,13 @@ def test_a_restarted_postgresql_is_waited_for(server_directory, archive, sockets
                 server.start()
                 before = len(sent)
                 eventually(lambda: len(sent) > before + 1)
-            with engine.connect() as connection:
-                ids = connection.execute(select(capture.c.visit_id)).scalars().all()
-        assert set(ids) == set(sent)
-        assert sum("database is away" in line["event"] for line in lines) <= 3, "said, not repeated"
+                with engine.connect() as connection:
+                    ids = connection.execute(select(capture.c.visit_id)).scalars().all()
+                eventually(lambda: set(ids) <= set(sent))
+                os.kill(server.pid, signal.SIGKILL)
+                eventually(lambda: lines[-1]["event"].startswith("the database is away"))
+        assert lines[-1]["event"] == "collector has ended", "stopping does not wait for the database"
+        assert sum("database is away" in line["event"] for line in lines) <= 6, "said, not repeated"
         assert not any(line.get("exc_info") for line in lines)
         engine.dispose()
     finally:
