@@ -115,7 +115,9 @@ class Images:
         except MalformedElf as error:
             return UnknownImage(f"{executable.origin} cannot be used. {error}")
         symbols, why = _symbols(executable, debug)
-        return ElfImage(identity.name, segments, built.table if built else None, symbols, reason or why)
+        if built is None and symbols.is_stripped:
+            reason = why or f"It was stripped of its symbols. {reason}"
+        return ElfImage(identity.name, segments, built.table if built else None, symbols, reason)
 
     def _vdso(self, identity: ImageIdentity) -> Image:
         elf = self._source.vdso(identity)

@@ -7,7 +7,7 @@ reason and the collector's sweep sends the capture again; one that can never lan
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -16,11 +16,13 @@ from sqlalchemy import Connection, Engine
 
 from storage import captures
 from storage.archive import Archive
+from storage.binaries import note_symbols
 from storage.captures import Lease
-from storage.errors import BadCapture, BlobTooLarge, StorageError
+from storage.errors import BadCapture, BlobTooLarge, DatabaseError, StorageError
 from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
 from storage.landing.land import Landed, land
+from storage.landing.resolved import BinaryReport
 from symbolizer.resolve import Resolver
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,8 @@ class LeaseTerms:
 
 
 DEFAULT_TERMS: Final = LeaseTerms()
+MAX_NOTED: Final = 10_000
+"""Binaries a process remembers to have reported on."""
 
 
 class Lander:
@@ -50,6 +54,7 @@ class Lander:
         self._resolver = resolver
         self._interner = Interner(engine)
         self._terms = terms
+        self._noted: dict[str, BinaryReport] = {}
 
     def land(self, visit_id: UUID) -> Landed | None:
         """Land the capture; None: there was nothing to do, or it failed and that is noted.
@@ -90,7 +95,23 @@ class Lander:
             raise BadCapture(f"The blob {lease.blob} is not the one that was archived: its SHA-256 differs.")
         capture = decode_capture(blob)
         resolved = self._resolver.resolve(capture)
-        return land(self._engine, self._interner, lease.visit_id, lease.generation, capture, resolved)
+        landed = land(self._engine, self._interner, lease.visit_id, lease.generation, capture, resolved)
+        self._note_binaries(resolved.binaries)
+        return landed
+
+    def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:
+        """Tell the store what is new about binaries' symbols; it matters to nobody's numbers."""
+        news = [report for report in reports if self._noted.get(report.key) != report]
+        if not news:
+            return
+        try:
+            self._note(lambda connection: note_symbols(connection, news))
+        except DatabaseError as error:
+            log.warning("not noted: binaries=%d why=%s", len(news), error)
+            return
+        if len(self._noted) > MAX_NOTED:
+            self._noted.clear()
+        self._noted.update((report.key, report) for report in news)
 
     def _note(self, write: Callable[[Connection], None]) -> None:
         with self._engine.begin() as connection:

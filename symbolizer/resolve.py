@@ -11,13 +11,14 @@ rendered by its binary and position, so that all samples of one nameless functio
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import FunctionName, ResolvedFrames, Status
+from storage.landing.resolved import BinaryReport, FunctionName, ResolvedFrames, Status
 from symbolizer.addresses import U64, FileOffsets, RecordedPointers
 from symbolizer.build import BuildLimits, SymCaches
 from symbolizer.calls import CallTable, ranges
@@ -62,12 +63,14 @@ class Resolver:
         given = _names_in(capture)
         kernel = _kernel_build_id(capture)
         calls = CallTable(len(mapping))
+        reports: dict[str, BinaryReport] = {}
         for index, positions in _by_mapping(mapping):
             at = capture.mappings[index]
             if at.kind in _WITH_IMAGE:
                 identity = identity_of(capture, at)
                 image = self._images.open(at.kind, identity, kernel)
                 rest = _add_named(calls, image, positions, offsets)
+                reports[identity.key] = BinaryReport(identity.key, image.status, image.reason)
                 nameless = [_nameless(identity, start) for start in starts[rest].tolist()]
                 where = identity.name
             else:
@@ -83,7 +86,7 @@ class Resolver:
                     for frame, name in zip(rest.tolist(), nameless, strict=True)
                 ],
             )
-        return calls.finish()
+        return replace(calls.finish(), binaries=tuple(reports.values()))
 
 
 def _add_named(calls: CallTable, image: Image, positions: Indexes, offsets: U64) -> Indexes:

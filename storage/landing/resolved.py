@@ -46,6 +46,18 @@ class FunctionName:
 
 
 @dataclass(frozen=True, slots=True)
+class BinaryReport:
+    """How well one binary of a capture could be symbolized."""
+
+    key: str
+    """As in `storage.schema.binary.key`."""
+    status: Status
+    """The best a frame of it can have."""
+    reason: str
+    """Why that is not FULL, a sentence for a person; '' if it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedFrames:
     """For every frame of a capture, the chain of calls it stands for.
 
@@ -62,3 +74,5 @@ class ResolvedFrames:
     """Source line executing there; 0 not known."""
     status: npt.NDArray[np.uint8]
     """`Status` of each frame, length n."""
+    binaries: tuple[BinaryReport, ...] = ()
+    """One for each image that frames lie in, code without a file apart."""

@@ -22,7 +22,7 @@ from storage.archive import Archive, capture_key
 from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
-from storage.schema import capture, function, profile
+from storage.schema import binary, capture, function, profile
 from storage.visits import DrawnVisit
 from symbolizer.broker import make_sender
 from symbolizer.elf import ElfFile
@@ -157,7 +157,10 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
         assert connection.scalar(select(func.count()).select_from(profile)) == 3
         assert connection.scalar(select(func.sum(profile.c.samples))) == 21
         names = connection.scalars(select(function.c.name).where(function.c.kind == 0)).all()
+        binaries = connection.execute(select(binary.c.status, binary.c.reason)).all()
     assert len(names) == 1
+    assert [(status == "full") == (reason == "") for status, reason in binaries] == [True]
+    assert binaries[0].status != "unknown"
 
 
 def test_what_is_no_capture_is_set_aside_at_once(

@@ -170,6 +170,9 @@ def test_a_function_without_a_name_is_one_row(programs, resolver: Resolver) -> N
     assert {function(resolved, frame) for frame in exact + returns} == {row}
     assert function(resolved, alone).name == f"bare+{start + 3:#x}"
     assert set(resolved.status.tolist()) == {Status.BINARY_ONLY}
+    [report] = resolved.binaries
+    assert (report.key, report.status) == (row.binary_key, Status.BINARY_ONLY)
+    assert "stripped" in report.reason
 
 
 def test_symbols_without_debug_data_name_functions_only(programs, resolver: Resolver) -> None:
