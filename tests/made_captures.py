@@ -12,6 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from fleetpb import capture_pb2
+from storage.landing.markers import MARKERS
 from storage.landing.resolved import FunctionName, ResolvedFrames, Status
 
 PERIOD = 10_101_010
@@ -186,3 +187,28 @@ def expected_units(message: capture_pb2.Capture) -> Counter[str]:
         for profile in segment.profiles:
             units[message.strings[segment.event]] += sum(profile.count) * segment.period
     return units
+
+
+def expected_stacks(
+    message: capture_pb2.Capture, resolved: ResolvedFrames
+) -> Counter[tuple[int, tuple[str, ...]]]:
+    """Samples by (segment, function names outermost first, markers included), by loops."""
+    ends = {
+        capture_pb2.STACK_END_TRUNCATED: MARKERS[1].name,
+        capture_pb2.STACK_END_NO_UNWIND: MARKERS[2].name,
+    }
+    stacks, at = [], 0
+    for length, end in zip(message.stacks.length, message.stacks.end, strict=True):
+        names = [
+            resolved.functions[resolved.function[entry]].name
+            for frame in message.stacks.frames[at : at + length]
+            for entry in range(resolved.offsets[frame], resolved.offsets[frame + 1])
+        ]
+        at += length
+        stacks.append((*((ends[end],) if end in ends else ()), *reversed(names)))
+    samples: Counter[tuple[int, tuple[str, ...]]] = Counter()
+    for number, segment in enumerate(message.segments):
+        for profile in segment.profiles:
+            for stack, count in zip(np.cumsum(profile.stack_delta).tolist(), profile.count, strict=True):
+                samples[number, stacks[stack]] += count
+    return samples

@@ -1,0 +1,214 @@
+"""Dictionaries and names: many processes agree on ids, and a nameless function is named in place."""
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, func, select
+
+from storage.database import open_engine
+from storage.landing.interning import Interner, function_hash
+from storage.landing.land import land
+from storage.landing.markers import Kind
+from storage.landing.rename import rename, unnamed_starts
+from storage.landing.resolved import FunctionName, Status
+from storage.schema import function, stack
+from tests.landed import archived, stored
+from tests.made_captures import LIBRARY, expected_stacks, named, nameless, random_capture
+
+pytestmark = pytest.mark.integration
+
+KEY = LIBRARY.hex()
+
+
+def better_names() -> dict[int, FunctionName]:
+    """Names for the nameless functions of `random_capture`."""
+    return {4096 + 256 * i: named(f"real{i}", binary="lib.so") for i in range(6)}
+
+
+def test_ids_are_given_in_order_and_for_ever(engine: Engine) -> None:
+    names = [named(f"f{i}") for i in range(5)]
+    kinds = [Kind.USER] * 5
+    first = Interner(engine).functions(names, kinds)
+    assert len(set(first.tolist())) == 5
+    again = Interner(engine).functions(
+        [*reversed(names), named("new"), names[0]], [*kinds, Kind.USER, Kind.USER]
+    )
+    assert again[:5].tolist() == first[::-1].tolist()
+    assert again[6] == first[0]
+    assert again[5] not in first
+
+
+def test_what_makes_a_function_another_one() -> None:
+    base = named("f", file="a.c", binary="app")
+    assert function_hash(base) == function_hash(
+        FunctionName("f", "_Zf", "a.c", "app", Status.SYMTAB, start_line=9)
+    )
+    others = [
+        named("g", file="a.c", binary="app"),
+        named("f", file="b.c", binary="app"),
+        named("f", file="a.c", binary="other"),
+        nameless(None),
+        nameless(0),
+        nameless(1),
+        nameless(1, key="bb"),
+    ]
+    assert len({function_hash(one) for one in [base, *others]}) == 8
+
+
+def test_a_full_memory_forgets_and_asks_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.landing.interning.STACKS_REMEMBERED", 10)
+    interner = Interner(engine)
+    stacks = [np.array([i + 1, i + 2], "<i4").tobytes() for i in range(50)]
+    whole = interner.stacks(stacks).tolist()
+    for i, one in enumerate(stacks):
+        assert interner.stacks([one]).tolist() == [whole[i]]
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(stack)) == 50
+
+
+def test_processes_that_meet_the_same_new_rows_agree(
+    engine: Engine, database_url: str, tmp_path: Path
+) -> None:
+    """Overlapping sets in different orders: no deadlock, one row each, the same ids for all."""
+    stacks = [np.array([i, i + 1, i % 7], "<i4").tobytes() for i in range(1, 4001)]
+    names = [named(f"f{i}") for i in range(500)]
+
+    def intern(seed: int) -> None:
+        interner = Interner(open_engine(database_url, application="child"))
+        rng = random.Random(seed)
+        ids = np.zeros(len(stacks), np.int32)
+        for _ in range(8):
+            some = rng.sample(range(len(stacks)), 1500)
+            ids[some] = interner.stacks([stacks[i] for i in some])
+            few = rng.sample(names, 200)
+            interner.functions(few, [Kind.USER] * 200)
+        np.save(tmp_path / f"{seed}.npy", ids)
+
+    children = []
+    for seed in range(3):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                intern(seed)
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    for child in children:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with engine.connect() as connection:
+        frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+        assert connection.scalar(select(func.count()).select_from(function)) == len(names)
+    assert len({tuple(each) for each in frames.values()}) == len(frames) <= len(stacks)
+    for seed in range(3):
+        for index, id_ in enumerate(np.load(tmp_path / f"{seed}.npy").tolist()):
+            assert not id_ or frames[id_] == np.frombuffer(stacks[index], "<i4").tolist()
+
+
+def test_naming_moves_no_total(engine: Engine) -> None:
+    [visit_id] = archived(engine)
+    interner = Interner(engine)
+    old = random_capture(visit_id, 5)
+    land(engine, interner, visit_id, 1, *old)
+    before = stored(engine, visit_id)
+    names = better_names()
+    with engine.connect() as connection:
+        starts = unnamed_starts(connection, KEY)
+    assert starts == sorted(names)
+    assert rename(engine, interner, KEY, names) == 6
+    after = stored(engine, visit_id)
+    renamed = {f"lib.so+{start:#x}": name.name for start, name in names.items()}
+    expected = expected_stacks(*old)
+    assert after.stacks == {
+        (segment, tuple(renamed.get(name, name) for name in frames)): count
+        for (segment, frames), count in expected.items()
+    }
+    assert (after.units, after.profiles) == (before.units, before.profiles)
+    with engine.connect() as connection:
+        assert unnamed_starts(connection, KEY) == []
+
+
+def test_a_landing_with_old_symbols_meets_the_new_names(engine: Engine) -> None:
+    early, late = archived(engine, 2)
+    land(engine, Interner(engine), early, 1, *random_capture(early, 5))
+    rename(engine, Interner(engine), KEY, better_names())
+    land(engine, Interner(engine), late, 1, *random_capture(late, 5))
+    assert stored(engine, late).stacks == stored(engine, early).stacks
+    # What remembered the old ids lands on the nameless rows, which are aliases: the same names.
+    with engine.connect() as connection:
+        assert (
+            connection.scalar(
+                select(func.count()).select_from(function).where(function.c.alias_of.is_not(None))
+            )
+            == 6
+        )
+
+
+def test_two_builds_of_a_function_become_one(engine: Engine) -> None:
+    """Two nameless rows of two builds, named alike, are the one function both builds have."""
+    interner = Interner(engine)
+    interner.functions([nameless(16), nameless(32, key="bb")], [Kind.USER] * 2)
+    rename(engine, interner, KEY, {16: named("same", binary="lib.so")})
+    rename(engine, interner, "bb", {32: named("same", binary="lib.so")})
+    with engine.connect() as connection:
+        aliases = connection.scalars(
+            select(function.c.alias_of).where(function.c.alias_of.is_not(None))
+        ).all()
+    assert len(aliases) == 2
+    assert len(set(aliases)) == 1
+
+
+def test_a_name_gives_way_to_a_better_one_only(engine: Engine) -> None:
+    interner = Interner(engine)
+    interner.functions([nameless(16)], [Kind.USER])
+    symtab = named("f", file="", binary="lib.so", status=Status.SYMTAB)
+    full = named("f", file="f.c", binary="lib.so")
+
+    def current() -> str | None:
+        with engine.connect() as connection:
+            target = function.alias()
+            return connection.scalar(
+                select(target.c.file).join(function, function.c.alias_of == target.c.function_id)
+            )
+
+    assert rename(engine, interner, KEY, {16: symtab}) == 1
+    assert current() == ""
+    with engine.connect() as connection:
+        assert unnamed_starts(connection, KEY) == [16], "debug information could still come"
+    assert rename(engine, interner, KEY, {16: full}) == 1
+    assert rename(engine, interner, KEY, {16: symtab}) == 0
+    assert rename(engine, interner, KEY, {16: full}) == 0
+    assert current() == "f.c"
+
+
+def test_starts_that_never_landed_and_other_binaries_are_left_alone(engine: Engine) -> None:
+    interner = Interner(engine)
+    interner.functions([nameless(16), nameless(None), nameless(16, key="bb")], [Kind.USER] * 3)
+    assert rename(engine, interner, KEY, {99: named("f")}) == 0
+    assert rename(engine, interner, KEY, {16: named("f"), 99: named("g")}) == 1
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(function.c.binary_key, function.c.alias_of).where(function.c.start == 16)
+        ).all()
+    assert {key: alias is not None for key, alias in rows} == {KEY: True, "bb": False}
+
+
+def test_a_function_is_not_named_by_another_nameless_one(engine: Engine) -> None:
+    interner = Interner(engine)
+    interner.functions([nameless(16)], [Kind.USER])
+    with pytest.raises(ValueError, match="named by a name"):
+        rename(engine, interner, KEY, {16: nameless(17)})
+
+
+def test_a_kernel_function_stays_one(engine: Engine) -> None:
+    interner = Interner(engine)
+    interner.functions([nameless(16)], [Kind.KERNEL])
+    rename(engine, interner, KEY, {16: named("do_it", binary="[kernel]")})
+    with engine.connect() as connection:
+        assert (
+            connection.scalars(select(function.c.kind).where(function.c.name == "do_it")).one() == Kind.KERNEL
+        )

@@ -1,0 +1,131 @@
+"""Visits with captures to land, and what a landing left in the database."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, Engine, func, select
+
+from storage import campaigns, captures, inventory, partitions, visits
+from storage.archive import capture_key
+from storage.campaigns import Definition, EventPlan
+from storage.captures import NewCapture
+from storage.inventory import NewMachine
+from storage.landing.codec import decode_many
+from storage.landing.lines import decode_lines
+from storage.schema import capture, chunk, function, line_chunk, profile, roll_queue, roll_replaced, stack
+from storage.visits import DrawnVisit
+
+BEFORE_MIDNIGHT = datetime(2026, 11, 20, 23, 59, 58, tzinfo=UTC)
+DAY = BEFORE_MIDNIGHT.date()
+
+Stacks = Counter[tuple[int, tuple[str, ...]]]
+"""Samples by (segment, function names outermost first)."""
+
+
+def archived(
+    engine: Engine, count: int = 1, *, drawn_at: datetime = BEFORE_MIDNIGHT, partition: bool = True
+) -> list[UUID]:
+    """Committed visits whose captures wait to be landed; their day's partitions are there."""
+    with engine.begin() as connection:
+        if partition:
+            partitions.ensure(connection, [drawn_at.date()])
+        definition = Definition("fleet", 60, 1, (EventPlan("cpu", 5000, rate_hz=99),))
+        campaign_id = campaigns.create_or_update(connection, definition).campaign_id
+        machine_id = inventory.add(connection, NewMachine("m", "h:1"), replace=True)
+        stratum_id = inventory.stratum_ids(connection, [("", "")])["", ""]
+        drawn = [
+            DrawnVisit(uuid4(), campaign_id, 0, machine_id, stratum_id, 1, 1, 1.0, drawn_at)
+            for _ in range(count)
+        ]
+        visits.record_draw(connection, drawn)
+        for visit in drawn:
+            key = capture_key(visit.day, visit.visit_id)
+            sha256 = hashlib.sha256(key.encode()).digest()
+            captures.record(connection, NewCapture(visit.visit_id, visit.day, key, 1, 1, sha256, 1))
+        return [visit.visit_id for visit in drawn]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """All the facts of a visit as they are in the database."""
+
+    generation: int
+    """`capture.landed`."""
+    stacks: Stacks
+    profiles: int
+    units: int
+    """Σ samples × period over all events."""
+
+
+def stored(engine: Engine, visit_id: UUID) -> Stored:
+    """Reads everything of the visit and checks that its parts agree with one another."""
+    with engine.connect() as connection:
+        landed = connection.scalars(select(capture.c.landed).where(capture.c.visit_id == visit_id)).one()
+        rows = connection.execute(
+            select(
+                profile,
+                chunk.c.data,
+                line_chunk.c.data.label("lines"),
+                line_chunk.c.facts.label("line_facts"),
+            )
+            .join(
+                chunk,
+                (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id),
+                isouter=True,
+            )
+            .join(
+                line_chunk,
+                (line_chunk.c.day == profile.c.day) & (line_chunk.c.profile_id == profile.c.profile_id),
+                isouter=True,
+            )
+            .where(profile.c.visit_id == visit_id)
+        ).all()
+        names = _names(connection)
+        frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+        orphans = connection.scalars(
+            select(func.count())
+            .select_from(chunk)
+            .where(chunk.c.profile_id.not_in(select(profile.c.profile_id)))
+        ).one()
+    assert orphans == 0
+    stacks: Stacks = Counter()
+    for row in rows:
+        assert row.generation == landed
+        ids, values = decode_many([bytes(row.data)], [row.facts])
+        assert int(values.sum()) == row.samples
+        for id_, value in zip(ids.tolist(), values.tolist(), strict=True):
+            stacks[row.segment, tuple(names[f] for f in frames[id_])] += value
+        if row.lines is not None:
+            lines = decode_lines([bytes(row.lines)], [row.line_facts])
+            assert int(lines.self_samples.sum()) <= row.samples
+    return Stored(landed, stacks, len(rows), sum(row.samples * row.period for row in rows))
+
+
+def _names(connection: Connection) -> dict[int, str]:
+    rows = connection.execute(select(function.c.function_id, function.c.alias_of, function.c.name)).all()
+    name = {row.function_id: row.name for row in rows}
+    return {row.function_id: name[row.alias_of or row.function_id] for row in rows}
+
+
+def queued(engine: Engine, visit_ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, int]]]:
+    """For each visit its entries for the merging of cells: (sign, units), in order."""
+    entries: dict[UUID, list[tuple[int, int]]] = {visit_id: [] for visit_id in visit_ids}
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(
+                roll_queue.c.visit_id,
+                roll_queue.c.sign,
+                func.coalesce(func.sum(roll_replaced.c.samples * roll_replaced.c.period), 0).label("units"),
+            )
+            .join(roll_replaced, roll_replaced.c.entry_id == roll_queue.c.entry_id, isouter=True)
+            .where(roll_queue.c.visit_id.in_(list(visit_ids)))
+            .group_by(roll_queue.c.entry_id)
+            .order_by(roll_queue.c.entry_id)
+        ).all()
+    for row in rows:
+        entries[row.visit_id].append((row.sign, int(row.units)))
+    return entries
