@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from storage.landing.resolved import FunctionName, Status
 from symbolizer.addresses import CacheAddresses, ElfVaddrs, FileOffsets, SegmentMap
+from symbolizer.cold import SplitFunctions, whole_name
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache
 from symbolizer.kallsyms import OffsetTable
@@ -68,6 +69,7 @@ class ElfImage:
         self._symbols = symbols
         self._reason = reason
         self._known: dict[int, Named] = {}
+        self._split = None if table is None else SplitFunctions(name, table, segments.base, symbols)
 
     @property
     def status(self) -> Status:
@@ -86,7 +88,7 @@ class ElfImage:
         try:
             return self._frames(offsets)
         except MalformedSymCache as error:  # our own file, damaged: go on without it
-            self._table, self._reason = None, str(error)
+            self._table, self._split, self._reason = None, None, str(error)
             self._known.clear()
             return self._frames(offsets)
 
@@ -100,7 +102,9 @@ class ElfImage:
         return ImageFrames(status, chains.offsets, entries, names)
 
     def lookup(self, offsets: FileOffsets) -> tuple[Statuses, Chains]:
-        """The chains behind `frames`, without names: ids of the SymCache's locations, or ~i for symbol i.
+        """The chains behind `frames`, without names.
+
+        Their ids: of the SymCache's locations, of `SplitFunctions`, or ~i for symbol i.
 
         Raises `MalformedSymCache`.
         """
@@ -123,21 +127,23 @@ class ElfImage:
             return Chains(np.zeros(len(vaddrs.values) + 1, np.int64), np.zeros(0, np.int64))
         chains = self._table.chains(vaddrs.relative_to(self._segments.base))
         named = self._table.named(chains.locations)
-        if named.all():
-            return chains
-        before = np.append(0, np.cumsum(named))
-        return Chains(before[chains.offsets], chains.locations[named])
+        if not named.all():
+            before = np.append(0, np.cumsum(named))
+            chains = Chains(before[chains.offsets], chains.locations[named])
+        return chains if self._split is None else self._split.rename(chains, vaddrs)
 
     def _name_of(self, index: int) -> Named:
         known = self._known.get(index)
         if known is None:
-            known = (
-                self._located(index)
-                if index >= 0
-                else (_plain(self._symbols.symbol(~index).name, self._name), 0)
-            )
-            self._known[index] = known
+            known = self._known[index] = self._named(index)
         return known
+
+    def _named(self, index: int) -> Named:
+        if index < 0:
+            return _plain(self._symbols.symbol(~index).name, self._name), 0
+        if self._split is not None and index >= SplitFunctions.FIRST_ID:
+            return self._split.name(index)
+        return self._located(index)
 
     def _located(self, index: int) -> Named:
         assert self._table is not None
@@ -223,7 +229,8 @@ class UnknownImage:
         )
 
 
-def _plain(raw: str, binary: str) -> FunctionName:
+def _plain(symbol: str, binary: str) -> FunctionName:
+    raw = whole_name(symbol)
     return FunctionName(name=demangle(raw), raw_name=raw, file="", binary_name=binary, status=Status.SYMTAB)
 
 
