@@ -1,9 +1,11 @@
 """Where the API refuses to listen."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from services.api import serve
 from services.api.serve import Listen, check_exposure
 from services.errors import SettingsProblem
 
@@ -28,6 +30,11 @@ def test_other_addresses_need_tls_and_tokens(host: str, tmp_path: Path):
     with pytest.raises(SettingsProblem, match="set FLEETPROF_API_TLS_CERT"):
         check_exposure(Listen(host), TOKENS)
     check_exposure(Listen(host, tls_cert=pem, tls_key=pem), TOKENS)
+
+
+def test_small_answers_are_not_held_back():
+    with serve._bind(Listen(port=0)) as bound:
+        assert bound.proto == socket.IPPROTO_TCP, "asyncio sets TCP_NODELAY on these only"
 
 
 def test_half_of_a_certificate_is_refused(tmp_path: Path):
