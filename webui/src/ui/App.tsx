@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { ApiProblem } from '../api/problem.ts';
 import { useFlame, useStatus, useTable } from '../api/queries.ts';
 import { unionOf } from '../flame/union.ts';
@@ -33,6 +34,7 @@ export function App() {
   const { dark, toggle } = useTheme();
   const [help, setHelp] = useState(false);
   const [said, say] = useState('');
+  const client = useQueryClient();
   const status = useStatus();
   const flame = useFlame(place, place.view !== 'table');
   const table = useTable(place, place.view !== 'flame');
@@ -75,6 +77,14 @@ export function App() {
   useEffect(() => {
     document.title = place.select === '' ? 'fleetprof' : `${place.select} – fleetprof`;
   }, [place.select]);
+
+  // The first samples are shown as soon as the server has them, not at the next refresh.
+  const waitsForFirst = useRef(false);
+  const latest = status.data?.latest;
+  useEffect(() => {
+    if (waitsForFirst.current && typeof latest === 'string') void client.invalidateQueries();
+    waitsForFirst.current = latest === null;
+  }, [latest, client]);
 
   const errors = [table.error, flame.error, status.error].filter((e) => e !== null);
   if (errors.some((e) => e instanceof ApiProblem && e.isLoggedOut)) return <LoggedOut />;

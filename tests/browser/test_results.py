@@ -1,0 +1,222 @@
+"""Table and flame graph over landed samples: the same numbers, one selection, everything in the URL."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.landed import LandedFleet
+
+
+def rows(page: Page) -> Locator:
+    return page.get_by_role("grid").locator(".line.body")
+
+
+def row(page: Page, name: str) -> Locator:
+    return rows(page).filter(has=page.get_by_text(name, exact=True))
+
+
+def place(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def said(page: Page) -> Locator:
+    """What the flame graph announces about the selected frame."""
+    return page.locator("section.flame [aria-live=polite]")
+
+
+def figure(page: Page, name: str) -> Locator:
+    return page.locator(".figure", has=page.get_by_text(name, exact=True))
+
+
+@pytest.fixture
+def page(visitor, fleet: LandedFleet) -> Page:
+    fleet.visit("web-01")
+    fleet.visit("web-02")
+    opened = visitor.open()
+    expect(rows(opened).first).to_be_visible()
+    return opened
+
+
+def test_the_table_is_sorted_and_its_shares_are_those_landed(page: Page):
+    expect(rows(page)).to_have_count(8)
+    expect(rows(page).locator(".name .text").first).to_have_text("index.<lambda>")
+    expect(row(page, "malloc")).to_contain_text("26.67 %")  # 40 of 150, self and total
+    expect(row(page, "parse")).to_contain_text("20.00 %")  # self: 30 of 150
+    expect(row(page, "parse")).to_contain_text("46.67 %")  # total: 70 of 150, recursion counted once
+    page.get_by_role("button", name="total").click()
+    expect(rows(page).locator(".name .text").first).to_have_text("main")
+    assert place(page)["sort"] == "-total"
+    expect(page.get_by_role("columnheader", name="total")).to_have_attribute("aria-sort", "descending")
+
+
+def test_functions_without_names_are_marked(page: Page):
+    expect(row(page, "libz.so+0x40").locator(".badge")).to_have_text("no symbols")
+    expect(row(page, "malloc").locator(".badge")).to_have_count(0)
+
+
+def test_figures_say_what_stands_behind_the_numbers(page: Page):
+    expect(figure(page, "Samples")).to_contain_text("300")
+    expect(figure(page, "CPU sampled")).to_contain_text("3.03 s")
+    expect(figure(page, "Machines")).to_contain_text("2 visits")
+    expect(figure(page, "Symbolized")).to_contain_text("86.6 %")  # 130 of 150, rounded down
+    expect(figure(page, "Complete stacks")).to_contain_text("100 %")
+    expect(figure(page, "Campaign fleet")).to_contain_text("running")
+    expect(figure(page, "Waiting to land")).to_contain_text("0 captures")
+
+
+def test_a_row_lights_up_its_frames(page: Page):
+    row(page, "parse").click()
+    expect(page.locator(".found")).to_contain_text("46.67 %")
+    expect(page.locator(".found")).to_contain_text("2 frames")
+    expect(said(page)).to_contain_text("parse: 46.67 % total")
+    assert place(page)["mark"].startswith("function:")
+    expect(row(page, "parse")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    expect(page.locator(".found")).to_have_count(0)
+
+
+def test_zoom_is_a_step_of_the_history(page: Page):
+    canvas = page.locator("canvas")
+    canvas.focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        canvas.press(key)
+    expect(said(page)).to_contain_text("net::Server")
+    expect(page).to_have_url(re.compile("node=[0-9a-f]{16}"))
+    link = page.url
+    page.go_back()
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_disabled()
+    page.goto(link)  # another person opens the link
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_enabled()
+    expect(said(page)).to_contain_text("net::Server")
+    canvas.press("Backspace")
+    expect(said(page)).to_contain_text("main")
+    canvas.press("Escape")
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_disabled()
+
+
+def test_a_click_zooms_and_the_tooltip_tells_all(page: Page):
+    box = page.locator("canvas").bounding_box()
+    x, y = box["x"] + 0.2 * box["width"], box["y"] + 2.5 * 19  # depth 2: the heaviest callee of main
+    page.mouse.move(x, y)
+    tooltip = page.locator(".tooltip")
+    expect(tooltip).to_contain_text("net::Server<net::Tcp, 4>::handle(net::Request const&)")
+    expect(tooltip).to_contain_text("66.67 %")
+    page.mouse.click(x, y)
+    expect(page.locator(".details .name")).to_have_text(
+        "net::Server<net::Tcp, 4>::handle(net::Request const&)"
+    )
+    assert "node" in place(page)
+
+
+def test_search_narrows_the_table_and_sums_the_union(page: Page):
+    page.keyboard.press("/")
+    page.keyboard.type("PARS")
+    expect(rows(page)).to_have_count(1)
+    expect(page.locator(".found")).to_contain_text("46.67 % in 2 frames of 1 function")
+    page.get_by_role("button", name="regular expression").click()
+    page.get_by_label("find a function").fill("^(malloc|parse)$")
+    expect(rows(page)).to_have_count(2)
+    expect(page.locator(".found")).to_contain_text("46.67 % in 3 frames of 2 functions")
+    page.get_by_label("find a function").press("Enter")
+    expect(said(page)).to_contain_text("parse")
+    assert place(page)["find"] == "^(malloc|parse)$"
+    page.get_by_label("find a function").fill("(")
+    expect(page.get_by_text("Not a regular expression yet.")).to_be_visible()
+    page.get_by_label("find a function").press("Escape")
+    expect(rows(page)).to_have_count(8)
+
+
+def test_filters_are_chips_and_back_takes_them_away(page: Page):
+    page.keyboard.press("f")
+    picker = page.get_by_role("dialog", name="add a filter")
+    picker.get_by_role("button", name="indexer").first.click()
+    expect(page.locator(".chip", has_text="application = indexer")).to_be_visible()
+    expect(rows(page)).to_have_count(3)
+    expect(figure(page, "Samples")).to_contain_text("100")
+    assert place(page)["select"] == '{application="indexer"}'
+    page.get_by_role("button", name="remove the filter application = indexer").click()
+    expect(rows(page)).to_have_count(8)
+    page.go_back()
+    expect(rows(page)).to_have_count(3)
+
+
+def test_the_row_menu_keeps_only_stacks_with_a_function(page: Page):
+    row(page, "malloc").click(button="right")
+    page.get_by_role("menuitem", name="Only stacks with this function").click()
+    expect(rows(page)).to_have_count(4)
+    expect(figure(page, "Samples")).to_contain_text("80")
+    assert place(page)["focus"] == "^malloc$"
+    page.get_by_role("grid").focus()
+    page.keyboard.press(".")
+    page.get_by_role("menuitem", name="No stacks with this function").press("Enter")
+    expect(page.get_by_text("No samples in this selection.")).to_be_visible()
+
+
+def test_other_groupings_filter_on_click(page: Page):
+    page.get_by_role("combobox", name="Table by").select_option("machine")
+    expect(rows(page)).to_have_count(2)
+    row(page, "web-02").click()
+    expect(page.locator(".chip", has_text="machine = web-02")).to_be_visible()
+    expect(figure(page, "Machines")).to_contain_text("1 visit")
+    assert "by" not in place(page)
+
+
+def test_the_table_works_without_a_mouse(page: Page):
+    page.get_by_role("grid").focus()
+    for key in ("j", "ArrowDown", "k", "Enter"):
+        page.keyboard.press(key)
+    expect(rows(page).nth(1)).to_have_attribute("aria-selected", "true")
+    assert place(page)["mark"].startswith("function:")
+
+
+def test_a_copied_link_has_fixed_times(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    visitor = new_visitor(permissions=["clipboard-read", "clipboard-write"])
+    page = visitor.open("?find=malloc")
+    expect(rows(page)).to_have_count(1)
+    page.locator("body").press("y")
+    expect(page.get_by_text("Link copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    query = parse_qs(urlsplit(link).query)
+    assert query["find"] == ["malloc"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", query["from"][0])
+    page.goto(link)
+    expect(rows(page)).to_have_count(1)
+    expect(page.get_by_role("button", name="Go live")).to_be_visible()
+
+
+def test_a_live_page_shows_what_lands_and_never_goes_blank(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    visitor = new_visitor()
+    visitor.page.clock.install()
+    page = visitor.open("?from=now-15m")
+    expect(figure(page, "Samples")).to_contain_text("150")
+    page.evaluate(
+        """() => { window.blanks = 0;
+        new MutationObserver(() => { if (!document.querySelector('.line.body') || !document.querySelector('canvas')) window.blanks++; })
+            .observe(document.body, { childList: true, subtree: true }); }"""
+    )
+    fleet.visit("web-02")
+    page.clock.fast_forward(11_000)
+    expect(figure(page, "Samples")).to_contain_text("300")
+    assert page.evaluate("window.blanks") == 0
+
+
+def test_labels_are_sharp_on_dense_screens(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    page = new_visitor(device_scale_factor=2).open("?view=flame")
+    expect(page.locator("canvas")).to_be_visible()
+    expect(said(page)).to_contain_text("all: 100.00 % total")
+    drawn, shown = page.evaluate("(c => [c.width, c.clientWidth])(document.querySelector('canvas'))")
+    assert drawn == pytest.approx(2 * shown, abs=1)
+
+
+def test_the_flame_graph_can_stand_on_its_root(page: Page):
+    page.get_by_role("button", name="Flame", exact=True).click()
+    box = page.locator("canvas").bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + box["height"] - 5)
+    expect(page.locator(".tooltip .name")).to_have_text("all")
+    assert place(page)["direction"] == "up"

@@ -1,0 +1,187 @@
+"""What the page says when there is nothing to show, and whether everybody can read it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg2
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import make_url
+
+from tests.browser.landed import LandedFleet
+
+AXE = Path(__file__).parents[2] / "webui" / "node_modules" / "axe-core" / "axe.min.js"
+LIGHT = "rgb(244, 245, 247)"  # --bg of webui/src/styles/tokens.css
+DARK = "rgb(14, 16, 19)"
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def violations(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("tags => axe.run(document, { runOnly: tags })", WCAG)
+    return [
+        f"{rule['id']}: {node['html'][:160]} {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.fixture
+def unreachable_database(postgres_url: str, database_url: str) -> Callable[[], Callable[[], None]]:
+    """Shuts the test's database; what it returns opens it again."""
+    name = make_url(database_url).database
+
+    def administer(*statements: str) -> None:
+        at = make_url(postgres_url)
+        connection = psycopg2.connect(
+            host=at.query["host"], port=at.query["port"], user=at.username, dbname=at.database
+        )
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+        connection.close()
+
+    def shut() -> Callable[[], None]:
+        administer(
+            f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+        )
+        return lambda: administer(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true")
+
+    return shut
+
+
+def test_before_the_first_capture_has_landed_the_page_says_so_and_fills_itself(visitor, fleet: LandedFleet):
+    visit_id = fleet.draw()
+    fleet.bring_back(visit_id)
+    page = visitor.open()
+    expect(page.get_by_text("The first captures are being landed")).to_be_visible()
+    expect(page.get_by_text("1 answered")).to_be_visible()
+    expect(page.get_by_text("1 waiting to land")).to_be_visible()
+    fleet.land(visit_id)
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_an_empty_result_names_the_filter_and_takes_it_away(visitor, fleet: LandedFleet):
+    fleet.visit()
+    page = visitor.open('?select={application="search",team="db"}&focus=parse')
+    expect(
+        page.get_by_text('The filter team="db" removed everything: without it there are 70 samples.')
+    ).to_be_visible()
+    assert page.get_by_text('The filter application="search"').count() == 0
+    page.get_by_role("button", name="Remove it").click()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_old_samples_are_one_click_away(visitor, fleet: LandedFleet):
+    fleet.visit(ago=timedelta(hours=3))
+    page = visitor.open()
+    expect(page.get_by_text("The newest samples are 3 h old.")).to_be_visible()
+    page.get_by_role("button", name="Show the hour up to").click()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_a_stopped_campaign_is_said_loudly_with_the_way_back(visitor, fleet: LandedFleet):
+    fleet.visit()
+    fleet.stop("11 of the last 20 visits failed, more than the allowed half")
+    page = visitor.open()
+    banner = page.get_by_role("alert")
+    expect(banner).to_contain_text("The campaign “fleet” is stopped.")
+    expect(banner).to_contain_text("11 of the last 20 visits failed, more than the allowed half.")
+    expect(banner).to_contain_text("fleetprof campaigns resume fleet")
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_an_error_speaks_the_servers_words_and_is_passing(
+    new_visitor: Callable, fleet: LandedFleet, unreachable_database: Callable
+):
+    fleet.visit()
+    visitor = new_visitor()
+    reopen = unreachable_database()
+    page = visitor.open()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("database")
+    expect(alert).to_contain_text("Ask again")
+    expect(alert.locator("code")).not_to_be_empty()  # the request's id
+    assert violations(page) == []
+    reopen()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_a_failed_refresh_keeps_the_last_answer(
+    new_visitor: Callable, fleet: LandedFleet, unreachable_database: Callable
+):
+    fleet.visit()
+    visitor = new_visitor()
+    visitor.page.clock.install()
+    page = visitor.open()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    reopen = unreachable_database()
+    page.clock.run_for(20_000)
+    expect(page.get_by_text("Could not refresh")).to_be_visible()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    reopen()
+
+
+def test_a_mistake_in_the_matchers_is_pointed_at(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    page = new_visitor().open('?select={application="search" x}')
+    expect(page.locator(".pointer")).to_have_text('{application="search" x}\n' + " " * 22 + "↑")
+    assert violations(page) == []
+    page.get_by_role("button", name="Remove the matchers").click()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_who_is_not_logged_in_learns_how(new_visitor: Callable):
+    page = new_visitor(logged_in=False).open()
+    expect(page.get_by_role("heading", name="You are not logged in")).to_be_visible()
+    expect(page.get_by_text("fleetprof url", exact=True)).to_be_visible()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_it(new_visitor: Callable, fleet: LandedFleet, scheme: str):
+    fleet.visit()
+    fleet.stop("too many visits failed")
+    visitor = new_visitor(color_scheme=scheme)
+    page = visitor.open('?select={application=~".*"}')
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    expect(page.locator(".details")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys and words")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("f")
+    expect(page.get_by_role("button", name="leave out application search")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_label("find a function").fill("parse")
+    expect(page.locator(".found")).to_be_visible()
+    page.get_by_role("grid").get_by_text("parse", exact=True).click()
+    assert violations(page) == []
+    page.goto(f"{visitor.server.url}/?focus=no+such+function&view=table")
+    expect(page.get_by_text("No samples in this selection.")).to_be_visible()
+    expect(page.get_by_text("Keeping only stacks with")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_the_theme_follows_the_system_until_somebody_chooses(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    page = new_visitor(color_scheme="dark").open()
+    html = page.locator("html")
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    expect(html).to_have_css("background-color", DARK)
+    page.emulate_media(color_scheme="light")
+    expect(html).to_have_css("background-color", LIGHT)
+    page.locator("body").press("t")
+    expect(html).to_have_css("background-color", DARK)
+    page.reload()
+    expect(html).to_have_css("background-color", DARK)
+    page.get_by_role("button", name="use light colours").click()
+    page.reload()
+    expect(html).to_have_css("background-color", LIGHT)
