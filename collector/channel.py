@@ -11,7 +11,9 @@ from collector.errors import BadAddress, BadCredentials
 MAX_MESSAGE_BYTES = 1 << 20
 """Of one message from a gateway: its largest are 256 KiB pieces and its description."""
 
-_HOST_PORT = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\]):(?P<port>[0-9]{1,5})")
+_HOST_PORT = re.compile(
+    r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]):(?P<port>[0-9]{1,5})", re.ASCII
+)
 _MAX_SOCKET_PATH = 107  # sun_path of struct sockaddr_un, less its final NUL
 
 

@@ -188,5 +188,6 @@ async def _all(stop: asyncio.Event, *works: Awaitable[None]) -> None:
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     stop.set()
     await asyncio.wait(tasks)
-    for task in (*done, *tasks):
-        task.result()
+    errors = [error for task in (*done, *tasks) if (error := task.exception()) is not None]
+    if errors:
+        raise errors[0]

@@ -253,6 +253,46 @@ def test_the_brake_stops_a_campaign_and_resuming_forgets(engine, archive, socket
     assert sum(isinstance(event, CampaignStopped) for event in events) == 1
 
 
+def test_a_visit_that_cannot_start_in_time_is_called_off(engine, archive, sockets, sent):
+    """The clock jumps between draw and call, as if the collector had been busy for two minutes."""
+    shift = timedelta()
+
+    def jump(event):
+        nonlocal shift
+        if isinstance(event, RoundDrawn):
+            shift = timedelta(minutes=2)
+
+    with serving(sockets / "g") as gateway:
+        define(engine, replace(QUICK, period_s=1.0), NewMachine("m1", gateway.address))
+        visitor = Visitor(clock=lambda: datetime.now(UTC) + shift)
+        with running(a_collector(engine, archive, sent.append, visitor=visitor, watcher=jump)):
+            lost = select(visit.c.detail).where(visit.c.outcome == "lost")
+            detail = eventually(lambda: count(engine, lost))
+    assert "s late" in detail
+    assert "FLEETPROF_CONCURRENT_VISITS" in detail
+
+
+def test_a_campaign_draws_only_the_machines_it_selects(engine):
+    chosen = replace(QUICK, select_machines={"rack": "r1", "datacenter": "fra"})
+    define(
+        engine,
+        chosen,
+        NewMachine("right", "h:1", datacenter="fra", labels={"rack": "r1"}),
+        NewMachine("rack only", "h:1", labels={"rack": "r1"}),
+        NewMachine("datacenter only", "h:1", datacenter="fra"),
+        NewMachine("disabled", "h:1", datacenter="fra", labels={"rack": "r1"}),
+    )
+    with engine.begin() as connection:
+        inventory.set_enabled(connection, "disabled", enabled=False)
+        fleet = campaigns.get(connection, "fleet")
+        now = datetime.now(UTC)
+        drawn = appointments.draw_round(connection, fleet, now, np.random.default_rng(1))
+        again = appointments.draw_round(connection, fleet, now, np.random.default_rng(1))
+    assert drawn is not None
+    assert [(one.machine.name, one.visit.population) for one in drawn] == [("right", 1)]
+    assert again is None, "the round is drawn already"
+
+
 def test_a_stopped_campaign_calls_nobody(engine, archive, sockets, sent):
     """Also not the machines of a round that was drawn before."""
     with serving(sockets / "g") as gateway:
