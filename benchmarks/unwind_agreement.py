@@ -18,7 +18,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from benchmarks.perf_data import Forked, Mapped, Named, Sample, read_recording
 from fleetpb import capture_pb2
@@ -26,6 +26,9 @@ from gateway.process.address_space import AddressSpace
 from gateway.process.images import Images
 from gateway.unwind.machine_code import LONGEST_CALL, follows_call
 from gateway.unwind.walker import Walk, Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 _SAMPLE_LINE: Final = re.compile(r"\s(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
 _KERNEL_HALF: Final = 1 << 63
@@ -48,8 +51,9 @@ class Agreement:
     unmapped: int = 0
     # perf found more callers than the gateway in any other way.
     perf_longer: int = 0
-    # They differ, and the gateway's stack proves itself: see `_Code.proves`. Met where libunwind falls back to
-    # the frame pointer in ld.so at a program's start, and so leaves callers out.
+    # They differ, and the gateway's stack proves itself: it is complete, all callers follow CALLs, and either
+    # one of them is a direct CALL of the very function called, or perf's address follows no CALL anywhere.
+    # Met where libunwind falls back to the frame pointer in ld.so, and so leaves callers out.
     perf_wrong: int = 0
     # They differ in any other way, or a further caller follows no CALL.
     wrong: int = 0
@@ -67,8 +71,12 @@ class Agreement:
         return (self.identical + self.longer) / self.stacks if self.stacks else 0.0
 
 
-def compare(perf_data_path: str | os.PathLike[str]) -> Agreement:
-    """Unwind a recording with the gateway's walker and with `perf script`, and compare every stack."""
+def compare(perf_data_path: str | os.PathLike[str], *, pids: Container[int] | None = None) -> Agreement:
+    """Unwind a recording with the gateway's walker and with `perf script`, and compare every stack.
+
+    `pids` limits this to the samples of some processes. Run it while they still run: code that they have
+    compiled themselves can be looked at in their memory only.
+    """
     path = Path(perf_data_path)
     theirs = _perf_script(path)
     comparison = _Comparison()
@@ -85,7 +93,7 @@ def compare(perf_data_path: str | os.PathLike[str]) -> Agreement:
             if event.executed:
                 spaces[event.pid] = AddressSpace(())
             programs[event.pid] = event.comm
-        else:
+        elif pids is None or event.pid in pids:
             space = spaces.setdefault(event.pid, AddressSpace(()))
             stack = theirs.get((event.tid, event.time))
             comparison.add(event, space, stack, programs.get(event.pid, "?"))
@@ -138,28 +146,26 @@ class _Comparison:
         if verdict in _SHOWN and theirs is not None and len(found.examples) < _MAX_EXAMPLES:
             found.examples.append(
                 f"{verdict}: {program} {sample.pid}, ended {end}\n"
-                f"    perf {[hex(address) for address in theirs[:40]]}\n"
-                f"    ours {[hex(address) for address in walk.addresses[:40]]}"
+                f"    perf {_hex(theirs)}\n    ours {_hex(code.printed(walk))}"
             )
 
     def _judge(self, code: _Code, walk: Walk, theirs: list[int]) -> str:
         exact = set(walk.exact)
-        ours = [
-            code.as_perf_prints(address if place in exact else address - 1)
-            for place, address in enumerate(walk.addresses)
-        ]
+        ours = code.printed(walk)
         complete = walk.end == capture_pb2.STACK_END_COMPLETE
         # perf prints the address before a return address in some frames and the return address in others.
         same = [their in {our, our + 1} for their, our in zip(theirs, ours, strict=False)]
         if False in same:
-            return "perf_wrong" if complete and code.proves(walk, same.index(False)) else "wrong"
+            first = same.index(False)
+            proved = code.calls_throughout(walk) and (code.links(walk, first) or code.refutes(theirs[first]))
+            return "perf_wrong" if complete and proved else "wrong"
         if len(theirs) == len(ours):
             return "identical"
         if len(theirs) > len(ours):
             stray = walk.end == capture_pb2.STACK_END_NO_MAPPING and len(theirs) == len(ours) + 1
             return "unmapped" if stray and code.space.find(theirs[-1]) is None else "perf_longer"
         places = [place for place in range(len(theirs), len(ours)) if place not in exact]
-        checked = [code.follows_call(walk.addresses[place]) for place in places]
+        checked = [code.returns(walk, place) for place in places]
         self.agreement.extra_callers += len(checked)
         self.agreement.extra_callers_unchecked += checked.count(None)
         if False in checked:
@@ -175,8 +181,15 @@ class _Code:
     space: AddressSpace
     pid: int
 
-    def as_perf_prints(self, address: int) -> int:
-        """`perf script` prints offsets in the file for files and the vdso, addresses for other memory."""
+    def printed(self, walk: Walk) -> list[int]:
+        """The addresses of a walk as `perf script` prints them."""
+        return [
+            self._printed(address if place in walk.exact else address - 1)
+            for place, address in enumerate(walk.addresses)
+        ]
+
+    def _printed(self, address: int) -> int:
+        """Offsets in the file for files and the vdso, addresses for other memory."""
         vma = self.space.find(address)
         if vma is None or not (vma.has_file or vma.path.startswith("[")):
             return address
@@ -185,35 +198,61 @@ class _Code:
     def follows_call(self, address: int) -> bool | None:
         """Whether a return address follows a CALL; None: its code cannot be looked at any more."""
         vma = self.space.find(address - 1)
-        if vma is None:
+        if vma is None or vma.path == "[vsyscall]":
             return False
-        if vma.has_file or vma.path.startswith("["):
-            at = address - LONGEST_CALL - vma.start + vma.offset
-            before = self.images.open(self.pid, vma).read(at, LONGEST_CALL)
-        else:
-            before = self.images.read_memory(self.pid, address - LONGEST_CALL, LONGEST_CALL)
+        before = self._before(address)
         if len(before) < LONGEST_CALL:
             return None
+        if follows_call(before):
+            return True
         # JIT code may have been moved since, which proves nothing.
-        return follows_call(before) or (None if not vma.has_file else False)
+        return False if vma.has_file or vma.path.startswith("[") else None
 
-    def proves(self, walk: Walk, first: int) -> bool:
-        """Whether a stack that differs from perf's at position `first` is right by the code itself.
+    def _before(self, address: int) -> bytes:
+        """The bytes before an address, enough for any CALL; fewer if they cannot be read."""
+        vma = self.space.find(address - 1)
+        if vma is None or vma.has_file or vma.path.startswith("["):
+            at = 0 if vma is None else address - LONGEST_CALL - vma.start + vma.offset
+            return b"" if vma is None else self.images.open(self.pid, vma).read(at, LONGEST_CALL)
+        return self.images.read_memory(self.pid, address - LONGEST_CALL, LONGEST_CALL)
 
-        Every caller must follow a CALL, and of the callers from `first` on at least one direct CALL must
-        lead to the very function that was called. Tail calls and PLT stubs hide this elsewhere.
+    def returns(self, walk: Walk, place: int) -> bool | None:
+        """Whether a caller can have called; None: its code cannot be looked at any more.
+
+        Go starts a goroutine as if the NOP that goexit begins with had called it.
         """
-        linked = 0
-        for place in range(1, len(walk.addresses)):
-            if place in walk.exact:
-                continue
-            if not self.follows_call(walk.addresses[place]):
-                return False
+        address = walk.addresses[place]
+        called = self.follows_call(address)
+        if called is False and place == len(walk.addresses) - 1 and place in walk.by_frame_pointer:
+            return self._before(address)[-1:] == b"\x90"
+        return called
+
+    def calls_throughout(self, walk: Walk) -> bool:
+        """Whether every caller of a walk follows a CALL that can be seen."""
+        places = (place for place in range(1, len(walk.addresses)) if place not in walk.exact)
+        return all(self.returns(walk, place) for place in places)
+
+    def links(self, walk: Walk, first: int) -> bool:
+        """Whether a direct CALL from position `first` on leads to the very function that was called.
+
+        Tail calls and PLT stubs hide this elsewhere, so one such link is asked for, not all.
+        """
+        for place in range(max(first, 1), len(walk.addresses)):
             target = self._direct_target(walk.addresses[place])
-            if place >= first and target is not None:
+            if target is not None and place not in walk.exact:
                 called = walk.addresses[place - 1] - (place - 1 not in walk.exact)
-                linked += self._function(target) == self._function(called)
-        return linked > 0
+                if self._function(target) == self._function(called):
+                    return True
+        return False
+
+    def refutes(self, printed: int) -> bool:
+        """Whether an address that perf printed as a caller follows a CALL in no mapping at all."""
+        for vma in self.space.vmas:
+            shift = vma.start - vma.offset if vma.has_file or vma.path.startswith("[") else 0
+            for address in (printed + shift, printed + shift + 1):
+                if vma.start < address <= vma.end and self.follows_call(address) is not False:
+                    return False
+        return True
 
     def _direct_target(self, address: int) -> int | None:
         """Where the CALL before a return address leads; None: it is not a direct one."""
@@ -230,6 +269,11 @@ class _Code:
             return None
         image = self.images.open(self.pid, vma)
         return vma.path, image.rules.function_start(address - vma.start + vma.offset)
+
+
+def _hex(addresses: list[int]) -> str:
+    shown = [f"{address:x}" for address in addresses]
+    return " ".join(shown if len(shown) <= 40 else [*shown[:20], "…", *shown[-20:]])
 
 
 def main(arguments: list[str]) -> int:

@@ -5,6 +5,6 @@ evaluated when it is first met, and the rule found is kept. A capture meets some
 hundred thousands that its images hold, so nothing native is needed to keep up.
 
 `elf` finds the tables in a file, `leb128` and `cfi` read an entry into rows, `rules` says what a row
-becomes, `eh_frame` finds the entry for an offset, `expression` computes the rare rows, and `walker`
-walks. Only `walker` knows of processes.
+becomes, `eh_frame` finds the entry for an offset, `walker` walks, with `unusual` and `expression` for the
+rows out of the ordinary and `machine_code` for code that has no entry. Only `walker` knows of processes.
 """

@@ -1,7 +1,7 @@
 """One entry of .eh_frame, read and evaluated into rows (DWARF 5 section 6.4, LSB 5 section 10.6).
 
-Bytes in, values out. Only what the walk needs is kept: the CFA, and where rbp and the return address
-are. An entry is evaluated whole, for its other rows are likely to be met as well.
+Bytes in, values out. Only what the walk needs is kept: the CFA, and where rbp, rbx and the return
+address are. An entry is evaluated whole, for its other rows are likely to be met as well.
 
 Every failure is BadImage. Nothing here can run long: each step consumes at least one byte of an entry,
 and an entry has at most `MAX_ENTRY_BYTES` (the largest met in node, libjvm and libLLVM has 3.1 KiB).
@@ -33,6 +33,7 @@ MAX_ENTRY_BYTES: Final = 64 << 10
 MAX_EXPRESSION_BYTES: Final = 256
 
 # DWARF numbers of x86-64 registers (psABI, figure 3.36).
+_RBX: Final = 3
 _RBP: Final = 6
 _RETURN_ADDRESS: Final = 16
 
@@ -40,7 +41,7 @@ _U16: Final = Struct("<H")
 _U32: Final = Struct("<I")
 _EXTENDED_LENGTH: Final = 0xFFFFFFFF
 
-_START: Final[Row] = (NOT_DEFINED, 0, b"", UNCHANGED, UNCHANGED)
+_START: Final[Row] = (NOT_DEFINED, 0, b"", UNCHANGED, UNCHANGED, UNCHANGED)
 
 
 class Entry(NamedTuple):
@@ -176,8 +177,8 @@ def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int)
     starts, rows = entry.starts, entry.rows
     code_alignment = cie.code_alignment
     data_alignment = cie.data_alignment
-    register, offset, expression, rbp, return_address = cie.row
-    *_, initial_rbp, initial_return_address = cie.row
+    register, offset, expression, rbp, rbx, return_address = cie.row
+    *_, initial_rbp, initial_rbx, initial_return_address = cie.row
     remembered: list[Row] = []
     end = len(program)
     while position < end:
@@ -193,11 +194,15 @@ def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int)
             where, position = read_uleb(program, position)
             if byte & 0x3F == _RBP:
                 rbp = (AT_CFA, where * data_alignment)
+            elif byte & 0x3F == _RBX:
+                rbx = (AT_CFA, where * data_alignment)
             elif byte & 0x3F == _RETURN_ADDRESS:
                 return_address = (AT_CFA, where * data_alignment)
         elif high == 0xC0:  # restore
             if byte & 0x3F == _RBP:
                 rbp = initial_rbp
+            elif byte & 0x3F == _RBX:
+                rbx = initial_rbx
             elif byte & 0x3F == _RETURN_ADDRESS:
                 return_address = initial_return_address
         elif byte == 0x00:  # nop
@@ -212,11 +217,11 @@ def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int)
             advance = _U32.unpack_from(program, position)[0] * code_alignment
             position += 4
         elif byte == 0x0A:  # remember_state
-            remembered.append((register, offset, expression, rbp, return_address))
+            remembered.append((register, offset, expression, rbp, rbx, return_address))
         elif byte == 0x0B:  # restore_state; compilers rely on it to bring back the CFA as well
             if not remembered:
                 raise BadImage("restore_state without remember_state")
-            register, offset, expression, rbp, return_address = remembered.pop()
+            register, offset, expression, rbp, rbx, return_address = remembered.pop()
         elif byte == 0x0C:  # def_cfa
             register, position = read_uleb(program, position)
             offset, position = read_uleb(program, position)
@@ -244,14 +249,16 @@ def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int)
             rule, position = _register_rule(byte, program, position, data_alignment)
             if number == _RBP:
                 rbp = initial_rbp if rule is None else rule
+            elif number == _RBX:
+                rbx = initial_rbx if rule is None else rule
             elif number == _RETURN_ADDRESS:
                 return_address = initial_return_address if rule is None else rule
         if advance:
             starts.append(location)
-            rows.append((register, offset, expression, rbp, return_address))
+            rows.append((register, offset, expression, rbp, rbx, return_address))
             location += advance
     starts.append(location)
-    rows.append((register, offset, expression, rbp, return_address))
+    rows.append((register, offset, expression, rbp, rbx, return_address))
 
 
 def _register_rule(

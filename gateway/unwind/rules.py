@@ -1,6 +1,6 @@
 """How a frame's caller is found: the compiled form of one row of call frame information.
 
-A rule is a plain tuple `(kind, cfa, saved, unusual)`, because the walk reads one for every frame and
+A rule is a plain tuple `(kind, cfa, rbp, rbx, unusual)`, because the walk reads one for every frame and
 a tuple is the cheapest thing Python can take apart. Distances are in 8-byte words:
 
     FROM_RSP   CFA = rsp + cfa; the return address is the word below the CFA
@@ -12,7 +12,9 @@ a tuple is the cheapest thing Python can take apart. Distances are in 8-byte wor
     SIGNAL     the kernel's signal frame: all registers are saved above rsp
     UNUSUAL    anything else; `unusual` says how
 
-`saved` is where the caller's rbp lies, in words from the CFA (negative); 0: rbp is the caller's.
+`rbp` and `rbx` are where the caller's are saved, in words from the CFA (negative); 0: they are in the
+registers still. rbx is followed because the CFA of ld.so's _dl_runtime_resolve, below which every lazily
+bound function is looked up, is relative to it.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ REGISTER = 6  # it is in another register
 RegisterRule: TypeAlias = tuple[int, "int | bytes"]
 
 # A row as it stands in the entry: the CFA's register (DWARF number, or BY_EXPRESSION or NOT_DEFINED), its
-# offset in bytes, its expression, then where rbp and the return address are. Rows outnumber the rules that
-# are asked for three to one, so they are kept raw and compiled when met.
-Row: TypeAlias = tuple[int, int, bytes, RegisterRule, RegisterRule]
+# offset in bytes, its expression, then where rbp, rbx and the return address are. Rows outnumber the rules
+# that are asked for three to one, so they are kept raw and compiled when met.
+Row: TypeAlias = tuple[int, int, bytes, RegisterRule, RegisterRule, RegisterRule]
 
 BY_EXPRESSION = -1
 NOT_DEFINED = -2
@@ -67,44 +69,47 @@ class Unusual:
     register: int
     offset: int
     rbp: RegisterRule
+    rbx: RegisterRule
     return_address: RegisterRule
 
 
-Rule: TypeAlias = tuple[int, int, int, "Unusual | None"]
+Rule: TypeAlias = tuple[int, int, int, int, "Unusual | None"]
 
-NO_ENTRY_RULE: Rule = (NO_ENTRY, 0, 0, None)
-UNUSABLE_RULE: Rule = (UNUSABLE, 0, 0, None)
-UNMAPPED_RULE: Rule = (UNMAPPED, 0, 0, None)
-OUTERMOST_RULE: Rule = (OUTERMOST, 0, 0, None)
-SIGNAL_RULE: Rule = (SIGNAL, 0, 0, None)
+NO_ENTRY_RULE: Rule = (NO_ENTRY, 0, 0, 0, None)
+UNUSABLE_RULE: Rule = (UNUSABLE, 0, 0, 0, None)
+UNMAPPED_RULE: Rule = (UNMAPPED, 0, 0, 0, None)
+OUTERMOST_RULE: Rule = (OUTERMOST, 0, 0, 0, None)
+SIGNAL_RULE: Rule = (SIGNAL, 0, 0, 0, None)
 
 
 def compile_row(row: Row) -> Rule:
     """Turn a row into the form that the walk reads."""
-    register, offset, expression, rbp, return_address = row
+    register, offset, expression, rbp, rbx, return_address = row
     if return_address[0] == UNDEFINED:
         return OUTERMOST_RULE
     if register == NOT_DEFINED or return_address[0] == SAME:
         return UNUSABLE_RULE
-    saved = _saved_words(rbp)
+    rbp_words = _saved_words(rbp)
+    rbx_words = _saved_words(rbx)
     if (
         register in _STACK_REGISTERS
         and return_address == _ORDINARY_RETURN_ADDRESS
-        and saved is not None
+        and rbp_words is not None
+        and rbx_words is not None
         and offset & 7 == 0
     ):
-        return (FROM_RSP if register == _RSP else FROM_RBP, offset >> 3, saved, None)
+        return (FROM_RSP if register == _RSP else FROM_RBP, offset >> 3, rbp_words, rbx_words, None)
     if register != BY_EXPRESSION:
         expression = b""
-    return (UNUSUAL, 0, 0, Unusual(expression, register, offset, rbp, return_address))
+    return (UNUSUAL, 0, 0, 0, Unusual(expression, register, offset, rbp, rbx, return_address))
 
 
-def _saved_words(rbp: RegisterRule) -> int | None:
-    """Where rbp is saved, in words from the CFA; 0: unchanged; None: not said in that form.
+def _saved_words(rule: RegisterRule) -> int | None:
+    """Where a register is saved, in words from the CFA; 0: unchanged; None: not said in that form.
 
-    An undefined rbp counts as unchanged: a caller that needs it would have had it saved.
+    An undefined register counts as unchanged: a caller that needs it would have had it saved.
     """
-    how, operand = rbp
+    how, operand = rule
     if how in _NOT_SAVED:
         return 0
     if how == AT_CFA and isinstance(operand, int) and operand < 0 and operand & 7 == 0:

@@ -12,7 +12,7 @@ from gateway.unwind.rules import AT_CFA, AT_EXPRESSION, CFA_PLUS, REGISTER, Regi
 if TYPE_CHECKING:
     pass
 
-# What a lost rbp reads as: every use of it fails the test for alignment, which ends the walk.
+# What a lost rbp or rbx reads as. It is not aligned, so a walk that uses it as an address ends.
 LOST: Final = -1
 
 # DWARF register number → place in the order of PERF_SAMPLE_REGS_USER, without rsp, rbp and rip.
@@ -32,6 +32,7 @@ _PLACES: Final = {
     14: 18,
     15: 19,
 }
+_RBX: Final = 3
 _RBP: Final = 6
 _RSP: Final = 7
 _RIP: Final = 16
@@ -49,20 +50,21 @@ class CannotStep(Exception):
 class Frame:
     """What is known in one frame.
 
-    `registers` are all of perf's 20, None in a caller: there only rip, rsp and rbp are known. `stack` is
+    `registers` are all of perf's 20, None in a caller: there only rip, rsp, rbp and rbx are known. `stack` is
     the copied memory as words from address `origin` on, of which `limit` are valid.
     """
 
     ip: int
     rsp: int
     rbp: int
+    rbx: int
     registers: tuple[int, ...] | None
     stack: memoryview[int]
     origin: int
     limit: int
 
-    def caller(self, row: Unusual) -> tuple[int, int, int]:
-        """Return the caller's (rip, index of the word at its rsp, rbp). Raises CannotStep."""
+    def caller(self, row: Unusual) -> tuple[int, int, int, int]:
+        """Return the caller's (rip, index of the word at its rsp, rbp, rbx). Raises CannotStep."""
         try:
             if row.expression:
                 cfa = evaluate(row.expression, self._register, self._word)
@@ -77,14 +79,15 @@ class Frame:
             ip = self._recover(row.return_address, self.ip, cfa)
         except CannotEvaluate:
             raise CannotStep(capture_pb2.STACK_END_NO_UNWIND) from None
-        return ip, distance >> 3, self._caller_rbp(row.rbp, cfa)
+        return ip, distance >> 3, self._caller(row.rbp, self.rbp, cfa), self._caller(row.rbx, self.rbx, cfa)
 
-    def _caller_rbp(self, rule: RegisterRule, cfa: int) -> int:
+    def _caller(self, rule: RegisterRule, current: int, cfa: int) -> int:
+        """A saved register's value in the caller, LOST where it cannot be told."""
         how, operand = rule
         if how == AT_CFA and isinstance(operand, int) and cfa + operand < self.rsp:
-            return self.rbp  # popped already, see walker
+            return current  # popped already, see walker
         try:
-            return self._recover(rule, self.rbp, cfa)
+            return self._recover(rule, current, cfa)
         except CannotEvaluate:
             return LOST
 
@@ -108,6 +111,8 @@ class Frame:
             return self.rbp
         if number == _RIP:
             return self.ip
+        if number == _RBX and self.rbx != LOST:
+            return self.rbx
         if self.registers is None or number not in _PLACES:
             raise CannotEvaluate(f"register {number} is not known here")
         return self.registers[_PLACES[number]]

@@ -31,7 +31,7 @@ from gateway.unwind.rules import (
     UNUSUAL,
     Rule,
 )
-from gateway.unwind.unusual import CannotStep, Frame
+from gateway.unwind.unusual import LOST, CannotStep, Frame
 
 if TYPE_CHECKING:
     from gateway.process.address_space import AddressSpace
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gateway.process.maps import Vma
 
 # Places in the 20 registers that perf delivers on x86-64 (asm/perf_regs.h, without segments).
+RBX: Final = 1
 RBP: Final = 6
 RSP: Final = 7
 RIP: Final = 8
@@ -100,6 +101,8 @@ class Walker:
         self.stacks_walked += 1
         origin = regs[RSP]
         rbp = regs[RBP]
+        rbx = regs[RBX]
+        rbx_at = -1  # where rbx is saved, read when it is asked for, which is rare; < 0: `rbx` is its value
         ip = regs[RIP]
         limit = min(size >> 3, len(stack))
         known = space.rules.get
@@ -115,7 +118,7 @@ class Walker:
             rule = known(ip - back)
             if rule is None:
                 rule = self._find_rule(pid, space, ip - back)
-            kind, cfa, saved, unusual = rule
+            kind, cfa, saved_rbp, saved_rbx, unusual = rule
             if kind == FROM_RSP:
                 caller = top + cfa
             elif kind == FROM_RBP:
@@ -140,6 +143,7 @@ class Walker:
                     break
                 ip = stack[frame + 1]
                 rbp = stack[frame]
+                rbx, rbx_at = LOST, -1
                 if not ip:
                     end = _COMPLETE
                     break
@@ -157,9 +161,11 @@ class Walker:
                 append(ip)
                 assert unusual is not None
                 known_registers = None if back else registers
-                frame_now = Frame(ip, origin + (top << 3), rbp, known_registers, stack, origin, limit)
+                if rbx_at >= 0:
+                    rbx, rbx_at = stack[rbx_at], -1
+                frame_now = Frame(ip, origin + (top << 3), rbp, rbx, known_registers, stack, origin, limit)
                 try:
-                    ip, top, rbp = frame_now.caller(unusual)
+                    ip, top, rbp, rbx = frame_now.caller(unusual)
                 except CannotStep as reason:
                     end = reason.end
                     break
@@ -175,7 +181,8 @@ class Walker:
                     break
                 words = stack[top : top + _SIGNAL_FRAME_WORDS].tolist()
                 registers = tuple([words[place] for place in _SIGNAL_REGISTERS])
-                ip, rbp = registers[RIP], registers[RBP]
+                ip, rbp, rbx = registers[RIP], registers[RBP], registers[RBX]
+                rbx_at = -1
                 distance = registers[RSP] - origin
                 back = 0
                 exact += (len(addresses),)
@@ -202,12 +209,14 @@ class Walker:
             if caller > limit:
                 end = _TRUNCATED
                 break
-            if saved:
-                slot = caller + saved
+            if saved_rbp:
+                slot = caller + saved_rbp
                 # GCC's epilogues pop rbp and leave the row saying "saved": its slot is then below rsp, and
                 # the register holds the caller's value again.
                 if slot >= top:
                     rbp = stack[slot]
+            if saved_rbx:
+                rbx_at = caller + saved_rbx
             ip = stack[caller - 1]
             top = caller
             back = 1
@@ -248,7 +257,7 @@ class Walker:
             return None
         code = self._images.read_memory(pid, returns_to - PYTHON_TRAMPOLINE_RETURN, len(PYTHON_TRAMPOLINE))
         if code == PYTHON_TRAMPOLINE:
-            return (FROM_RSP, PYTHON_TRAMPOLINE_CFA >> 3, 0, None)
+            return (FROM_RSP, PYTHON_TRAMPOLINE_CFA >> 3, 0, 0, None)
         return None
 
     def _judge_return(self, pid: int, space: AddressSpace, address: int, *, outermost: bool) -> int:

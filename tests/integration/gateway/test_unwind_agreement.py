@@ -78,7 +78,7 @@ def record(directory: Path, command: list[str]) -> Agreement:
         )
         if recorded.returncode and program.poll() is None:
             pytest.skip(f"perf may not record here: {recorded.stderr.strip()[-300:]}")
-        return compare(recording)
+        return compare(recording, pids={program.pid})
 
 
 @pytest.mark.parametrize("program", [c_program, python_program, openssl_program, node_program])

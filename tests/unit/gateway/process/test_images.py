@@ -57,7 +57,7 @@ def test_a_file_is_opened_once(elf):
     images = Images()
     first = images.open(ME, vma_of(elf))
     assert images.open(ME, vma_of(elf)) is first
-    assert first.rules.rule(0x3F0) == (FROM_RSP, 1, 0, None)
+    assert first.rules.rule(0x3F0) == (FROM_RSP, 1, 0, 0, None)
     assert images.entries_evaluated == 1
 
 
@@ -74,7 +74,7 @@ def test_descriptors_are_given_back_and_opened_again(elf):
     assert open_descriptors() == before + 1
     images.close_files()
     assert open_descriptors() == before
-    assert image.rules.rule(0x3F0) == (FROM_RSP, 1, 0, None)
+    assert image.rules.rule(0x3F0) == (FROM_RSP, 1, 0, 0, None)
     assert open_descriptors() == before + 1
     images.close_files()
 
@@ -167,7 +167,7 @@ def test_a_deleted_program_is_read_through_map_files(tmp_path):
     mapping = next(vma for vma in read_executable_maps(ME) if vma.path == str(path))
     assert mapping.deleted
     image = Images().open(ME, mapping)
-    assert image.rules.rule(0x3F0) == (FROM_RSP, 1, 0, None)
+    assert image.rules.rule(0x3F0) == (FROM_RSP, 1, 0, 0, None)
 
 
 # Names for content without a build id.

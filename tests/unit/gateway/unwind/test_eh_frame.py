@@ -31,7 +31,7 @@ DWARF = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for n
 
 
 def says_the_same(rule, row: ReadelfRow) -> bool:
-    kind, cfa, saved, unusual = rule
+    kind, cfa, rbp, rbx, unusual = rule
     if row.signal:
         return rule == SIGNAL_RULE
     if row.columns.get("ra") == "u":
@@ -43,7 +43,8 @@ def says_the_same(rule, row: ReadelfRow) -> bool:
             and where[1] == ("rsp" if kind == FROM_RSP else "rbp")
             and int(where[2]) == cfa * 8
             and row.columns["ra"] == "c-8"
-            and row.columns.get("rbp", "u") in ({"u", "s"} if saved == 0 else {f"c{saved * 8:+d}"})
+            and row.columns.get("rbp", "u") in ({"u", "s"} if rbp == 0 else {f"c{rbp * 8:+d}"})
+            and row.columns.get("rbx", "u") in ({"u", "s"} if rbx == 0 else {f"c{rbx * 8:+d}"})
         )
     if kind != UNUSUAL:
         return False
@@ -112,7 +113,7 @@ def test_system_files_read_as_readelf_reads_them(name):
 def test_code_between_functions_has_no_entry(frames_elf):
     _, table = open_table(frames_elf)
     assert table.rule(0x10E5) == NO_ENTRY_RULE  # without_entry
-    assert table.rule(0x10EF) == (FROM_RSP, 1, 0, None)  # last
+    assert table.rule(0x10EF) == (FROM_RSP, 1, 0, 0, None)  # last
     assert table.rule(0x10F0) == NO_ENTRY_RULE
 
 
@@ -182,7 +183,7 @@ def test_a_damaged_entry_spoils_only_itself(frames_elf):
     assert table.rule(0x403) == UNUSABLE_RULE
     assert table.damaged_entries == 1
     assert "0x3f" in table.why
-    assert table.rule(0x3F0) == (FROM_RSP, 1, 0, None)
+    assert table.rule(0x3F0) == (FROM_RSP, 1, 0, 0, None)
 
 
 def test_ld_so_begins_the_stack_at_its_entry_point():

@@ -47,9 +47,10 @@ def look_up_all(data: bytes) -> None:
         return
     table = UnwindTable(layout, file.read)
     for offset in CODE:
-        kind, _, saved, unusual = table.rule(offset)
+        kind, _, rbp, rbx, unusual = table.rule(offset)
         assert 0 <= kind <= 7
-        assert saved <= 0
+        assert rbp <= 0
+        assert rbx <= 0
         assert (unusual is not None) == (kind == 7)
         start = table.function_start(offset)
         assert start is None or isinstance(start, int)

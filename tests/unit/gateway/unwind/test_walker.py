@@ -79,8 +79,8 @@ LEAF, MIDDLE, OUTER = 0x40_0100, 0x40_0200, 0x40_0300
 
 def three_frames() -> Process:
     process = Process()
-    process.rule(LEAF, (r.FROM_RSP, 1, 0, None))
-    process.rule(MIDDLE - 1, (r.FROM_RSP, 3, -2, None))
+    process.rule(LEAF, (r.FROM_RSP, 1, 0, 0, None))
+    process.rule(MIDDLE - 1, (r.FROM_RSP, 3, -2, 0, None))
     process.rule(OUTER - 1, r.OUTERMOST_RULE)
     return process
 
@@ -102,8 +102,8 @@ def test_a_caller_is_looked_up_before_its_return_address():
 
 def test_by_rbp_restored_from_the_stack():
     process = Process()
-    process.rule(LEAF, (r.FROM_RSP, 2, -2, None))  # saved rbp at word 0, return address at word 1
-    process.rule(MIDDLE - 1, (r.FROM_RBP, 2, -2, None))
+    process.rule(LEAF, (r.FROM_RSP, 2, -2, 0, None))  # saved rbp at word 0, return address at word 1
+    process.rule(MIDDLE - 1, (r.FROM_RBP, 2, -2, 0, None))
     process.rule(OUTER - 1, r.OUTERMOST_RULE)
     walk = process.walk(LEAF, [SP + 32, MIDDLE, 9, 9, SP + 99, OUTER], bp=1)
     assert walk.addresses == [LEAF, MIDDLE, OUTER]
@@ -112,8 +112,8 @@ def test_by_rbp_restored_from_the_stack():
 def test_in_an_epilogue_rbp_is_already_popped():
     process = Process()
     # CFI says that rbp is saved 2 words below the CFA, which lies below rsp by now: the register is right.
-    process.rule(LEAF, (r.FROM_RSP, 1, -2, None))
-    process.rule(MIDDLE - 1, (r.FROM_RBP, 2, 0, None))
+    process.rule(LEAF, (r.FROM_RSP, 1, -2, 0, None))
+    process.rule(MIDDLE - 1, (r.FROM_RBP, 2, 0, 0, None))
     process.rule(OUTER - 1, r.OUTERMOST_RULE)
     walk = process.walk(LEAF, [MIDDLE, 0, 0, OUTER], bp=SP + 16)
     assert walk.addresses == [LEAF, MIDDLE, OUTER]
@@ -156,20 +156,20 @@ def test_an_unusable_entry_ends_the_walk():
 @pytest.mark.parametrize("cfa", [0, -4])
 def test_a_stack_that_does_not_go_up(cfa):
     process = Process()
-    process.rule(LEAF, (r.FROM_RSP, cfa, 0, None))
+    process.rule(LEAF, (r.FROM_RSP, cfa, 0, 0, None))
     assert process.walk(LEAF, [0, 0]).end == pb.STACK_END_BAD_STACK
 
 
 def test_an_unaligned_rbp():
     process = Process()
-    process.rule(LEAF, (r.FROM_RBP, 2, -2, None))
+    process.rule(LEAF, (r.FROM_RBP, 2, -2, 0, None))
     assert process.walk(LEAF, [0] * 8, bp=SP + 3).end == pb.STACK_END_BAD_STACK
 
 
 def test_recursion_ends_at_the_depth():
     process = Process()
-    process.rule(LEAF, (r.FROM_RSP, 1, 0, None))
-    process.rule(LEAF - 1, (r.FROM_RSP, 1, 0, None))
+    process.rule(LEAF, (r.FROM_RSP, 1, 0, 0, None))
+    process.rule(LEAF - 1, (r.FROM_RSP, 1, 0, 0, None))
     walk = process.walk(LEAF, [LEAF] * 40, depth=16)
     assert (len(walk.addresses), walk.end) == (16, pb.STACK_END_TOO_DEEP)
 
@@ -221,7 +221,7 @@ def test_python_trampolines_are_known_by_their_bytes():
     exe = Vma(0x50_0000, 0x51_0000, 0, "/usr/bin/python3.12", b"", (8, 1), 78, deleted=False)
     process = Process(exe)
     process.rule(MIDDLE - 1, r.OUTERMOST_RULE)
-    process.rule(LEAF, (r.FROM_RSP, 1, 0, None))
+    process.rule(LEAF, (r.FROM_RSP, 1, 0, 0, None))
     process.images.memory[JITTED] = PYTHON_TRAMPOLINE
     walk = process.walk(LEAF, [JITTED + 6, 7, MIDDLE], bp=1)
     assert walk.addresses == [LEAF, JITTED + 6, MIDDLE]
@@ -244,7 +244,7 @@ def signal_stack(rsp: int, rbp: int = 0) -> list[int]:
 def test_through_a_signal_handler():
     process = three_frames()
     process.rule(RESTORER - 1, r.SIGNAL_RULE)
-    process.rule(INTERRUPTED, (r.FROM_RSP, 1, 0, None))
+    process.rule(INTERRUPTED, (r.FROM_RSP, 1, 0, 0, None))
     process.rule(INTERRUPTED - 1, r.UNUSABLE_RULE)
     stack = [*signal_stack(SP + 24 * 8), 0, OUTER]
     walk = process.walk(LEAF, stack)
@@ -280,7 +280,9 @@ def test_a_signal_frame_cut_off():
 def test_all_registers_are_known_in_what_a_signal_interrupted():
     process = three_frames()
     process.rule(RESTORER - 1, r.SIGNAL_RULE)
-    process.rule(INTERRUPTED, (r.UNUSUAL, 0, 0, r.Unusual(b"", 10, 0, r.UNCHANGED, (r.AT_CFA, -8))))
+    process.rule(
+        INTERRUPTED, (r.UNUSUAL, 0, 0, 0, r.Unusual(b"", 10, 0, r.UNCHANGED, r.UNCHANGED, (r.AT_CFA, -8)))
+    )
     stack = [*signal_stack(SP + 24 * 8), 0, OUTER]
     stack[1 + 7] = SP + 25 * 8  # r10
     walk = process.walk(LEAF, stack)
@@ -296,15 +298,16 @@ def unusual(**changes) -> r.Rule:
         "register": 7,
         "offset": 8,
         "rbp": r.UNCHANGED,
+        "rbx": r.UNCHANGED,
         "return_address": (r.AT_CFA, -8),
     }
-    return (r.UNUSUAL, 0, 0, r.Unusual(**{**fields, **changes}))
+    return (r.UNUSUAL, 0, 0, 0, r.Unusual(**{**fields, **changes}))
 
 
 def walk_unusual(rule: r.Rule, words, **more):
     process = three_frames()
     process.rule(LEAF, rule)
-    process.rule(MIDDLE - 1, (r.FROM_RBP, 1, 0, None))
+    process.rule(MIDDLE - 1, (r.FROM_RBP, 1, 0, 0, None))
     return process.walk(LEAF, words, **more)
 
 
@@ -317,6 +320,26 @@ def test_other_registers_of_a_caller_are_lost():
     process = three_frames()
     process.rule(MIDDLE - 1, unusual(register=10))
     assert process.walk(LEAF, [MIDDLE, OUTER]).end == pb.STACK_END_NO_UNWIND
+
+
+def test_cfa_from_rbx_of_a_caller():
+    """_dl_runtime_resolve: CFA = rbx + 32, and the functions it calls have saved rbx."""
+    process = Process()
+    process.rule(LEAF, (r.FROM_RSP, 1, 0, 0, None))
+    process.rule(MIDDLE - 1, (r.FROM_RSP, 3, -3, -2, None))
+    process.rule(OUTER - 1, unusual(register=3, offset=32))
+    process.rule(RESTORER - 1, r.OUTERMOST_RULE)
+    walk = process.walk(LEAF, [MIDDLE, 5, SP + 48, OUTER, 0, 0, 0, 0, 0, RESTORER])
+    assert walk.addresses == [LEAF, MIDDLE, OUTER, RESTORER]
+    assert walk.end == pb.STACK_END_COMPLETE
+
+
+def test_code_that_was_walked_by_frame_pointer_may_have_changed_rbx():
+    process = Process()
+    process.call_before(OUTER)
+    process.rule(OUTER - 1, unusual(register=3, offset=32))
+    walk = process.walk(JITTED, [1, SP + 9, OUTER, 0, 0, 0, 0, RESTORER], bp=SP + 8, reg1=SP)
+    assert (walk.addresses, walk.end) == ([JITTED, OUTER], pb.STACK_END_NO_UNWIND)
 
 
 def test_cfa_and_rbp_by_expression():
@@ -364,7 +387,13 @@ words = st.one_of(
     st.sampled_from([LEAF, MIDDLE, OUTER, RESTORER, JITTED, 0]),
 )
 some_rules = st.one_of(
-    st.tuples(st.sampled_from([r.FROM_RSP, r.FROM_RBP]), st.integers(-2, 9), st.integers(-4, 0), st.none()),
+    st.tuples(
+        st.sampled_from([r.FROM_RSP, r.FROM_RBP]),
+        st.integers(-2, 9),
+        st.integers(-4, 0),
+        st.integers(-4, 0),
+        st.none(),
+    ),
     st.sampled_from([r.SIGNAL_RULE, r.NO_ENTRY_RULE, r.UNUSABLE_RULE, r.OUTERMOST_RULE]),
     st.builds(
         unusual,
@@ -372,6 +401,7 @@ some_rules = st.one_of(
         register=st.integers(0, 20),
         offset=st.integers(-16, 64),
         rbp=st.tuples(st.integers(0, 6), st.integers(-40, 20)),
+        rbx=st.tuples(st.integers(0, 6), st.integers(-40, 20)),
         return_address=st.tuples(st.sampled_from([r.AT_CFA, r.CFA_PLUS, r.REGISTER]), st.integers(-40, 20)),
     ),
 )
