@@ -18,6 +18,8 @@ from services.embedded.process import first_number, runs, tail
 from services.embedded.programs import valkey_program
 from services.errors import CannotStart
 
+_SECONDS_TO_WRITE_PID = 5.0
+
 
 class EmbeddedValkey:
     """A server in `directory`, which is made as needed, for our user only. Not thread-safe."""
@@ -51,12 +53,16 @@ class EmbeddedValkey:
         make_folder(self.directory)
         self.directory.chmod(0o700)
         deadline = time.monotonic() + timeout_s
+        launch_again = 0.0
         with alone(self.directory):
             while not self._answers():
                 if time.monotonic() > deadline:
                     raise CannotStart(f"Valkey does not answer on {self.socket}.{tail(self.log)}")
-                if self.pid is None:
+                if self.pid is None and time.monotonic() >= launch_again:
                     self._launch()
+                    # It has forked and returned, but writes its pid file only later: until then it
+                    # looks as if none ran, and a second server would take over the first one's socket.
+                    launch_again = time.monotonic() + _SECONDS_TO_WRITE_PID
                 time.sleep(0.02)
 
     def stop(self, *, timeout_s: float = 20.0) -> None:
@@ -73,6 +79,10 @@ class EmbeddedValkey:
                 if time.monotonic() > deadline:
                     raise CannotStart(f"Valkey (pid {pid}) does not end.{tail(self.log)}")
                 time.sleep(0.02)
+
+    def _is_ours(self, pid: int) -> bool:
+        # Its title is "…/valkey-server unixsocket:/…/valkey.sock".
+        return any(runs(pid, name, str(self.socket)) for name in ("valkey-server", "redis-server"))
 
     def _launch(self) -> None:
         set_aside_long_log(self.log)

@@ -121,3 +121,25 @@ def test_those_who_start_it_together_get_one_server(server):
 def test_a_socket_path_that_is_too_long_is_refused(tmp_path):
     with pytest.raises(CannotStart, match="FLEETPROF_STATE_DIR"):
         EmbeddedValkey(tmp_path / ("x" * 100)).start()
+
+
+def test_one_start_makes_one_server(tmp_path_factory):
+    """Seen: a second server was launched before the first had written its pid file, and outlived the stop."""
+    directory = tmp_path_factory.mktemp("v")
+    server = EmbeddedValkey(directory)
+    for _ in range(5):
+        server.start()
+        assert len(servers_of(directory)) == 1
+        server.stop()
+        assert servers_of(directory) == []
+
+
+def servers_of(directory):
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(directory) in (folder / "cmdline").read_bytes().decode(errors="replace"):
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
