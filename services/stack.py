@@ -14,20 +14,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
 from kombu.exceptions import KombuError
 from sqlalchemy import Connection, Engine
 
+from collector.sweep import make_room
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
 from services.running import RunningStack, run_dir
 from services.settings import Settings
 from services.supervisor import Child, Part
-from storage import campaigns, inventory, migrate, partitions
+from storage import campaigns, inventory, migrate
 from storage.database import open_engine
 from storage.errors import UnknownCampaign
 from symbolizer.broker import make_broker
@@ -36,7 +37,6 @@ Say = Callable[[str], None]
 
 DEFAULT_RATE_HZ = 99.0
 """99, so as not to run in step with work that repeats at 100 Hz."""
-PARTITIONS_AHEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +150,8 @@ class Stack:
         """Tables, partitions, this machine, and the standing campaign; keeps what is there."""
         migrate.upgrade(self._database_url())
         self._engine = open_engine(self._database_url(), application="up", pool_size=1)
-        today = datetime.now(UTC).date()
+        make_room(self._engine, datetime.now(UTC).date())
         with self._engine.begin() as connection:
-            partitions.ensure(
-                connection, [today + timedelta(days=ahead) for ahead in range(-1, PARTITIONS_AHEAD + 1)]
-            )
             inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
             campaign = self._standing_campaign(connection)
             if campaign.state is campaigns.State.STOPPED:

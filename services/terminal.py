@@ -13,7 +13,9 @@ from rich.text import Text
 
 Answer = Mapping[str, Any]
 
-FIRST = Text("The first captures are being taken; the first of a new machine lands after about 20 s …", style="dim")
+FIRST = Text(
+    "The first captures are being taken; the first of a new machine lands after about 20 s …", style="dim"
+)
 
 
 def hottest(answer: Answer, *, rows: int = 20) -> RenderableType:
@@ -71,7 +73,9 @@ def status_lines(status: Answer) -> list[Text]:
                 style="red",
             )
         )
-    failed = {k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn", "lost"} and v}
+    failed = {
+        k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn", "lost"} and v
+    }
     if failed:
         lines.append(
             Text(

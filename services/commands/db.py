@@ -8,9 +8,6 @@ from services.settings import read_settings
 
 app = typer.Typer(no_args_is_help=True, help="The database: its tables, its partitions, what is kept.")
 
-PARTITIONS_AHEAD = 3
-"""Days of partitions that exist ahead of now."""
-
 
 @app.command()
 def upgrade() -> None:
@@ -25,15 +22,13 @@ def upgrade() -> None:
 @app.command()
 def partition() -> None:
     """Make the partitions of today and the next days; the collector does it by itself."""
+    from collector.sweep import make_room  # noqa: PLC0415
     from storage import partitions  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="db")
-    today = datetime.now(UTC).date()
-    with engine.begin() as connection:
-        partitions.ensure(
-            connection, [today + timedelta(days=ahead) for ahead in range(-1, PARTITIONS_AHEAD + 1)]
-        )
+    make_room(engine, datetime.now(UTC).date())
+    with engine.connect() as connection:
         days = partitions.existing(connection)
     engine.dispose()
     typer.echo(f"Partitions exist from {min(days)} to {max(days)}.")
