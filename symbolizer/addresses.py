@@ -47,10 +47,6 @@ class CacheAddresses:
 
     values: U64
 
-    def counted_from(self, base: int) -> ElfVaddrs:
-        """The way back; for addresses that a SymCache states."""
-        return ElfVaddrs(self.values + np.uint64(base))
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedPointers:

@@ -11,9 +11,10 @@ from fleetpb import capture_pb2
 from storage.landing.resolved import Status
 from symbolizer.build import Built, SymCaches
 from symbolizer.elf import ElfFile
+from symbolizer.elf_image import ElfImage
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
-from symbolizer.image import ElfImage, Image, KallsymsImage, UnknownImage
+from symbolizer.image import Image, KallsymsImage, UnknownImage
 from symbolizer.kallsyms import Kallsyms
 from symbolizer.sources import Found, Missing, SymbolSource
 from symbolizer.symtab import NO_SYMBOLS, SymbolTable, read_symbols

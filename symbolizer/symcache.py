@@ -52,12 +52,6 @@ class Location:
     """Normalized path of `line`; '' not known."""
     line: int
     """0 not known."""
-    definition_file: str
-    """Where the function starts; '' not known."""
-    definition_line: int
-    """Line of its first instruction, at or a little after its definition; 0 if it was only ever inlined."""
-    entry: int | None = None
-    """Where its code begins; None if it was only ever inlined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +113,6 @@ class SymCache:
             raise MalformedSymCache(f"{path.name} is cut short in its strings.")
         self._string = cache(self._read_string)
         self._path = cache(self._read_path)
-        self._definition = cache(self._read_definition)
 
     def _table(self, rows: int, words: int) -> npt.NDArray[np.uint32]:
         start = -(-self._at // 8) * 8
@@ -202,31 +195,9 @@ class SymCache:
         """What an index in `Chains.locations` stands for. Raises `MalformedSymCache`."""
         try:
             file, line, function, _ = self._locations[index].tolist()
-            name = self._string(int(self._functions[function, 0]))
-            definition_file, definition_line = self._definition(function)
-            path = self._path(file)
+            return Location(self._string(int(self._functions[function, 0])), self._path(file), line)
         except IndexError as error:
             raise MalformedSymCache("A location of the SymCache file points outside it.") from error
-        entry = int(self._functions[function, 2])
-        return Location(
-            name, path, line, definition_file or path, definition_line, None if entry == _NONE else entry
-        )
-
-    def _read_definition(self, function: int) -> tuple[str, int]:
-        """File and line at the function's entry; ('', 0) for one without code of its own.
-
-        Lines of one function may lie in several files (#include in a body, generated parsers), so
-        the file of some line of it would be no stable part of its identity.
-        """
-        entry = int(self._functions[function, 2])
-        if entry == _NONE:
-            return "", 0
-        chain = self.chains(CacheAddresses(np.array([entry], np.uint64))).locations
-        for index in chain[::-1].tolist():
-            file, line, of, _ = self._locations[index].tolist()
-            if of == function:
-                return self._path(file), line
-        return "", 0
 
     def _read_path(self, index: int) -> str:
         if index == _NONE:
@@ -269,8 +240,8 @@ class LibrarySymCache:
             self._library = Library.open(str(path))  # type: ignore[no-untyped-call]  # symbolic is typed in part
         except SymbolicError as error:
             raise MalformedSymCache(f"{path.name}: {error}.") from error
-        self._indexes: dict[tuple[str, str, int, int], int] = {}
-        self._levels: list[tuple[str, str, int, int]] = []
+        self._indexes: dict[Location, int] = {}
+        self._levels: list[Location] = []
 
     def chains(self, addresses: CacheAddresses) -> Chains:
         """Chains of the addresses; each distinct one is asked once."""
@@ -280,22 +251,19 @@ class LibrarySymCache:
         return Chains(offsets, np.array([index for i in inverse.tolist() for index in found[i]], np.int64))
 
     def _chain(self, address: int) -> list[int]:
-        if address >= _NONE:
-            return []
-        return [self._index(level) for level in self._lookup(address)]
-
-    def _lookup(self, address: int) -> list[tuple[str, str, int, int]]:
+        levels = self._library.lookup(address) if address < _NONE else ()
         return [
-            (
-                level.symbol or "",
-                posixpath.normpath(level.full_path) if level.full_path else "",
-                level.line,
-                level.sym_addr,
+            self._index(
+                Location(
+                    level.symbol or "",
+                    posixpath.normpath(level.full_path) if level.full_path else "",
+                    level.line,
+                )
             )
-            for level in self._library.lookup(address)
+            for level in levels
         ]
 
-    def _index(self, level: tuple[str, str, int, int]) -> int:
+    def _index(self, level: Location) -> int:
         index = self._indexes.setdefault(level, len(self._levels))
         if index == len(self._levels):
             self._levels.append(level)
@@ -303,17 +271,11 @@ class LibrarySymCache:
 
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
         """Which of the locations have a function with a name."""
-        return np.array([bool(self._levels[index][0]) for index in locations.tolist()], np.bool_)
+        return np.array([bool(self._levels[index].function) for index in locations.tolist()], np.bool_)
 
     def location(self, index: int) -> Location:
         """What an index in `Chains.locations` stands for."""
-        function, file, line, entry = self._levels[index]
-        if entry >= _NONE:
-            return Location(function, file, line, file, 0)
-        for name, start_file, start_line, start in reversed(self._lookup(entry)):
-            if (name, start) == (function, entry):
-                return Location(function, file, line, start_file or file, start_line, entry)
-        return Location(function, file, line, file, 0, entry)
+        return self._levels[index]
 
 
 def open_symcache(path: Path) -> AddressTable:

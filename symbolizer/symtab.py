@@ -11,6 +11,7 @@ Rules (System V gABI "Symbol Table"; checked against llvm-symbolizer and perf):
 - an address outside [start, end) of every symbol is a miss. It is never given to the nearest one.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -36,6 +37,7 @@ from symbolizer.plt import read_stubs
 
 MISS: Final = -1
 MAX_NAME_BYTES: Final = 1 << 16
+_COLD: Final = re.compile(r"\.cold(?:\.\d+)?$")
 
 # Bits of a rank, from the most significant: unsized, untyped, scope, underscores, shortness.
 _UNSIZED: Final = np.uint64(1 << 51)
@@ -78,8 +80,9 @@ class SymbolTable:
     def __init__(self, columns: _Columns, texts: list[bytes], stubs: set[int]) -> None:
         self.starts = columns.start
         following = np.append(self.starts[1:], columns.limit[-1:])
-        unsized = np.clip(np.minimum(following, columns.limit), self.starts, NOWHERE)
-        self.ends = np.where(columns.size == 0, unsized, _end(columns))
+        reach = np.clip(np.minimum(following, columns.limit), self.starts, NOWHERE)
+        self.is_sized = columns.size > 0
+        self.ends = np.where(self.is_sized, _end(columns), reach)
         self._table = columns.table
         self._at = columns.at
         self._texts = texts
@@ -112,6 +115,14 @@ class SymbolTable:
             if open_ones:
                 around[index + 1] = open_ones[-1]
         return around
+
+    def find_name(self, name: str) -> int:
+        """Index of a symbol of this name, `MISS` if there is none."""
+        return self._by_name.get(name, MISS)
+
+    @cached_property
+    def _by_name(self) -> dict[str, int]:
+        return {self.symbol(index).name: index for index in range(len(self))}
 
     def symbol(self, index: int) -> Symbol:
         """The symbol of an index that `find` gave."""
@@ -180,20 +191,25 @@ def _functions(file: ElfFile, records: Records, text: bytes, table: int) -> _Col
 
 def _labels(columns: _Columns) -> npt.NDArray[np.bool_]:
     """Which symbols are labels within a function: unsized, at an address that a sized one holds."""
+    labels = np.zeros(len(columns.start), np.bool_)
+    unsized = np.flatnonzero(columns.size == 0)
+    if len(unsized) == len(labels):
+        return labels
     sized = columns.pick(columns.size > 0)
-    if not len(sized.start):
-        return np.zeros(len(columns.start), np.bool_)
-    order = np.argsort(sized.start, kind="stable")
+    order = np.argsort(sized.start)
     starts, reach = sized.start[order], np.maximum.accumulate(_end(sized)[order])
-    before = np.searchsorted(starts, columns.start, "right").astype(np.int64) - 1
-    return np.asarray((columns.size == 0) & (before >= 0) & (columns.start < reach[before]))
+    before = np.searchsorted(starts, columns.start[unsized], "right").astype(np.int64) - 1
+    labels[unsized] = (before >= 0) & (columns.start[unsized] < reach[before])
+    return labels
 
 
 def _plainness(text: bytes, at: U64) -> U64:
     """Rank of the names at offsets of a string table: few leading underscores, then length."""
     characters = np.frombuffer(text, np.uint8)
     ends = np.append(np.flatnonzero(characters == 0), len(text)).astype(np.uint64)
-    length = ends[np.searchsorted(ends, at)] - at
+    order = np.argsort(at)  # an ascending search is several times faster
+    length = np.empty(len(at), np.uint64)
+    length[order] = ends[np.searchsorted(ends, at[order])] - at[order]
     underscores = np.zeros(len(at), np.uint64)
     leading = np.ones(len(at), np.bool_)
     for step in range(3):
@@ -221,4 +237,11 @@ _NONE: Final = _Columns(
     np.zeros(0, np.int32),
     np.zeros(0, np.uint64),
 )
+
+
+def whole_name(raw: str) -> str:
+    """The function that a symbol is, or is the part of that a compiler moved away as seldom executed."""
+    return _COLD.sub("", raw)
+
+
 NO_SYMBOLS: Final = SymbolTable(_NONE, [], set())

@@ -6,10 +6,10 @@ import pytest
 
 from fleetpb import capture_pb2
 from storage.landing.resolved import Status
-from symbolizer.cold import whole_name
 from symbolizer.elf import ElfFile
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import Resolver
+from symbolizer.symtab import whole_name
 
 SPLIT = """
 #include <stdio.h>

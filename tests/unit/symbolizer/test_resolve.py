@@ -141,6 +141,20 @@ def test_inlined_calls_are_told_innermost_first(programs, resolver: Resolver, va
     assert set(resolved.status[frames].tolist()) == {Status.FULL}
 
 
+def test_a_function_is_defined_where_its_code_begins(programs, resolver: Resolver) -> None:
+    captured = Captured()
+    image = captured.program(programs.pie)
+    names = ("work", "quiet", "give_up", "main")
+    frames = [captured.frame(image, sum(symbol(programs, programs.pie, name)) - 1) for name in names]
+    resolved = resolver.resolve(captured.message)
+    source = (programs.folder / "program.c").read_text().splitlines()
+    for frame, name in zip(frames, names, strict=True):
+        found = resolved.functions[resolved.function[resolved.offsets[frame + 1] - 1]]
+        assert (found.name, found.file) == (name, str(programs.folder / "program.c"))
+        # The compiler may give the first instruction to the first statement instead of the opening line.
+        assert any(f"{name}(" in line for line in source[found.start_line - 4 : found.start_line])
+
+
 def test_a_return_address_belongs_to_the_call_before_it(programs, resolver: Resolver) -> None:
     """After a call that never returns, the next address may be in another function, or in none."""
     captured = Captured()
