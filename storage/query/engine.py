@@ -19,8 +19,8 @@ from storage.query.selection import Selection
 from storage.query.status import CapturesStatus, Status
 from storage.query.table import Page, Table
 
-_OVERLAY_LEAST = 20_000
-"""Stacks the overlay may have before the base is built again, and their least share of the base."""
+_OVERLAY_LEAST = 5_000
+"""Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
 
 
@@ -55,6 +55,7 @@ class QueryEngine:
         self._source = SampleSource()
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
         self._building = threading.Lock()
+        self._kept_warm = False
 
     def table(self, selection: Selection, by: Sequence[str], page: Page) -> TableAnswer:
         """The selection's samples, grouped. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -92,7 +93,11 @@ class QueryEngine:
             return status.captures_status(connection)
 
     def warm(self) -> None:
-        """Begin to load all stacks, in a thread; queries answer meanwhile."""
+        """Begin to load all stacks, in a thread; queries answer meanwhile.
+
+        From then on the tree is kept in order as it grows: for processes that answer many questions.
+        """
+        self._kept_warm = True
         if self._building.acquire(blocking=False):
             self._builder.submit(self._rebuild)
 
@@ -106,7 +111,7 @@ class QueryEngine:
             connection.execute(text(f"SET LOCAL statement_timeout = {self._timeout_ms}"))
             yield connection
         stacks = self._source.stacks
-        if stacks.overlay_size > max(_OVERLAY_LEAST, stacks.size // _OVERLAY_SHARE):
+        if self._kept_warm and stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE):
             self.warm()
 
     def _rebuild(self) -> None:

@@ -186,14 +186,14 @@ class StackTree:
         self._lock = threading.Lock()
 
     @property
-    def overlay_size(self) -> int:
-        """Stacks that are not in the base."""
-        return len(self._state.overlay.stacks.ids)
+    def overlay_nodes(self) -> int:
+        """Nodes that are not in the base."""
+        return len(self._state.overlay.parent)
 
     @property
-    def size(self) -> int:
-        """Stacks in the tree."""
-        return len(self._state.base_ids) + self.overlay_size
+    def nodes(self) -> int:
+        """Nodes of the tree."""
+        return len(self._state.base) + self.overlay_nodes
 
     def covering(self, ids: Int64, load: Callable[[Int64], Stacks]) -> State:
         """A state that has all of these stacks; `load` brings those that are missing."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
@@ -205,6 +207,42 @@ def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
 def test_problems_say_what_to_change(client: TestClient, samples: None, query: dict, status: int, said: str):
     document = problem(client.get("/api/v1/table", params={**RANGE, **query}), status)
     assert said in document["detail"]
+
+
+_WORDS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        ["", "0", "-1", "now", "now-1d", "{}", '{machine=~"m.*"}', "function", "machine,file", "a" * 300]
+    ),
+)
+_NAMES = (
+    "event",
+    "unit",
+    "from",
+    "to",
+    "select",
+    "campaign",
+    "focus",
+    "ignore",
+    "by",
+    "sort",
+    "limit",
+    "offset",
+    "find",
+    "nodes",
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    route=st.sampled_from(["table", "flame", "labels"]),
+    query=st.dictionaries(st.sampled_from(_NAMES), _WORDS, max_size=4),
+)
+def test_no_question_is_our_mistake(client: TestClient, samples: None, route: str, query: dict[str, str]):
+    response = client.get(f"/api/v1/{route}", params=query)
+    assert response.status_code in {200, 400, 404, 422}
+    if response.status_code != 200:
+        problem(response, response.status_code)
 
 
 def test_what_is_not_there_and_what_is_not_allowed(client: TestClient):

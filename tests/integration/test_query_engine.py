@@ -1,6 +1,8 @@
 """Tables, flame graphs and labels over rows in a real PostgreSQL, against counting by hand."""
 
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -31,6 +33,11 @@ def queries(engine: Engine):
     made = QueryEngine(engine)
     yield made
     made.close()
+
+
+def until_built(queries: QueryEngine) -> None:
+    with queries._building:
+        assert queries._source.stacks.overlay_nodes == 0
 
 
 def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
@@ -210,6 +217,72 @@ def test_labels_with_their_shares(engine: Engine, queries: QueryEngine):
     assert found["application"].more == 1
     assert [(v.value, v.units) for v in found["team"].values] == [("x", 10 * PERIOD)]
     assert "container" not in found
+
+
+def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine):
+    queries = QueryEngine(engine)
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        functions = [write.function(f"f{i}", status=1, start=("k", i)) for i in range(8)]
+        named = [write.function(f"named{i}", file=f"{i % 3}.c") for i in range(8)]
+    stop = threading.Event()
+
+    def land() -> int:
+        for round_ in range(8):
+            with engine.begin() as connection:
+                write = FactWriter(connection)
+                stacks = [write.stack(functions[: 1 + (round_ + i) % 8] + functions[:i]) for i in range(4)]
+                write.profile(write.visit(f"m{round_}", NOON), dict.fromkeys(stacks, 1 + round_))
+                write.alias(functions[round_], named[round_])
+            queries.warm()
+        return 4 * sum(range(1, 9))
+
+    def ask() -> int:
+        asked = 0
+        while not stop.is_set():
+            for by in ("function", "file", "machine"):
+                answer = queries.table(around_noon(), [by], Page(limit=3))
+                shown_ = sum(row.self for row in answer.table.rows)
+                assert shown_ + answer.table.remainder_self == answer.totals.units
+            flame = queries.flame(around_noon(), 1000).flame
+            assert flame.self.sum() == flame.total[0]
+            asked += 1
+        return asked
+
+    with ThreadPoolExecutor(4) as pool:
+        askers = [pool.submit(ask) for _ in range(3)]
+        landed = pool.submit(land)
+        try:
+            samples = landed.result()
+        finally:
+            stop.set()
+        assert all(asker.result() > 0 for asker in askers)
+    answer = queries.table(around_noon(), ["function"], Page())
+    assert answer.totals.samples == samples
+    assert {row.key["function"] for row in answer.table.rows} <= {f"named{i}" for i in range(8)}
+    queries.close()
+
+
+def test_the_base_is_built_again_when_the_overlay_has_grown(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("storage.query.engine._OVERLAY_LEAST", 3)
+    queries = QueryEngine(engine)
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function(f"f{i}") for i in range(5)])
+        write.profile(write.visit("m1", NOON), {stack: 1})
+    queries.flame(around_noon(), 100)
+    assert queries._source.stacks.overlay_nodes == 5, "one question is not worth a base"
+    queries.warm()
+    until_built(queries)
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function(f"g{i}") for i in range(5)])
+        write.profile(write.visit("m1", NOON), {stack: 1})
+    before = queries.flame(around_noon(), 100).flame
+    queries.close()  # waits for the thread that builds
+    assert queries._source.stacks.overlay_nodes == 0
+    assert queries._source.stacks.nodes == 11
+    assert queries.flame(around_noon(), 100).flame.total.tolist() == before.total.tolist()
 
 
 # --- Everything against an oracle that counts with dictionaries ---------------------------------
