@@ -77,6 +77,11 @@ class Image:
         self.rules = UnwindTable(layout, self.read, why=why, readable=readable)
 
     @property
+    def pid(self) -> int:
+        """The process through which it was last looked at."""
+        return self._source[0]
+
+    @property
     def why(self) -> str:
         """Why there are no unwind rules, or fewer than there should be; empty: there are all."""
         return self.rules.why
@@ -167,15 +172,17 @@ class Images:
     def open(self, pid: int, vma: Vma) -> Image:
         """Return the image behind a mapping; never raises: what cannot be read has no rules and a `why`."""
         key: _Key = (vma.device, vma.inode, vma.build_id, "" if vma.inode else vma.path)
-        image = self._images.get(key)
-        if image is not None and (key in self._checked or (vma.build_id and image.signature)):
+        known = self._images.get(key)
+        if known is not None and self._still_holds(known, key, pid, vma):
             self._images.move_to_end(key)
-            if image.descriptor < 0:
-                image.used_by(pid, vma)
-            return image
+            if known.descriptor < 0:
+                known.used_by(pid, vma)
+            return known
         image = self._images[key] = self._look(pid, vma)
         self._images.move_to_end(key)
         self._checked.add(key)
+        if known is not None and known is not image:
+            self._dropped(known)
         self._shrink()
         return image
 
@@ -224,6 +231,15 @@ class Images:
             if len(self._hashes) > _MAX_HASHES:
                 self._hashes.popitem(last=False)
         return known
+
+    def _still_holds(self, image: Image, key: _Key, pid: int, vma: Vma) -> bool:
+        """Whether an image found earlier is what the mapping shows."""
+        if not vma.has_file:
+            return True
+        if image.signature is None:
+            # It could not be opened through one process that may have been ending; another may do.
+            return key in self._checked and image.pid == pid
+        return bool(vma.build_id) or key in self._checked
 
     def _look(self, pid: int, vma: Vma) -> Image:
         source = (pid, vma)
@@ -289,12 +305,16 @@ class Images:
             len(self._images) > 1 and self._table_bytes() > self._max_table_bytes
         ):
             _, image = self._images.popitem(last=False)
-            if any(other is image for other in self._images.values()):
-                continue
-            self._entries_of_dropped += image.rules.entries_evaluated
-            image.close()
-            if image.signature is not None and self._by_content.get(image.signature) is image:
-                del self._by_content[image.signature]
+            self._dropped(image)
+
+    def _dropped(self, image: Image) -> None:
+        """Let go of an image that one mapping no longer leads to, unless another does."""
+        if any(other is image for other in self._images.values()):
+            return
+        self._entries_of_dropped += image.rules.entries_evaluated
+        image.close()
+        if image.signature is not None and self._by_content.get(image.signature) is image:
+            del self._by_content[image.signature]
 
     def _table_bytes(self) -> int:
         return sum(image.rules.table_bytes for image in self._distinct())

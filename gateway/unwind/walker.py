@@ -94,9 +94,9 @@ class Walker:
         `regs` are the 20 registers of PERF_SAMPLE_REGS_USER in the kernel's order, `stack` the copied
         memory from rsp on, cast to 'Q', of which `size` bytes are valid.
 
-        This is one loop, with the two common rules in it and every value in a local variable: a frame
-        costs 0.4 µs here, and a function call alone would add a tenth of that. Positions on the stack
-        are indexes of words from the leaf's rsp, so that a step is an addition and bounds are the list's.
+        This is one loop, with all rules in it and every value in a local variable: a frame costs 0.35 µs
+        here, and a call that takes and returns this state 0.1 µs alone. Positions on the stack are indexes
+        of words from the leaf's rsp, so that a step is an addition and its bounds are two comparisons.
         """
         self.stacks_walked += 1
         origin = regs[RSP]
@@ -195,8 +195,8 @@ class Walker:
                 continue
             elif kind == UNMAPPED:
                 end = _NO_MAPPING
-                if not addresses:
-                    append(ip)
+                if not back:
+                    append(ip)  # where the program was, wherever that is; a return address there is bogus
                 break
             else:
                 append(ip)
@@ -223,6 +223,10 @@ class Walker:
             if not ip:
                 end = _COMPLETE
                 break
+        else:
+            # The next frame was judged already, but there is no room for it.
+            exact = tuple([place for place in exact if place < self._max_depth])
+            guessed = tuple([place for place in guessed if place < self._max_depth])
         return Walk(addresses, end, exact, guessed)
 
     def function_start(self, pid: int, vma: Vma, lookup_offset: int) -> int | None:

@@ -277,6 +277,25 @@ def test_a_signal_frame_cut_off():
     assert (walk.addresses, walk.end) == ([LEAF, RESTORER], pb.STACK_END_TRUNCATED)
 
 
+def test_where_a_signal_interrupted_is_told_even_in_no_mapping():
+    process = three_frames()
+    process.rule(RESTORER - 1, r.SIGNAL_RULE)
+    stack = signal_stack(SP + 24 * 8)
+    stack[22] = 0x1234
+    walk = process.walk(LEAF, [*stack, 0])
+    assert (walk.addresses, walk.end) == ([LEAF, RESTORER, 0x1234], pb.STACK_END_NO_MAPPING)
+    assert walk.exact == (0, 2)
+
+
+def test_positions_lie_in_the_stack_where_the_depth_cuts_it():
+    process = three_frames()
+    process.rule(RESTORER - 1, r.SIGNAL_RULE)
+    assert process.walk(LEAF, [*signal_stack(SP + 24 * 8), 0], depth=2).exact == (0,)
+    process.call_before(MIDDLE)
+    walk = process.walk(JITTED, [SP + 9, MIDDLE, 0, OUTER], bp=SP, depth=1)
+    assert (walk.end, walk.by_frame_pointer) == (pb.STACK_END_TOO_DEEP, ())
+
+
 def test_all_registers_are_known_in_what_a_signal_interrupted():
     process = three_frames()
     process.rule(RESTORER - 1, r.SIGNAL_RULE)
