@@ -1,5 +1,6 @@
 """Dictionaries and names: many processes agree on ids, and a nameless function is named in place."""
 
+import multiprocessing
 import os
 import random
 from pathlib import Path
@@ -72,19 +73,22 @@ def test_a_full_memory_forgets_and_asks_again(engine: Engine, monkeypatch: pytes
 def test_processes_that_meet_the_same_new_rows_agree(
     engine: Engine, database_url: str, tmp_path: Path
 ) -> None:
-    """Overlapping sets in different orders: no deadlock, one row each, the same ids for all."""
-    stacks = [np.array([i, i + 1, i % 7], "<i4").tobytes() for i in range(1, 4001)]
+    """The same new rows in different orders at the same moment: no deadlock, one row each, the same ids."""
+    rounds, each = 8, 1500
+    stacks = [np.array([i, i + 1, i % 7], "<i4").tobytes() for i in range(1, rounds * each + 1)]
     names = [named(f"f{i}") for i in range(500)]
+    together = multiprocessing.get_context("fork").Barrier(3)
 
     def intern(seed: int) -> None:
         interner = Interner(open_engine(database_url, application="child"))
         rng = random.Random(seed)
         ids = np.zeros(len(stacks), np.int32)
-        for _ in range(8):
-            some = rng.sample(range(len(stacks)), 1500)
+        for n in range(rounds):
+            some = rng.sample(range(n * each, (n + 1) * each), each)
+            together.wait(30)
             ids[some] = interner.stacks([stacks[i] for i in some])
-            few = rng.sample(names, 200)
-            interner.functions(few, [Kind.USER] * 200)
+        shuffled = rng.sample(names, len(names))
+        interner.functions(shuffled, [Kind.USER] * len(names))
         np.save(tmp_path / f"{seed}.npy", ids)
 
     children = []
@@ -103,10 +107,10 @@ def test_processes_that_meet_the_same_new_rows_agree(
     with engine.connect() as connection:
         frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
         assert connection.scalar(select(func.count()).select_from(function)) == len(names)
-    assert len({tuple(each) for each in frames.values()}) == len(frames) <= len(stacks)
+    assert len({tuple(one) for one in frames.values()}) == len(frames) == len(stacks)
     for seed in range(3):
-        for index, id_ in enumerate(np.load(tmp_path / f"{seed}.npy").tolist()):
-            assert not id_ or frames[id_] == np.frombuffer(stacks[index], "<i4").tolist()
+        found = [frames[id_] for id_ in np.load(tmp_path / f"{seed}.npy").tolist()]
+        assert found == [np.frombuffer(one, "<i4").tolist() for one in stacks]
 
 
 def test_naming_moves_no_total(engine: Engine) -> None:
@@ -138,7 +142,12 @@ def test_a_landing_with_old_symbols_meets_the_new_names(engine: Engine) -> None:
     rename(engine, Interner(engine), KEY, better_names())
     land(engine, Interner(engine), late, 1, *random_capture(late, 5))
     assert stored(engine, late).stacks == stored(engine, early).stacks
-    # What remembered the old ids lands on the nameless rows, which are aliases: the same names.
+    nameless_again = [nameless(start) for start in better_names()]
+    named_now = list(better_names().values())
+    kinds = [Kind.USER] * 6
+    assert Interner(engine).functions(nameless_again, kinds).tolist() == (
+        Interner(engine).functions(named_now, kinds).tolist()
+    )
     with engine.connect() as connection:
         assert (
             connection.scalar(

@@ -74,8 +74,8 @@ def test_a_blob_cut_short_is_refused() -> None:
 
 
 def test_a_frame_that_asks_for_a_huge_window_is_refused() -> None:
-    # Magic, a descriptor without content size, a window of 2 GiB, and an empty last block.
-    frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 21 << 3]) + b"\x01\x00\x00"
+    # Magic, a descriptor without content size, a window of 64 MiB, and an empty last block.
+    frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 16 << 3]) + b"\x01\x00\x00"
     with pytest.raises(BadCapture, match="decompress"):
         decode_capture(frame)
 
