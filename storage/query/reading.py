@@ -6,7 +6,7 @@ no text of a caller is ever pasted into SQL.
 
 import io
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -36,24 +36,26 @@ _HEADER = 19
 """Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
 _TRAILER = 2
 _DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
-_CODES: tuple[tuple[type[TypeEngine[Any]], str], ...] = (
-    (SmallInteger, "h"),  # before Integer, its base
-    (BigInteger, "q"),
-    (Integer, "i"),
-    (Boolean, "?"),
-    (Uuid, "16s"),
+_CODES: tuple[tuple[type[TypeEngine[Any]], str, str], ...] = (
+    (SmallInteger, "h", ">i2"),  # before Integer, its base
+    (BigInteger, "q", ">i8"),
+    (Integer, "i", ">i4"),
+    (Boolean, "?", "?"),
+    (Uuid, "16s", "V16"),
 )
+"""Column types of fixed width, as `struct` and as numpy name them."""
 
 
 class Rows:
-    """Rows of fixed-width columns and, last in each, one value of bytes."""
+    """Rows of fixed-width columns and, if there were any, one value of bytes for each."""
 
-    def __init__(self, columns: dict[str, list[Any]], blobs: list[memoryview]) -> None:
+    def __init__(self, count: int, columns: Mapping[str, Any], blobs: list[memoryview]) -> None:
+        self._count = count
         self._columns = columns
         self.blobs = blobs
 
     def __len__(self) -> int:
-        return len(self.blobs)
+        return self._count
 
     def ints(self, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
         """A column as int64."""
@@ -61,7 +63,8 @@ class Rows:
 
     def values(self, name: str) -> list[Any]:
         """A column as Python values; a UUID is its 16 bytes."""
-        return self._columns[name]
+        column = self._columns[name]
+        return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
 class _Bounded(io.BytesIO):
@@ -115,7 +118,19 @@ def read_rows(connection: Connection, statement: Select[Any], *, limit: int) -> 
         blobs.append(buffer[at : at + fields[-1]])
         at += fields[-1]
     columns = list(map(list, zip(*heads, strict=True))) if heads else [[] for _ in fixed]
-    return Rows({column.name: values for column, values in zip(fixed, columns, strict=True)}, blobs)
+    named = {column.name: values for column, values in zip(fixed, columns, strict=True)}
+    return Rows(len(blobs), named, blobs)
+
+
+def read_fixed(connection: Connection, statement: Select[Any], *, limit: int) -> Rows:
+    """The rows of a statement whose columns are all non-null and of fixed width; no Python for each row."""
+    columns = list(statement.selected_columns)
+    fields: list[tuple[str, str]] = [("count", ">i2")]
+    for column in columns:
+        kind = next(kind for type_, _, kind in _CODES if isinstance(column.type, type_))
+        fields += [(f"length of {column.name}", ">i4"), (column.name, kind)]
+    rows = np.frombuffer(copy_out(connection, statement, limit=limit), np.dtype(fields))
+    return Rows(len(rows), {column.name: rows[column.name] for column in columns}, [])
 
 
 def read_arrays(connection: Connection, statement: Select[Any], *, limit: int) -> tuple[Any, Any, Any]:
@@ -139,4 +154,4 @@ def read_arrays(connection: Connection, statement: Select[Any], *, limit: int) -
 
 
 def _code(type_: TypeEngine[Any]) -> str:
-    return next(code for kind, code in _CODES if isinstance(type_, kind))
+    return next(code for kind, code, _ in _CODES if isinstance(type_, kind))

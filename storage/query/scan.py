@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, LargeBinary, Select, literal, select
+from sqlalchemy import Connection, Select, select
 
 from storage.errors import BadSelection, UnknownCampaign
 from storage.landing.codec import decode_many
 from storage.query import label_names
 from storage.query.arrays import Bool, Int64
-from storage.query.reading import Rows, read_rows
+from storage.query.reading import Rows, read_fixed, read_rows
 from storage.query.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
 from storage.schema import campaign, chunk, profile, sample_type, visit
 
@@ -102,10 +102,8 @@ def scan_profiles(
     """The profiles of a selection without their facts, for what needs labels only."""
     statement = _matching(connection, selection, kind, labels)
     if statement is None:
-        return _profiles(Rows({name: [] for name in _columns(labels)}, []), np.zeros(0, np.bool_), labels)
-    rows = read_rows(
-        connection, statement.add_columns(literal(b"", LargeBinary).label("data")), limit=MAX_BYTES
-    )
+        return _profiles(Rows(0, {name: [] for name in _columns(labels)}, []), np.zeros(0, np.bool_), labels)
+    rows = read_fixed(connection, statement, limit=MAX_BYTES)
     return _profiles(rows, _one_depth(rows), labels)
 
 
@@ -118,7 +116,7 @@ def scan(
     """
     statement = _matching(connection, selection, kind, labels)
     if statement is None:
-        nothing = Rows({name: [] for name in _columns(labels)}, [])
+        nothing = Rows(0, {name: [] for name in _columns(labels)}, [])
         return _profiles(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
     statement = statement.join(
         chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
