@@ -279,10 +279,10 @@ def test_the_base_is_built_again_when_the_overlay_has_grown(engine: Engine, monk
         stack = write.stack([write.function(f"g{i}") for i in range(5)])
         write.profile(write.visit("m1", NOON), {stack: 1})
     before = queries.flame(around_noon(), 100).flame
-    queries.close()  # waits for the thread that builds
-    assert queries._source.stacks.overlay_nodes == 0
+    until_built(queries)
     assert queries._source.stacks.nodes == 11
     assert queries.flame(around_noon(), 100).flame.total.tolist() == before.total.tolist()
+    queries.close()
 
 
 # --- Everything against an oracle that counts with dictionaries ---------------------------------
