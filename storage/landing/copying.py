@@ -71,8 +71,8 @@ def _date(value: date) -> bytes:
     return _INT4.pack(4, value.toordinal() - _DAY_0)
 
 
-def _uuid(value: UUID) -> bytes:
-    return b"\0\0\0\x10" + value.bytes
+def _uuid(value: UUID | bytes) -> bytes:
+    return b"\0\0\0\x10" + (value if isinstance(value, bytes) else value.bytes)
 
 
 def _bytea(value: bytes) -> bytes:

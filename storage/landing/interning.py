@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -67,17 +66,19 @@ class Interner:
 
     def functions(self, names: Sequence[FunctionName], kinds: Sequence[Kind]) -> Ids:
         """Ids of functions; one that was named after it landed is the function it is named as."""
-        rows = {
-            function_hash(name): (
-                function_hash(name), kind, name.name, name.raw_name, name.file, name.binary_name,
+        by_identity = dict(zip(map(identity, names), zip(names, kinds, strict=True), strict=True))
+
+        def row_of(key: Identity) -> tuple[Any, ...]:
+            name, kind = by_identity[key]
+            return (
+                function_hash(key), kind, name.name, name.raw_name, name.file, name.binary_name,
                 _line(name.start_line), name.status, name.binary_key, name.start,
-            )
-            for name, kind in zip(names, kinds, strict=True)
-        }  # fmt: skip
+            )  # fmt: skip
+
         columns = (
             "hash", "kind", "name", "raw_name", "file", "binary_name", "start_line", "status", "binary_key", "start",
         )  # fmt: skip
-        return self._intern(function, columns, [function_hash(name) for name in names], rows.__getitem__)
+        return self._intern(function, columns, [identity(name) for name in names], row_of)
 
     def stacks(self, stacks: Sequence[bytes]) -> Ids:
         """Ids of stacks given as function ids, outermost first, little-endian int32."""
@@ -87,7 +88,7 @@ class Interner:
             stack,
             ("hash", "frames"),
             list(by_hash),
-            lambda key: (UUID(bytes=key), by_hash[key]),
+            lambda key: (key, by_hash[key]),
             self._stacks,
         )
 
@@ -135,19 +136,29 @@ class Interner:
         return known.ids(keys)
 
 
-def function_hash(name: FunctionName) -> UUID:
+Identity = tuple[str, str, str] | tuple[str, int | None]
+
+
+def identity(name: FunctionName) -> Identity:
     """What makes two functions the same: name, file and binary name; without a name, key and start."""
     if name.binary_key is None:
-        return _digest("named", name.name, name.file, name.binary_name)
-    return _digest("unnamed", name.binary_key, "" if name.start is None else str(name.start))
+        return name.name, name.file, name.binary_name
+    return name.binary_key, name.start
+
+
+def function_hash(key: Identity) -> bytes:
+    """The identity as `function.hash` holds it."""
+    if len(key) == 3:
+        return _digest("named", *key)
+    return _digest("unnamed", key[0], "" if key[1] is None else str(key[1]))
 
 
 def _line(line: int) -> int:
     return line if 0 <= line < 1 << 31 else 0  # debug information may say anything
 
 
-def _digest(*parts: str) -> UUID:
-    return UUID(bytes=blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).digest())
+def _digest(*parts: str) -> bytes:
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 _KEYS = {

@@ -117,14 +117,19 @@ def fold(stack: bytes, marker: bytes) -> bytes:
 
 
 def sum_by_key(group: Int64s, key: Int64s, value: Int64s, groups: int) -> Grouped:
-    """Σ value for every (group, key), exact in int64, sorted by both."""
-    order = np.lexsort((key, group))
-    group, key, value = group[order], key[order], value[order]
-    fresh = np.ones(len(group), bool)
-    fresh[1:] = (group[1:] != group[:-1]) | (key[1:] != key[:-1])
-    at = np.flatnonzero(fresh)
-    total = np.add.reduceat(value, at) if len(at) else np.empty(0, np.int64)
-    return Grouped(np.searchsorted(group[at], np.arange(groups + 1)), key[at], total)
+    """Σ value for every (group, key), exact in int64, sorted by both; 0 ≤ key < 2³², groups < 2³¹."""
+    place = (group << 32) | key  # one number sorts several times faster than two columns
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    at = np.flatnonzero(_first_of_equal(place))
+    total = np.add.reduceat(value[order], at) if len(at) else np.empty(0, np.int64)
+    return Grouped(np.searchsorted(place[at], np.arange(groups + 1) << 32), place[at] & 0xFFFFFFFF, total)
+
+
+def _first_of_equal(ascending: Int64s) -> Bools:
+    fresh = np.ones(len(ascending), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=fresh[1:])
+    return fresh
 
 
 def line_counts(calls: Entries, group: Int64s, stack: Int64s, count: Int64s, groups: int) -> list[Lines]:
@@ -138,10 +143,10 @@ def line_counts(calls: Entries, group: Int64s, stack: Int64s, count: Int64s, gro
     owner = np.repeat(np.arange(len(depth)), depth)[known]
     place = ((calls.function.astype(np.int64) << 32) | calls.line)[known]
     places, index = np.unique(place, return_inverse=True)
-    width = max(len(places), 1)
-    once = np.unique(owner * width + index)  # each place once a stack
-    owner_once, index_once = np.divmod(once, width)
-    bounds = np.searchsorted(owner_once, np.arange(len(depth) + 1))
+    once = np.sort((owner << 32) | index)
+    once = once[_first_of_equal(once)]  # each place once a stack
+    index_once = once & 0xFFFFFFFF
+    bounds = np.searchsorted(once, np.arange(len(depth) + 1) << 32)
 
     per_fact = np.diff(bounds)[stack]
     before = np.cumsum(per_fact) - per_fact
@@ -154,7 +159,7 @@ def line_counts(calls: Entries, group: Int64s, stack: Int64s, count: Int64s, gro
     with_line = leaf_of_fact >= 0
     own = sum_by_key(group[with_line], leaf_of_fact[with_line], count[with_line], groups)
     self_samples = np.zeros(len(total.key), np.int64)
-    self_samples[np.searchsorted(_joined(total, width), _joined(own, width))] = own.total
+    self_samples[np.searchsorted(_joined(total), _joined(own))] = own.total
 
     function = (places >> 32).astype(np.int32)[total.key]
     line = (places & 0xFFFFFFFF).astype(np.int32)[total.key]
@@ -164,9 +169,9 @@ def line_counts(calls: Entries, group: Int64s, stack: Int64s, count: Int64s, gro
     ]
 
 
-def _joined(grouped: Grouped, width: int) -> Int64s:
-    """(group, key) as one ascending number; keys are below `width`."""
-    return np.repeat(np.arange(len(grouped.offsets) - 1), np.diff(grouped.offsets)) * width + grouped.key
+def _joined(grouped: Grouped) -> Int64s:
+    """(group, key) as one ascending number."""
+    return (np.repeat(np.arange(len(grouped.offsets) - 1), np.diff(grouped.offsets)) << 32) | grouped.key
 
 
 def facts_of(profiles: Sequence[capture_pb2.GroupProfile]) -> tuple[Int64s, Int64s, Int64s]:

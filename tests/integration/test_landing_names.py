@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from storage.database import open_engine
-from storage.landing.interning import Interner, function_hash
+from storage.landing.interning import Interner, function_hash, identity
 from storage.landing.land import land
 from storage.landing.markers import Kind
 from storage.landing.rename import rename, unnamed_starts
@@ -56,7 +56,7 @@ def test_what_makes_a_function_another_one() -> None:
         nameless(1),
         nameless(1, key="bb"),
     ]
-    assert len({function_hash(one) for one in [base, *others]}) == 8
+    assert len({function_hash(identity(one)) for one in [base, *others]}) == 8
 
 
 def test_a_full_memory_forgets_and_asks_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
