@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from symbolizer import build_child
+from symbolizer.address_table import AddressTable
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.errors import MalformedSymCache
 from symbolizer.sources import Found
-from symbolizer.symcache import AddressTable, open_symcache
+from symbolizer.symcache import open_symcache
 
 _FORMAT: Final = 1
 _GIB: Final = 1 << 30

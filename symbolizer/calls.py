@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storage.landing.resolved import FunctionName, ResolvedFrames
+from symbolizer.address_table import Indexes
 from symbolizer.image import Named, Statuses
-from symbolizer.symcache import Indexes
 
 
 @dataclass(frozen=True, slots=True)

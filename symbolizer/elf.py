@@ -29,6 +29,7 @@ from symbolizer.elf_records import (
     SHN_XINDEX,
     SHT_NOBITS,
     SHT_NOTE,
+    SHT_SYMTAB,
     Kind,
     Records,
     record,
@@ -42,6 +43,12 @@ MAX_NOTE_BYTES: Final = 1 << 16
 MAX_NAMES_BYTES: Final = 1 << 24
 MAX_EMBEDDED_BYTES: Final = 1 << 27
 MAX_SECTION_NAME: Final = 1 << 10
+MAX_SYMBOLS: Final = 1 << 23
+"""Entries of a symbol table; Chromium's, among the largest, has 1.5 million."""
+MAX_RELOCATIONS: Final = 1 << 22
+MAX_TABLES: Final = 64
+"""Sections of one type that are read, so that many headers cannot name the same bytes over and over."""
+MAX_LINK_BYTES: Final = 1 << 13
 
 
 class Source(Protocol):
@@ -95,9 +102,9 @@ class ElfFile:
         dtype = record(kind, self.bits, self._order)
         return np.frombuffer(self._bytes(offset, count * dtype.itemsize, kind), dtype, count)
 
-    def _bytes(self, offset: int, size: int, what: str) -> bytes:
-        if size > MAX_SECTION_BYTES:
-            raise MalformedElf(f"Its {what} claims {size} bytes; the limit is {MAX_SECTION_BYTES}.")
+    def _bytes(self, offset: int, size: int, what: str, limit: int = MAX_SECTION_BYTES) -> bytes:
+        if size > limit:
+            raise MalformedElf(f"Its {what} claims {size} bytes; the limit is {limit}.")
         if offset + size > self._length:
             raise MalformedElf(f"Its {what} ends at byte {offset + size} of a file of {self._length}.")
         data = self._source[offset : offset + size]
@@ -128,9 +135,7 @@ class ElfFile:
         """Index of the first section of each name."""
         if self._names_at == 0 or self._names_at >= len(self.sections):
             return {}
-        text = self._raw(self._names_at)
-        if len(text) > MAX_NAMES_BYTES:
-            raise MalformedElf(f"Its section names take {len(text)} bytes; the limit is {MAX_NAMES_BYTES}.")
+        text = self._raw(self._names_at, MAX_NAMES_BYTES)
         names: dict[str, int] = {}
         for index, start in enumerate(self.sections["name"].tolist()):
             end = text.find(b"\0", start, start + MAX_SECTION_NAME)
@@ -147,21 +152,23 @@ class ElfFile:
             )
         )
 
-    def _raw(self, index: int) -> bytes:
+    def _raw(self, index: int, limit: int = MAX_SECTION_BYTES) -> bytes:
         section = self.sections[index]
         if section["type"] == SHT_NOBITS:
             return b""
-        return self._bytes(int(section["offset"]), int(section["size"]), f"section {index}")
+        return self._bytes(int(section["offset"]), int(section["size"]), f"section {index}", limit)
 
-    def data(self, name: str) -> bytes | None:
-        """Content of a section, decompressed; b"" if it occupies no file space, None if there is none."""
+    def data(self, name: str, *, limit: int = MAX_SECTION_BYTES) -> bytes | None:
+        """Content of a section, decompressed; b"" if it occupies no file space, None if there is none.
+
+        Raises `MalformedElf`, also when it has more than `limit` bytes.
+        """
         index = self.section_names.get(name)
         if index is None:
             return None
-        data = self._raw(index)
-        return (
-            self._decompressed(data) if data and int(self.sections["flags"][index]) & SHF_COMPRESSED else data
-        )
+        data = self._raw(index, limit)
+        is_compressed = bool(data) and bool(int(self.sections["flags"][index]) & SHF_COMPRESSED)
+        return self._decompressed(data, limit) if is_compressed else data
 
     def has_content(self, name: str) -> bool:
         """Whether a section of that name occupies file space."""
@@ -172,14 +179,14 @@ class ElfFile:
             and self.sections["size"][index] > 0
         )
 
-    def _decompressed(self, data: bytes) -> bytes:
+    def _decompressed(self, data: bytes, limit: int) -> bytes:
         dtype = record("compression", self.bits, self._order)
         if len(data) < dtype.itemsize:
             raise MalformedElf("A compressed section is shorter than its header.")
         header = np.frombuffer(data, dtype, 1)[0]
         size, body = int(header["size"]), data[dtype.itemsize :]
-        if size > MAX_SECTION_BYTES:
-            raise MalformedElf(f"A compressed section claims {size} bytes; the limit is {MAX_SECTION_BYTES}.")
+        if size > limit:
+            raise MalformedElf(f"A compressed section claims {size} bytes; the limit is {limit}.")
         try:
             if header["type"] == ELFCOMPRESS_ZLIB:
                 return zlib.decompressobj().decompress(body, size) if size else b""
@@ -198,7 +205,7 @@ class ElfFile:
             places = self.segments[self.segments["type"] == PT_NOTE]
             sizes = places["filesz"]
         found: list[Note] = []
-        for place, size in zip(places, sizes.tolist(), strict=True):
+        for place, size in list(zip(places, sizes.tolist(), strict=True))[:MAX_TABLES]:
             if size <= MAX_NOTE_BYTES:  # larger ones are no identity (Android, core files)
                 data = self._bytes(int(place["offset"]), size, "note")
                 found += notes_in(data, align=int(place["align"]), order=self._order)
@@ -218,7 +225,7 @@ class ElfFile:
     @property
     def debug_link(self) -> DebugLink | None:
         """Where the debug data went when the file was stripped; None: not said."""
-        data = self.data(".gnu_debuglink") or b""
+        data = self.data(".gnu_debuglink", limit=MAX_LINK_BYTES) or b""
         end = data.find(b"\0")
         crc_at = -(-(end + 1) // 4) * 4
         if end <= 0 or crc_at + 4 > len(data):
@@ -229,7 +236,7 @@ class ElfFile:
     @property
     def embedded_symbols(self) -> "ElfFile | None":
         """The small ELF file in .gnu_debugdata (Fedora's MiniDebugInfo); None: there is none."""
-        data = self.data(".gnu_debugdata")
+        data = self.data(".gnu_debugdata", limit=MAX_EMBEDDED_BYTES)
         if not data:
             return None
         decompressor = lzma.LZMADecompressor(memlimit=1 << 28)
@@ -246,24 +253,32 @@ class ElfFile:
     def symbols(self, kind: int) -> list[tuple[Records, bytes]]:
         """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table."""
         tables = []
-        for index in np.flatnonzero(self.sections["type"] == kind).tolist():
-            section = self.sections[index]
-            link = int(section["link"])
+        for index in self._of_type(kind):
+            link = int(self.sections["link"][index])
             if link >= len(self.sections):
                 raise MalformedElf(f"Symbol table {index} names section {link}, which is not there.")
-            dtype = record("symbol", self.bits, self._order)
-            data = self._raw(index)
-            tables.append((np.frombuffer(data, dtype, len(data) // dtype.itemsize), self._raw(link)))
+            tables.append((self._table("symbol", index, MAX_SYMBOLS), self._raw(link)))
         return tables
 
     def relocations(self, kind: int) -> list[Records]:
         """Relocation tables of a section type (`SHT_RELA`)."""
-        dtype = record("relocation", self.bits, self._order)
-        tables = []
-        for index in np.flatnonzero(self.sections["type"] == kind).tolist():
-            data = self._raw(index)
-            tables.append(np.frombuffer(data, dtype, len(data) // dtype.itemsize))
-        return tables
+        return [self._table("relocation", index, MAX_RELOCATIONS) for index in self._of_type(kind)]
+
+    @property
+    def has_symbol_table(self) -> bool:
+        """Whether it kept more than the symbols it exports."""
+        return bool((self.sections["type"] == SHT_SYMTAB).any())
+
+    def _of_type(self, kind: int) -> list[int]:
+        indexes = np.flatnonzero(self.sections["type"] == kind)
+        if len(indexes) > MAX_TABLES:
+            raise MalformedElf(f"It has {len(indexes)} sections of type {kind}; the limit is {MAX_TABLES}.")
+        return [int(index) for index in indexes]
+
+    def _table(self, kind: Kind, index: int, limit: int) -> Records:
+        dtype = record(kind, self.bits, self._order)
+        data = self._raw(index, limit * dtype.itemsize)
+        return np.frombuffer(data, dtype, len(data) // dtype.itemsize)
 
 
 def notes_in(data: bytes, *, align: int = 4, order: str = "<") -> list[Note]:

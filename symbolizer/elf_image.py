@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 
 from storage.landing.resolved import FunctionName, Status
+from symbolizer.address_table import AddressTable, Chains, Indexes, Location
 from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache
 from symbolizer.image import ImageFrames, Named, Statuses
-from symbolizer.symcache import AddressTable, Chains, Indexes, Location
 from symbolizer.symtab import MISS, SymbolTable, whole_name
 
 # Ids of frames: ~s for symbol s alone; else (s + 1) << 32 | location, s + 1 = 0 where no symbol names it.

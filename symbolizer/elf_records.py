@@ -27,6 +27,7 @@ STT_FUNC: Final = 2
 STT_GNU_IFUNC: Final = 10
 STB_GLOBAL: Final = 1
 STB_WEAK: Final = 2
+ET_REL: Final = 1
 EM_X86_64: Final = 62
 R_X86_64_GLOB_DAT: Final = 6
 R_X86_64_JUMP_SLOT: Final = 7

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.landing.resolved import FunctionName, Status
+from symbolizer.address_table import Indexes
 from symbolizer.addresses import FileOffsets
 from symbolizer.demangle import demangle
 from symbolizer.kallsyms import OffsetTable
-from symbolizer.symcache import Indexes
 
 Statuses = npt.NDArray[np.uint8]
 

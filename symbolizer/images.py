@@ -116,8 +116,11 @@ class Images:
         except MalformedElf as error:
             return UnknownImage(f"{executable.origin} cannot be used. {error}")
         symbols, why = _symbols(executable, debug)
-        if built is None and symbols.is_stripped:
-            reason = why or f"It was stripped of its symbols. {reason}"
+        if built is None and isinstance(debug, Missing):
+            if symbols.is_stripped:
+                reason = why or f"It was stripped of its symbols. {reason}"
+            elif not executable.elf.has_symbol_table:
+                reason = f"It was stripped of all but the symbols it exports. {reason}"
         return ElfImage(identity.name, segments, built.table if built else None, symbols, reason)
 
     def _vdso(self, identity: ImageIdentity) -> Image:

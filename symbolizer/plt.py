@@ -12,12 +12,20 @@ import numpy as np
 
 from symbolizer.addresses import U64
 from symbolizer.elf import ElfFile
-from symbolizer.elf_records import EM_X86_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT, SHT_DYNSYM, SHT_RELA
+from symbolizer.elf_records import (
+    EM_X86_64,
+    ET_REL,
+    R_X86_64_GLOB_DAT,
+    R_X86_64_JUMP_SLOT,
+    SHT_DYNSYM,
+    SHT_RELA,
+)
 
 _STUB_SECTIONS: Final = (".plt", ".plt.sec", ".plt.got")
 _STUB_BYTES: Final = 16
 _SUFFIX: Final = b"@plt"
 _MAX_NAME: Final = 1 << 12
+_MAX_BYTES: Final = 1 << 24
 
 
 def read_stubs(file: ElfFile) -> tuple[U64, U64, list[bytes]]:
@@ -25,10 +33,10 @@ def read_stubs(file: ElfFile) -> tuple[U64, U64, list[bytes]]:
     starts: list[int] = []
     sizes: list[int] = []
     names: list[bytes] = []
-    slots = _slots(file) if file.machine == EM_X86_64 and file.bits == 64 else {}
+    slots = _slots(file) if file.machine == EM_X86_64 and file.bits == 64 and file.type != ET_REL else {}
     for section in _STUB_SECTIONS if slots else ():
         index = file.section_names.get(section)
-        code = file.data(section)
+        code = file.data(section, limit=_MAX_BYTES)
         if index is None or not code:
             continue
         base = int(file.sections["addr"][index])

@@ -19,6 +19,7 @@ import numpy as np
 
 from fleetpb import capture_pb2
 from storage.landing.resolved import BinaryReport, FunctionName, ResolvedFrames, Status
+from symbolizer.address_table import Indexes
 from symbolizer.addresses import U64, FileOffsets, RecordedPointers
 from symbolizer.build import BuildLimits, SymCaches
 from symbolizer.calls import CallTable, ranges
@@ -26,7 +27,6 @@ from symbolizer.identity import ImageIdentity, identity_of
 from symbolizer.image import Image
 from symbolizer.images import Images
 from symbolizer.sources import SymbolSource
-from symbolizer.symcache import Indexes
 
 KERNEL: Final = "[kernel]"
 """Path of the kernel's mappings; code it made at run time (BPF) is anonymous, with names."""

@@ -19,63 +19,23 @@ own call for each address is what makes it fast: 3 million addresses a second ag
 
 import mmap
 import posixpath
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from symbolizer.address_table import MISS, NONE, AddressTable, Chains, Indexes, Location
 from symbolizer.addresses import CacheAddresses
 from symbolizer.errors import MalformedSymCache
 
 SUPPORTED_VERSIONS: Final = (7, 8, 9)
-MISS: Final = -1
 MAX_INLINE_DEPTH: Final = 256
 
-_MAGIC: Final = b"SYMC"
-_NONE: Final = 0xFFFFFFFF
+MAGIC: Final = b"SYMC"
 _HEADER_WORDS: Final = 20
 _COUNTS_AT: Final = 11
-
-Indexes = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """One level of a chain: the function, and the source line executing in it."""
-
-    function: str
-    """As in the debug data, commonly mangled; '' if it has no name."""
-    file: str
-    """Normalized path of `line`; '' not known."""
-    line: int
-    """0 not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chains:
-    """Locations of n addresses, innermost first: those of address i are `locations[offsets[i]:offsets[i + 1]]`.
-
-    An address in no function has none.
-    """
-
-    offsets: Indexes
-    locations: Indexes
-
-
-class AddressTable(Protocol):
-    """What answers addresses: the reader below, or the library itself for formats it does not know."""
-
-    def chains(self, addresses: CacheAddresses) -> Chains:
-        """Chains of the addresses; raises `MalformedSymCache`."""
-
-    def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
-        """Which of the locations have a function with a name; raises `MalformedSymCache`."""
-
-    def location(self, index: int) -> Location:
-        """What an index in `Chains.locations` stands for; raises `MalformedSymCache`."""
 
 
 class SymCache:
@@ -86,7 +46,7 @@ class SymCache:
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
-            if file.read(4) != _MAGIC:
+            if file.read(4) != MAGIC:
                 raise MalformedSymCache(f"{path.name} is not a SymCache file.")
             self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         if len(self._map) < 4 * _HEADER_WORDS:
@@ -137,14 +97,14 @@ class SymCache:
             raise MalformedSymCache("A location of the SymCache file points outside it.") from error
 
     def _leaves(self, addresses: CacheAddresses) -> Indexes:
-        known = addresses.values < _NONE
+        known = addresses.values < NONE
         if not len(self._ranges):
             return np.full(len(known), MISS, np.int64)
         keys = np.where(known, addresses.values, 0).astype(np.uint32)
         index = np.searchsorted(self._ranges, keys, "right").astype(np.int64) - 1
         known &= index >= 0
         leaves = np.where(known, index + self._first_ranged, 0)
-        return np.where(known & (self._locations[leaves, 2] != _NONE), leaves, MISS)
+        return np.where(known & (self._locations[leaves, 2] != NONE), leaves, MISS)
 
     def _unfold(self, leaves: Indexes) -> Chains:
         inlined_into = self._locations[:, 3]
@@ -156,7 +116,7 @@ class SymCache:
             levels.append((position, current))
             depth[position] += 1
             outer = inlined_into[current]
-            goes_on = outer != _NONE
+            goes_on = outer != NONE
             position, current = position[goes_on], outer[goes_on].astype(np.int64)
         offsets = np.zeros(len(leaves) + 1, np.int64)
         np.cumsum(depth, out=offsets[1:])
@@ -200,13 +160,13 @@ class SymCache:
             raise MalformedSymCache("A location of the SymCache file points outside it.") from error
 
     def _read_path(self, index: int) -> str:
-        if index == _NONE:
+        if index == NONE:
             return ""
         parts = [self._string(part) for part in self._files[index, :3].tolist()]
         return posixpath.normpath(posixpath.join(*parts)) if parts[2] else ""
 
     def _read_string(self, offset: int) -> str:
-        if offset == _NONE:
+        if offset == NONE:
             return ""
         start = self._at + offset
         end = self._at + self._string_bytes
@@ -226,65 +186,15 @@ class SymCache:
         return self._map[start : start + length].decode("utf-8", "replace")
 
 
-class LibrarySymCache:
-    """A SymCache of a version the reader does not know, asked through `symbolic` one address at a time.
-
-    40 thousand addresses a second: slow, but right.
-    """
-
-    def __init__(self, path: Path) -> None:
-        from symbolic.exceptions import SymbolicError  # noqa: PLC0415 - 78 MB that are rarely needed
-        from symbolic.symcache import SymCache as Library  # noqa: PLC0415 - likewise
-
-        try:
-            self._library = Library.open(str(path))  # type: ignore[no-untyped-call]  # symbolic is typed in part
-        except SymbolicError as error:
-            raise MalformedSymCache(f"{path.name}: {error}.") from error
-        self._indexes: dict[Location, int] = {}
-        self._levels: list[Location] = []
-
-    def chains(self, addresses: CacheAddresses) -> Chains:
-        """Chains of the addresses; each distinct one is asked once."""
-        distinct, inverse = np.unique(addresses.values, return_inverse=True)
-        found = [self._chain(address) for address in distinct.tolist()]
-        offsets = np.append(0, np.cumsum([len(found[i]) for i in inverse.tolist()], dtype=np.int64))
-        return Chains(offsets, np.array([index for i in inverse.tolist() for index in found[i]], np.int64))
-
-    def _chain(self, address: int) -> list[int]:
-        levels = self._library.lookup(address) if address < _NONE else ()
-        return [
-            self._index(
-                Location(
-                    level.symbol or "",
-                    posixpath.normpath(level.full_path) if level.full_path else "",
-                    level.line,
-                )
-            )
-            for level in levels
-        ]
-
-    def _index(self, level: Location) -> int:
-        index = self._indexes.setdefault(level, len(self._levels))
-        if index == len(self._levels):
-            self._levels.append(level)
-        return index
-
-    def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
-        """Which of the locations have a function with a name."""
-        return np.array([bool(self._levels[index].function) for index in locations.tolist()], np.bool_)
-
-    def location(self, index: int) -> Location:
-        """What an index in `Chains.locations` stands for."""
-        return self._levels[index]
-
-
 def open_symcache(path: Path) -> AddressTable:
-    """A SymCache file by the reader above, or by the library where its version is newer than the reader.
+    """A SymCache file by this reader, or by the library where its version is none that this one knows.
 
     Raises OSError, `MalformedSymCache`.
     """
     with path.open("rb") as file:
         head = file.read(8)
-    if head[:4] == _MAGIC and int.from_bytes(head[4:8], "little") not in SUPPORTED_VERSIONS:
+    if head[:4] == MAGIC and int.from_bytes(head[4:], "little") not in SUPPORTED_VERSIONS:
+        from symbolizer.library_symcache import LibrarySymCache  # noqa: PLC0415 - 78 MB, rarely needed
+
         return LibrarySymCache(path)
     return SymCache(path)

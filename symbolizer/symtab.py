@@ -37,6 +37,7 @@ from symbolizer.plt import read_stubs
 
 MISS: Final = -1
 MAX_NAME_BYTES: Final = 1 << 16
+MAX_NESTING: Final = 64
 _COLD: Final = re.compile(r"\.cold(?:\.\d+)?$")
 
 # Bits of a rank, from the most significant: unsized, untyped, scope, underscores, shortness.
@@ -98,22 +99,28 @@ class SymbolTable:
             return np.full(len(addresses.values), MISS, np.int64)
         index = np.searchsorted(self.starts, addresses.values, "right").astype(np.int64) - 1
         outside = np.flatnonzero((index >= 0) & (addresses.values >= self.ends[index]))
-        while len(outside):
+        for _ in range(MAX_NESTING):
+            if not len(outside):
+                return index
             index[outside] = self._around[index[outside]]
             still = (index[outside] >= 0) & (addresses.values[outside] >= self.ends[index[outside]])
             outside = outside[still]
+        index[outside] = MISS
         return index
 
     @cached_property
     def _around(self) -> Indexes:
-        """The symbol each one lies within, at least with its start; `MISS` for most."""
+        """The symbol that holds each one's start, the latest begun; `MISS` for most."""
         around = np.full(len(self.starts), MISS, np.int64)
         reach = np.maximum.accumulate(self.ends)
+        overlapping = np.flatnonzero(self.starts[1:] < reach[:-1])
         open_ones: list[int] = []
-        for index in np.flatnonzero(self.starts[1:] < reach[:-1]).tolist():
-            open_ones = [one for one in (*open_ones, index) if self.ends[one] > self.starts[index + 1]]
+        for before, start in zip(overlapping.tolist(), self.starts[1:][overlapping].tolist(), strict=True):
+            open_ones.append(before)
+            while open_ones and self.ends[open_ones[-1]] <= start:
+                open_ones.pop()
             if open_ones:
-                around[index + 1] = open_ones[-1]
+                around[before + 1] = open_ones[-1]
         return around
 
     def find_name(self, name: str) -> int:

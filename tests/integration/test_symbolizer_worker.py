@@ -24,9 +24,8 @@ from storage.captures import NewCapture
 from storage.inventory import NewMachine
 from storage.schema import binary, capture, function, profile
 from storage.visits import DrawnVisit
-from symbolizer.broker import make_sender
+from symbolizer.broker import make_broker, make_sender
 from symbolizer.elf import ElfFile
-from symbolizer.ready import worker_answers
 
 pytestmark = pytest.mark.integration
 
@@ -131,10 +130,13 @@ def worker(
         str(lease_s),
     ]
     log = tmp_path / "worker.log"
+    control = make_broker(valkey_url).control
     with log.open("ab") as output:
         process = subprocess.Popen([sys.executable, "-c", WORKER, *arguments], stdout=output, stderr=output)
     try:
-        wait_until(lambda: process.poll() is not None or worker_answers(valkey_url), "a worker that answers")
+        wait_until(
+            lambda: process.poll() is not None or bool(control.ping(timeout=0.2)), "a worker that answers"
+        )
         assert process.poll() is None, log.read_text()
         yield process
     finally:

@@ -9,9 +9,11 @@ from symbolic.debuginfo import Archive
 from symbolic.symcache import SYMCACHE_LATEST_VERSION
 from symbolic.symcache import SymCache as Library
 
+from symbolizer.address_table import AddressTable
 from symbolizer.addresses import CacheAddresses
 from symbolizer.errors import MalformedSymCache
-from symbolizer.symcache import SUPPORTED_VERSIONS, AddressTable, LibrarySymCache, SymCache, open_symcache
+from symbolizer.library_symcache import LibrarySymCache
+from symbolizer.symcache import SUPPORTED_VERSIONS, SymCache, open_symcache
 
 Level = tuple[str, str, int]
 
