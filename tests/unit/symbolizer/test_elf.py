@@ -143,3 +143,19 @@ def test_sizes_are_checked_before_anything_is_read(programs) -> None:
     struct.pack_into("<Q", whole, section_at + 32, 1 << 40)
     with pytest.raises(MalformedElf, match="sections"):
         ElfFile(bytes(whole))
+
+
+def test_many_headers_cannot_name_the_same_bytes(programs) -> None:
+    """Else a small file of a hundred thousand symbol tables would be read a hundred thousand times."""
+    whole = bytearray(programs.pie.read_bytes())
+    section_at, count = struct.unpack_from("<Q", whole, 40)[0], struct.unpack_from("<H", whole, 60)[0]
+    symtab = next(
+        bytes(whole[at : at + 64])
+        for at in range(section_at, section_at + 64 * count, 64)
+        if struct.unpack_from("<I", whole, at + 4)[0] == SHT_SYMTAB
+    )
+    struct.pack_into("<H", whole, 60, count + 100)
+    del whole[section_at + 64 * count :]
+    elf = ElfFile(bytes(whole + symtab * 100))
+    with pytest.raises(MalformedElf, match="limit"):
+        elf.symbols(SHT_SYMTAB)

@@ -5,7 +5,7 @@ import pytest
 
 from symbolizer.addresses import NOWHERE, ElfVaddrs
 from symbolizer.elf import ElfFile
-from symbolizer.symtab import MISS, NO_SYMBOLS, SymbolTable, read_symbols
+from symbolizer.symtab import MAX_NESTING, MISS, NO_SYMBOLS, SymbolTable, read_symbols
 
 ASSEMBLY = """
 .text
@@ -152,3 +152,19 @@ def test_embedded_symbols_count(programs) -> None:
     names = {table.symbol(index).name for index in range(len(table))}
     assert "quiet" in names
     assert not table.is_stripped
+
+
+def test_nesting_without_end_is_given_up(programs) -> None:
+    depth = 300
+    lines = [".text"]
+    for level in range(depth):  # f0 holds f1, which holds f2, …; each ends one byte before its holder
+        lines += [f".type f{level}, @function", f"f{level}: nop", f".size f{level}, {2 * (depth - level)}"]
+    (programs.folder / "nested.s").write_text("\n".join([*lines, f".skip {2 * depth}", ""]))
+    programs.run("gcc", "-c", "nested.s", "-o", "nested.o")
+    programs.run("gcc", "-shared", "-nostdlib", "nested.o", "-o", "nested.so")
+    table = read_symbols(ElfFile((programs.folder / "nested.so").read_bytes()))
+    start = next(table.symbol(index).start for index in range(len(table)) if table.symbol(index).name == "f0")
+    assert find(table, start + depth) == f"f{depth - 1}"
+    assert find(table, start + depth + MAX_NESTING // 2) == f"f{depth - 1 - MAX_NESTING // 2}"
+    assert find(table, start + 2 * depth - 1) is None
+    assert find(table, start + 2 * depth) is None

@@ -1,0 +1,143 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fleetpb import capture_pb2
+from storage.landing.resolved import Status
+from symbolizer.addresses import FileOffsets
+from symbolizer.build import SymCaches
+from symbolizer.elf import ElfFile
+from symbolizer.identity import ImageIdentity
+from symbolizer.image import Image
+from symbolizer.images import Images
+from symbolizer.kallsyms import Kallsyms, parse_kallsyms
+from symbolizer.locate import LocalFiles
+from symbolizer.sources import Found, Missing
+
+Mapping = capture_pb2.Mapping
+KERNEL = b"\x0b" * 20
+BEFORE = b"ffffffff81000000 T _stext\n"
+AFTER = BEFORE + b"ffffffffc0200000 t nf_hook\t[nf_tables]\n"
+
+
+class Counting:
+    """This machine's files and a kernel that loads a module; counts what is asked."""
+
+    def __init__(self, debug_root: Path) -> None:
+        self._files = LocalFiles(debug_roots=[debug_root])
+        self.asked: list[str] = []
+        self.kallsyms: bytes | None = BEFORE
+
+    def executable(self, identity: ImageIdentity) -> Found | Missing:
+        self.asked.append(identity.name)
+        return self._files.executable(identity)
+
+    def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
+        return self._files.debug_file(identity, executable)
+
+    def kernel(self, build_id: bytes) -> Kallsyms | Missing:
+        self.asked.append("kernel")
+        if self.kallsyms is None:
+            return Missing("hidden")
+        return parse_kallsyms(self.kallsyms, {"nf_tables": 0xFFFFFFFFC0200000})
+
+    def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
+        return Missing("no vdso here")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Counting:
+    return Counting(tmp_path / "debug")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def images(source: Counting, clock: Clock, tmp_path: Path) -> Images:
+    return Images(source, SymCaches(tmp_path / "cache"), capacity=2, recheck_s=60, clock=clock)
+
+
+def program(path: Path) -> ImageIdentity:
+    build_id = ElfFile(path.read_bytes()).build_id
+    return ImageIdentity(build_id.hex(), path.name, str(path), build_id, "")
+
+
+def module(name: str) -> ImageIdentity:
+    return ImageIdentity(f"path:[{name}]", f"[{name}]", f"[{name}]", b"", "")
+
+
+def test_what_is_known_in_full_is_looked_for_once(
+    programs, source: Counting, images: Images, clock: Clock
+) -> None:
+    first = images.open(Mapping.FILE, program(programs.pie), KERNEL)
+    clock.now = 1e9
+    assert images.open(Mapping.FILE, program(programs.pie), KERNEL) is first
+    assert first.status == Status.FULL
+    assert source.asked == ["pie"]
+
+
+def test_what_is_not_is_looked_for_again_after_a_while(
+    programs, source: Counting, images: Images, clock: Clock, tmp_path: Path
+) -> None:
+    bare = programs.stripped("waiting")
+    assert images.open(Mapping.FILE, program(bare), KERNEL).status == Status.BINARY_ONLY
+    hex_id = program(bare).build_id.hex()
+    target = tmp_path / "debug" / ".build-id" / hex_id[:2] / f"{hex_id[2:]}.debug"
+    target.parent.mkdir(parents=True)
+    programs.run("objcopy", "--only-keep-debug", str(programs.pie), str(target))
+    assert images.open(Mapping.FILE, program(bare), KERNEL).status == Status.BINARY_ONLY
+    clock.now = 61
+    assert images.open(Mapping.FILE, program(bare), KERNEL).status == Status.FULL
+    assert source.asked == ["waiting", "waiting"]
+
+
+def test_the_least_used_image_gives_way(programs, source: Counting, images: Images) -> None:
+    for path in (programs.pie, programs.fixed, programs.pie, programs.by_lld, programs.pie, programs.fixed):
+        images.open(Mapping.FILE, program(path), KERNEL)
+    assert source.asked == ["pie", "fixed", "by_lld", "fixed"]
+
+
+def names(image: Image) -> list[str]:
+    return [function.name for function, _ in image.frames(FileOffsets(np.zeros(1, np.uint64))).names]
+
+
+def test_a_module_that_is_loaded_later_is_found_later(source: Counting, images: Images, clock: Clock) -> None:
+    missing = images.open(Mapping.MODULE, module("nf_tables"), KERNEL)
+    assert (missing.status, names(missing)) == (Status.BINARY_ONLY, [])
+    assert missing.reason
+    source.kallsyms = AFTER
+    clock.now = 61
+    assert names(images.open(Mapping.MODULE, module("nf_tables"), KERNEL)) == ["nf_hook"]
+    assert source.asked == ["kernel", "kernel"]
+
+
+def test_all_modules_of_a_kernel_are_read_at_once(source: Counting, images: Images) -> None:
+    source.kallsyms = AFTER
+    images.open(Mapping.MODULE, module("nf_tables"), KERNEL)
+    images.open(Mapping.MODULE, module("zfs"), KERNEL)
+    kernel = ImageIdentity(KERNEL.hex(), "[kernel]", "[kernel]", KERNEL, "")
+    assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
+    assert source.asked == ["kernel"]
+
+
+def test_a_kernel_that_hides_its_symbols_is_asked_again_later(
+    source: Counting, images: Images, clock: Clock
+) -> None:
+    source.kallsyms = None
+    kernel = ImageIdentity(KERNEL.hex(), "[kernel]", "[kernel]", KERNEL, "")
+    assert images.open(Mapping.KERNEL, kernel, KERNEL).reason == "hidden"
+    images.open(Mapping.KERNEL, kernel, KERNEL)
+    assert source.asked == ["kernel"]
+    source.kallsyms, clock.now = BEFORE, 61
+    assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
