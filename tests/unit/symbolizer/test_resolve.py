@@ -321,3 +321,24 @@ def single(captured: Captured, frame: int) -> capture_pb2.Capture:
         del values[:]
         values.append(kept)
     return message
+
+
+def test_inlined_calls_whose_names_are_in_another_file_are_left_out(programs, resolver: Resolver) -> None:
+    """`dwz -m` moves what two files share into a third, which is not read: the lines stay, names go."""
+    for name in ("shared-a", "shared-b"):
+        (programs.folder / name).write_bytes(programs.pie.read_bytes())
+        (programs.folder / name).chmod(0o755)
+    programs.run("dwz", "-m", "shared.debug", "shared-a", "shared-b")
+    path = programs.folder / "shared-a"
+    captured = Captured()
+    image = captured.program(path)
+    start, size = symbol(programs, path, "work")
+    frames = [captured.frame(image, start + at) for at in range(size)]
+    resolved = resolver.resolve(captured.message)
+    named = {name for frame in frames for name, _ in calls(resolved, frame)}
+    assert "" not in named
+    assert {calls(resolved, frame)[-1][0] for frame in frames} == {"work"}
+    lost = [frame for frame in frames if resolved.status[frame] == Status.SYMTAB]
+    kept = [frame for frame in frames if resolved.status[frame] == Status.FULL]
+    assert kept
+    assert all(line > 0 for frame in lost + kept for _, line in calls(resolved, frame))
