@@ -15,17 +15,17 @@ from datetime import date
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, literal, select, text, update
+from sqlalchemy import Connection, Engine, delete, func, insert, literal, select, text, update
 
 from fleetpb import capture_pb2
 from storage import partitions
 from storage.errors import BadCapture, PartitionMissing
-from storage.landing import assembly
-from storage.landing.assembly import Assembly, VisitFacts
+from storage.landing.assembly import Assembly, assemble
 from storage.landing.copying import copy_into
 from storage.landing.errors import UnknownCapture
 from storage.landing.interning import Interner
 from storage.landing.resolved import ResolvedFrames
+from storage.landing.rows import VisitFacts
 from storage.schema import (
     capture,
     capture_binary,
@@ -74,7 +74,7 @@ def land(  # noqa: PLR0917 - the contract of the pipeline's last step
         facts, landed = _visit_facts(connection, visit_id)
     if landed >= generation:
         return Landed("already")
-    rows = assembly.assemble(interner, facts, generation, message, resolved)
+    rows = assemble(interner, facts, generation, message, resolved)
     try:
         with engine.begin() as connection:
             if not _claim(connection, visit_id, generation):
@@ -89,7 +89,7 @@ def land(  # noqa: PLR0917 - the contract of the pipeline's last step
             expired = _claim(connection, visit_id, generation, expired=True)
             connection.execute(delete(roll_queue).where(roll_queue.c.visit_id == visit_id))
         return Landed("expired" if expired else "already")
-    return Landed("landed", len(rows.profiles), rows.facts, rows.samples)
+    return Landed("landed", rows.profiles, rows.facts, rows.samples)
 
 
 def _visit_facts(connection: Connection, visit_id: UUID) -> tuple[VisitFacts, int]:
@@ -164,18 +164,9 @@ def _take_out(connection: Connection, visit_id: UUID, day: date) -> None:
 
 
 def _put_in(connection: Connection, facts: VisitFacts, rows: Assembly) -> None:
-    targets: tuple[tuple[Table, tuple[str, ...], list[assembly.Row]], ...] = (
-        (profile, assembly.PROFILE_COLUMNS, rows.profiles),
-        (chunk, assembly.CHUNK_COLUMNS, rows.chunks),
-        (line_chunk, assembly.LINE_CHUNK_COLUMNS, rows.line_chunks),
-        (capture_segment, assembly.SEGMENT_COLUMNS, rows.segments),
-        (capture_binary, assembly.BINARY_COLUMNS, rows.binaries),
-        (capture_cpu, assembly.CPU_COLUMNS, rows.cpus),
-        (capture_counter, assembly.COUNTER_COLUMNS, rows.counters),
-    )
-    for table, columns, values in targets:
-        if values:
-            copy_into(connection, table, columns, values)
+    for table_rows in rows.tables:
+        if table_rows.rows:
+            copy_into(connection, table_rows.table, table_rows.columns, table_rows.rows)
     if rows.profiles:
         connection.execute(insert(roll_queue).values(day=facts.day, visit_id=facts.visit_id, sign=1))
 

@@ -1,0 +1,126 @@
+"""What a visit brought besides samples: how long it watched what, CPUs, counters, and its binaries."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fleetpb import capture_pb2
+from storage.landing.images import image_of
+from storage.landing.interning import Interner
+from storage.landing.labels import clean
+from storage.landing.resolved import ResolvedFrames, Status
+from storage.landing.rows import TableRows, VisitFacts
+from storage.schema import capture_binary, capture_counter, capture_cpu, capture_segment
+
+_STATUS = {
+    capture_pb2.SUPPORT_OK: "ok",
+    capture_pb2.SUPPORT_UNSUPPORTED: "unsupported",
+    capture_pb2.SUPPORT_DENIED: "denied",
+    capture_pb2.SUPPORT_BUSY: "busy",
+    capture_pb2.SUPPORT_NOT_COUNTED: "not_counted",
+}
+_INT4_MAX = (1 << 31) - 1
+_INT8_MAX = (1 << 63) - 1
+
+Int64s = npt.NDArray[np.int64]
+
+
+def segment_rows(
+    visit: VisitFacts, capture: capture_pb2.Capture, sample_types: Sequence[int | None]
+) -> TableRows:
+    """One row a segment, also of events that could not be sampled; `sample_types` has None for those."""
+    rows = TableRows(
+        capture_segment,
+        ("visit_id", "segment", "day", "event", "sample_type_id", "stacks", "source", "status", "errno", "seconds",
+         "period", "requested_period", "thinned_why", "samples", "lost"),
+    )  # fmt: skip
+    strings = capture.strings
+    for number, (segment, sample_type) in enumerate(zip(capture.segments, sample_types, strict=True)):
+        rows.add(
+            visit.visit_id, number, visit.day, strings[segment.event], sample_type, segment.stacks,
+            strings[segment.source], _STATUS.get(segment.support, "unsupported"), segment.errno,
+            segment.duration_ns / 1e9, _int8(segment.period), _int8(segment.requested_period),
+            strings[segment.thinned_why], segment.samples, _int8(sum(segment.lost)) if segment.lost else None,
+        )  # fmt: skip
+    return rows
+
+
+def cpu_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
+    """One row a logical CPU."""
+    rows = TableRows(
+        capture_cpu,
+        ("visit_id", "cpu", "day", "core", "package", "numa_node", "user_ms", "system_ms", "idle_ms", "iowait_ms",
+         "irq_ms", "steal_ms", "mhz"),
+    )  # fmt: skip
+    for usage in capture.cpus:
+        place = [n if n >= 0 else None for n in (usage.core, usage.package, usage.numa_node)]
+        states = (
+            usage.user_ms, usage.system_ms, usage.idle_ms, usage.iowait_ms, usage.irq_ms, usage.steal_ms,
+        )  # fmt: skip
+        times = [min(ms, _INT4_MAX) for ms in states]
+        rows.add(visit.visit_id, usage.cpu, visit.day, *place, *times, usage.mhz or None)
+    return rows
+
+
+def counter_rows(visit: VisitFacts, capture: capture_pb2.Capture, applications: Sequence[int]) -> TableRows:
+    """One row a counter and reading; `applications` are the ids of the capture's process groups'."""
+    rows = TableRows(
+        capture_counter,
+        ("visit_id", "reading", "name", "cpu", "application", "day", "status", "errno", "value", "time_enabled_ns",
+         "time_running_ns"),
+    )  # fmt: skip
+    for number, reading in enumerate(capture.counters):
+        application = applications[reading.group - 1] if reading.group else 0
+        for counter in reading.counters:
+            status = _STATUS.get(counter.support, "unsupported")
+            rows.add(
+                visit.visit_id, number, clean(capture.strings[counter.name]), reading.cpu, application, visit.day,
+                status, counter.errno, _int8(counter.value) if status == "ok" else None,
+                _int8(reading.time_enabled_ns), _int8(reading.time_running_ns),
+            )  # fmt: skip
+    return rows
+
+
+def binary_rows(
+    interner: Interner,
+    visit: VisitFacts,
+    capture: capture_pb2.Capture,
+    resolved: ResolvedFrames,
+    per_stack: Int64s,
+) -> TableRows:
+    """Which images the samples went through, and where names are missing; `per_stack` has every stack's samples."""
+    rows = TableRows(capture_binary, ("binary_id", "visit_id", "day", "samples", "unresolved"))
+    images = [image_of(capture, mapping) for mapping in capture.mappings]
+    kept = [i for i, image in enumerate(images) if image.kind not in {"anonymous", "unknown"}]
+    if not kept:
+        return rows
+    # Two mappings can be one image: a file and its deleted self, known by path only.
+    first = {images[i].key: images[i] for i in reversed(kept)}
+    number = {key: n for n, key in enumerate(first)}
+    index = np.full(len(images), -1, np.int64)
+    index[kept] = [number[images[i].key] for i in kept]
+    frames = np.array(capture.stacks.frames, np.int64)
+    image = index[np.array(capture.frames.mapping, np.int64)[frames]]
+    owner = np.repeat(np.arange(len(per_stack)), np.array(capture.stacks.length, np.int64))
+    there = image >= 0
+    nameless = there & (resolved.status[frames] < Status.SYMTAB)
+    samples = _samples_through(owner[there], image[there], per_stack, len(first))
+    unresolved = _samples_through(owner[nameless], image[nameless], per_stack, len(first))
+    ids = interner.binaries(list(first.values())).tolist()
+    for id_, through, without in zip(ids, samples.tolist(), unresolved.tolist(), strict=True):
+        if through:
+            rows.add(id_, visit.visit_id, visit.day, through, without)
+    return rows
+
+
+def _samples_through(owner: Int64s, image: Int64s, per_stack: Int64s, images: int) -> Int64s:
+    """Samples whose stack has a frame in each image; a stack counts once."""
+    stack, which = np.divmod(np.unique(owner * images + image), images)
+    total = np.zeros(images, np.int64)
+    np.add.at(total, which, per_stack[stack])
+    return total
+
+
+def _int8(value: int) -> int:
+    return min(value, _INT8_MAX)
