@@ -86,6 +86,19 @@ def status_lines(status: Answer) -> list[Text]:
     return lines
 
 
+def nameless_lines(status: Answer, *, least: float = 0.02, most: int = 4) -> list[Text]:
+    """Which binaries' code has no names, and why, those first that hide most; none below `least`."""
+    missing = [entry for entry in status["symbols"]["missing"] if entry["share"] >= least][:most]
+    lines = [
+        Text(
+            f"  {share(entry['share'])} of samples pass through {entry['binary']}. {entry['reason']}",
+            style="dim",
+        )
+        for entry in missing
+    ]
+    return [Text("Functions without names:", style="dim"), *lines] if lines else []
+
+
 def live(answer: Answer, status: Answer, *, rows: int) -> RenderableType:
     """What `fleetprof up` shows while it runs."""
     waiting = status["captures"]["waiting"]

@@ -106,12 +106,14 @@ def _profile(
     with console.status("Landing the last captures …"):
         stack.stop_sampling()
         _wait_for_landing(stack, api)
-    answer = api.table(begun, rows)
+    answer, status = api.table(begun, rows), api.get("status")
     console.print()
     console.print(terminal.totals_line(answer))
-    for line in terminal.status_lines(api.get("status")):
+    for line in terminal.status_lines(status):
         console.print(line)
     console.print(terminal.hottest(answer, rows=rows))
+    for line in terminal.nameless_lines(status):
+        console.print(line)
 
 
 def _watch(

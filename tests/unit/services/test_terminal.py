@@ -71,6 +71,16 @@ def test_a_stopped_campaign_and_lost_captures_are_said():
     assert any("10 unreachable" in line for line in lines)
 
 
+def test_whose_functions_have_no_names_is_said_with_the_reason():
+    missing = [
+        {"binary": "gzip", "path": "/usr/bin/gzip", "reason": "It was stripped.", "share": 0.13},
+        {"binary": "dash", "path": "/usr/bin/dash", "reason": "It was stripped.", "share": 0.001},
+    ]
+    lines = [line.plain for line in terminal.nameless_lines({"symbols": {"missing": missing}})]
+    assert lines == ["Functions without names:", "  13.0 % of samples pass through gzip. It was stripped."]
+    assert terminal.nameless_lines({"symbols": {"missing": missing[1:]}}) == []
+
+
 def test_a_healthy_stack_says_nothing():
     healthy = {
         "campaigns": [{"name": "fleet", "state": "running", "why": ""}],
