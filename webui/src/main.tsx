@@ -9,7 +9,13 @@ import './styles/page.css';
 import './styles/results.css';
 
 const client = new QueryClient({
-  defaultOptions: { queries: { retry: retryPassing, retryDelay: (failures) => 500 * 2 ** failures, refetchOnWindowFocus: false } },
+  defaultOptions: {
+    queries: {
+      retry: retryPassing,
+      retryDelay: (failures) => 500 * 2 ** failures,
+      refetchOnWindowFocus: false,
+    },
+  },
 });
 
 createRoot(document.getElementById('root')!).render(

@@ -47,7 +47,10 @@ export function askStatus(signal: AbortSignal): Promise<StatusAnswer> {
   return answerOf(api.GET('/api/v1/status', { signal }), signal);
 }
 
-export async function askFlame(query: SelectionQuery & { nodes: number }, signal: AbortSignal): Promise<FlameAnswer<FlameSummary>> {
+export async function askFlame(
+  query: SelectionQuery & { nodes: number },
+  signal: AbortSignal,
+): Promise<FlameAnswer<FlameSummary>> {
   const headers = { Accept: FLAME_MEDIA_TYPE };
   const asked = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
   return decodeFlame<FlameSummary>(await answerOf<ArrayBuffer>(asked, signal));

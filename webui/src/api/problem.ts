@@ -28,7 +28,13 @@ export class ApiProblem extends Error {
 }
 
 export function unreachable(): ApiProblem {
-  return new ApiProblem(0, 'The server does not answer.', 'Is fleetprof still running? Look at the terminal where it was started.', '', null);
+  return new ApiProblem(
+    0,
+    'The server does not answer.',
+    'Is fleetprof still running? Look at the terminal where it was started.',
+    '',
+    null,
+  );
 }
 
 /** `body` is whatever came with the error status, decoded from JSON where it was JSON. */

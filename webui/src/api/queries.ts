@@ -8,8 +8,8 @@ import { ApiProblem } from './problem.ts';
 const PAGE = 200;
 /** Rows that are read to be searched by regular expression here, since the server finds plain text only. */
 const REGEX_PAGE = 5000;
-/** Frames asked for: more than a screen can show, little enough to refresh every few seconds. */
-const FLAME_NODES = 100_000;
+/** Frames asked for, the server's most: deep stacks of few samples each make many. */
+const FLAME_NODES = 200_000;
 
 export function retryPassing(failures: number, error: Error): boolean {
   return failures < 2 && !(error instanceof ApiProblem && !error.isPassing);
@@ -18,7 +18,13 @@ export function retryPassing(failures: number, error: Error): boolean {
 export function useTable(place: Place, enabled: boolean) {
   const find = place.regex ? '' : place.find;
   const limit = place.regex && place.find !== '' ? REGEX_PAGE : PAGE;
-  const question = { ...selectionOf(place), by: place.by, sort: place.sort, limit, ...(find === '' ? {} : { find }) };
+  const question = {
+    ...selectionOf(place),
+    by: place.by,
+    sort: place.sort,
+    limit,
+    ...(find === '' ? {} : { find }),
+  };
   return useInfiniteQuery({
     queryKey: ['table', question],
     queryFn: ({ pageParam, signal }) => askTable({ ...question, offset: pageParam }, signal),

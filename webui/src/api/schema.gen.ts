@@ -419,7 +419,7 @@ export interface components {
         };
         /**
          * Sort
-         * @description Order of the rows; ties go by name.
+         * @description Order of the rows; ties stand by labels, then in an order that stays.
          * @enum {string}
          */
         Sort: "self" | "-self" | "total" | "-total" | "name";

@@ -41,27 +41,53 @@ export function FlamePanel({ place, go, flame, union, dark }: Props) {
   );
 }
 
-function Graph({ answer, place, go, union, dark }: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary> }) {
+function Graph({
+  answer,
+  place,
+  go,
+  union,
+  dark,
+}: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary> }) {
   const { tree, head } = answer;
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
   return (
     <>
       <div className="bar-top">
-        <Segments label="direction" value={place.direction} options={DIRECTIONS} onChange={(direction) => go({ direction }, 'replace')} />
-        <button type="button" disabled={place.node === ''} onClick={() => go({ node: '' })} title="back to all stacks ( Esc )">
+        <Segments
+          label="direction"
+          value={place.direction}
+          options={DIRECTIONS}
+          onChange={(direction) => go({ direction }, 'replace')}
+        />
+        <button
+          type="button"
+          disabled={place.node === ''}
+          onClick={() => go({ node: '' })}
+          title="back to all stacks ( Esc )"
+        >
           Reset zoom
         </button>
         {found < 0 && <span className="note warn">The frame of this link is not in this selection.</span>}
         <span className="spacer" />
         <Legend tree={tree} dark={dark} />
       </div>
-      <FlameView tree={tree} zoom={Math.max(0, found)} unit={head.selection.unit} union={union} upward={place.direction === 'up'} dark={dark} place={place} go={go} />
+      <FlameView
+        tree={tree}
+        zoom={Math.max(0, found)}
+        unit={head.selection.unit}
+        union={union}
+        upward={place.direction === 'up'}
+        dark={dark}
+        place={place}
+        go={go}
+      />
       <p className="bar-bottom note">
         <span>{count(tree.n - 1)} frames</span>
         {head.pruned.nodes > 0 && (
-          <span title="each of them too light for the screen; the table counts them in full">
+          <span title="The table counts them in full.">
             {' '}
-            · not shown: {count(head.pruned.nodes)} frames with {percent(head.pruned.share)} of the time
+            · {count(head.pruned.nodes)} lighter ones are left out: {percent(head.pruned.share)} of the time
+            ends there and is shown as their callers’
           </span>
         )}
       </p>

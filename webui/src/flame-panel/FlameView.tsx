@@ -66,7 +66,8 @@ export function FlameView({ tree, zoom, unit, union, upward, dark, place, go }: 
   useEffect(() => {
     if (place.mark === markedAt.current || union === null || union.nodes.length === 0) return;
     markedAt.current = place.mark;
-    if (place.mark !== '') graph.current!.select(union.nodes.reduce((best, i) => (tree.total[i] > tree.total[best] ? i : best)));
+    if (place.mark !== '')
+      graph.current!.select(union.nodes.reduce((best, i) => (tree.total[i] > tree.total[best] ? i : best)));
   }, [place.mark, union, tree]);
 
   useEffect(() => {
@@ -86,7 +87,9 @@ export function FlameView({ tree, zoom, unit, union, upward, dark, place, go }: 
           aria-roledescription="flame graph"
           aria-label="Flame graph. Arrow keys move between frames, Enter zooms, Backspace zooms out, Escape shows all. The table has the same data."
         />
-        {hover && hover.node < tree.n && <Tooltip tree={tree} node={hover.node} x={hover.x} y={hover.y} unit={unit} />}
+        {hover && hover.node < tree.n && (
+          <Tooltip tree={tree} node={hover.node} x={hover.x} y={hover.y} unit={unit} />
+        )}
       </div>
       <FrameDetails tree={tree} node={shown} unit={unit} place={place} go={go} />
       <p className="sr-only" aria-live="polite">

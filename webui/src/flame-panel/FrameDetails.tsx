@@ -26,20 +26,30 @@ export function FrameDetails({ tree, node, unit, place, go }: Props) {
         {name}
       </span>
       <span className="numbers">
-        total <b>{percent(tree.total[node] / all)}</b> {amount(tree.total[node], unit)} · self <b>{percent(tree.self[node] / all)}</b>{' '}
-        {amount(tree.self[node], unit)}
+        total <b>{percent(tree.total[node] / all)}</b> {amount(tree.total[node], unit)} · self{' '}
+        <b>{percent(tree.self[node] / all)}</b> {amount(tree.self[node], unit)}
       </span>
       {k >= 0 && (
         <span className="actions">
-          <button type="button" onClick={() => go({ mark: `function:${tree.functions[k].id}`, find: '' })} title="light up every frame of this function">
+          <button
+            type="button"
+            onClick={() => go({ mark: `function:${tree.functions[k].id}`, find: '' })}
+            title="light up every frame of this function"
+          >
             All its frames
           </button>
-          <button type="button" onClick={() => go({ focus: exactly, node: '' })} title="keep only stacks with this function">
+          <button
+            type="button"
+            onClick={() => go({ focus: exactly, node: '' })}
+            title="keep only stacks with this function"
+          >
             Only with
           </button>
           <button
             type="button"
-            onClick={() => go({ ignore: place.ignore === '' ? exactly : `${place.ignore}|${exactly}`, node: '' })}
+            onClick={() =>
+              go({ ignore: place.ignore === '' ? exactly : `${place.ignore}|${exactly}`, node: '' })
+            }
             title="leave out stacks with this function"
           >
             Without

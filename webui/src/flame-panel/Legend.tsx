@@ -11,7 +11,7 @@ export function Legend({ tree, dark }: { tree: FlameTree; dark: boolean }) {
       {groups.map(({ group, example, share }) => (
         <li key={group} title={`${group}: ${percent(share)} of self time`}>
           <span className="swatch" style={{ background: colourOfFunction(example, dark ? DARK : LIGHT) }} />
-          {group}
+          <span className="text">{group}</span>
         </li>
       ))}
     </ul>

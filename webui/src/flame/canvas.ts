@@ -106,7 +106,8 @@ export class FlameCanvas {
     this.selected = node;
     const top = tree.depth[node] * ROW_HEIGHT;
     if (top < this.view.scroll) this.scrollTo(top);
-    else if (top + ROW_HEIGHT > this.view.scroll + this.view.height) this.scrollTo(top + ROW_HEIGHT - this.view.height);
+    else if (top + ROW_HEIGHT > this.view.scroll + this.view.height)
+      this.scrollTo(top + ROW_HEIGHT - this.view.height);
     this.events.onSelect(node);
     this.schedule();
   }
@@ -192,7 +193,8 @@ export class FlameCanvas {
 
   private readonly onWheel = (event: WheelEvent): void => {
     if (event.ctrlKey || event.shiftKey) return; // the browser's own zoom and sideways scroll
-    const step = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? (event.deltaY * WHEEL_LINE) / 3 : event.deltaY;
+    const step =
+      event.deltaMode === WheelEvent.DOM_DELTA_LINE ? (event.deltaY * WHEEL_LINE) / 3 : event.deltaY;
     const before = this.view.scroll;
     this.scrollTo(before + (this.view.upward ? -step : step));
     if (this.view.scroll === before) return; // at the edge the page scrolls on

@@ -22,11 +22,22 @@ export interface Palette {
 }
 
 /**
- * Hues of equal lightness, 36° apart without the orange-red that the kernel has, so that no package
- * looks heavier than another. Ink on them keeps a contrast of at least 7:1.
+ * Eight hues of one lightness, so that no package looks heavier than another, and two darker ones between
+ * them; none is the orange-red that the kernel has.
  */
 export const LIGHT: Palette = {
-  hues: ['#a8cdf0', '#f3d98b', '#a9dcc3', '#e9bfe0', '#c9dd9c', '#c9c3f2', '#9fdada', '#f2c7ce', '#dcd3b0', '#b9d0da'],
+  hues: [
+    '#a8cdf0',
+    '#f3d98b',
+    '#a9dcc3',
+    '#e9bfe0',
+    '#c9dd9c',
+    '#c9c3f2',
+    '#9fdada',
+    '#f2c7ce',
+    '#93cb9e',
+    '#9db2ee',
+  ],
   kernel: '#f5a376',
   unnamed: '#cdd0d6',
   root: '#dfe3e9',
@@ -41,7 +52,18 @@ export const LIGHT: Palette = {
 };
 
 export const DARK: Palette = {
-  hues: ['#2c567c', '#6b5a16', '#1f6149', '#713a68', '#485f1b', '#4f478c', '#155f62', '#793f4b', '#5d5537', '#3a5665'],
+  hues: [
+    '#2c567c',
+    '#6b5a16',
+    '#1f6149',
+    '#713a68',
+    '#485f1b',
+    '#4f478c',
+    '#155f62',
+    '#793f4b',
+    '#2f6f41',
+    '#3b52a0',
+  ],
   kernel: '#8f4316',
   unnamed: '#4a4e57',
   root: '#353a43',
@@ -118,7 +140,10 @@ function fnv1a(text: string): number {
 }
 
 /** The groups that take most self time, heaviest first, for the legend. */
-export function heaviestGroups(tree: FlameTree, limit: number): { group: string; example: FlameFunction; share: number }[] {
+export function heaviestGroups(
+  tree: FlameTree,
+  limit: number,
+): { group: string; example: FlameFunction; share: number }[] {
   const perFunction = new Float64Array(tree.functions.length);
   for (let i = 1; i < tree.n; i++) perFunction[tree.func[i]] += tree.self[i];
   const groups = new Map<string, { group: string; example: FlameFunction; share: number }>();

@@ -34,10 +34,12 @@ export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameA
   const view = new DataView(buffer);
   if (view.getUint32(0, true) !== MAGIC) throw new BadFlame('the answer is not a flame graph');
   const version = view.getUint32(4, true);
-  if (version !== 1) throw new BadFlame(`flame graph version ${version}; this page reads version 1: reload it`);
+  if (version !== 1)
+    throw new BadFlame(`flame graph version ${version}; this page reads version 1: reload it`);
   const n = view.getUint32(8, true);
   const jsonBytes = view.getUint32(12, true);
-  if (n > MAX_NODES || jsonBytes > MAX_JSON_BYTES) throw new BadFlame(`a flame graph of ${n} nodes is too large to draw`);
+  if (n > MAX_NODES || jsonBytes > MAX_JSON_BYTES)
+    throw new BadFlame(`a flame graph of ${n} nodes is too large to draw`);
   if (jsonBytes % 8 !== 0) throw new BadFlame('the flame graph is not aligned');
   const expected = HEADER + jsonBytes + BYTES_PER_NODE * n;
   if (buffer.byteLength !== expected) {

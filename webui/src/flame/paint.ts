@@ -59,7 +59,11 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
 }
 
 /** A match too thin for a box of its own is shown as a tick, so that no hit is invisible. */
-function paintThinMatches(context: CanvasRenderingContext2D, { tree, view, palette }: Scene, union: Union): void {
+function paintThinMatches(
+  context: CanvasRenderingContext2D,
+  { tree, view, palette }: Scene,
+  union: Union,
+): void {
   const scale = view.width / tree.total[view.zoom];
   const left = tree.start[view.zoom];
   const stop = tree.end[view.zoom];
@@ -77,7 +81,13 @@ function paintThinMatches(context: CanvasRenderingContext2D, { tree, view, palet
   }
 }
 
-function outline(context: CanvasRenderingContext2D, { tree, view }: Scene, node: number, colour: string, thickness: number): void {
+function outline(
+  context: CanvasRenderingContext2D,
+  { tree, view }: Scene,
+  node: number,
+  colour: string,
+  thickness: number,
+): void {
   if (node < 0) return;
   const isCaller = node < view.zoom && tree.end[node] > view.zoom;
   if (!isCaller && (node < view.zoom || node >= tree.end[view.zoom])) return;

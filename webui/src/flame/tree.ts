@@ -96,7 +96,8 @@ export function plant(columns: FlameColumns): FlameTree {
       cursor[k - 1] += weight;
       latest[k - 1] = weight;
       const p = parent[i];
-      if (cursor[k - 1] > start[p] + total[p] + slack) throw new BadFlame(`node ${p} is lighter than its callees`);
+      if (cursor[k - 1] > start[p] + total[p] + slack)
+        throw new BadFlame(`node ${p} is lighter than its callees`);
     }
     depth[i] = k;
     if (k > maxDepth) maxDepth = k;

@@ -61,7 +61,8 @@ export function walk(tree: FlameTree, view: View, boxes: Boxes): void {
     if (depth[a] >= first && depth[a] <= last) boxes.frame(a, 0, rowTop(view, depth[a]), width, true);
   }
   if (!(total[zoom] > 0)) {
-    if (depth[zoom] >= first && depth[zoom] <= last) boxes.frame(zoom, 0, rowTop(view, depth[zoom]), width, false);
+    if (depth[zoom] >= first && depth[zoom] <= last)
+      boxes.frame(zoom, 0, rowTop(view, depth[zoom]), width, false);
     return;
   }
   const left = start[zoom];

@@ -27,20 +27,40 @@ export function constraintsOf(place: Place): Constraint[] {
     }
   }
   if (place.focus !== '') {
-    found.push({ what: `Keeping only stacks with ${place.focus}`, action: 'Keep all', without: { focus: '' } });
+    found.push({
+      what: `Keeping only stacks with ${place.focus}`,
+      action: 'Keep all',
+      without: { focus: '' },
+    });
   }
   if (place.ignore !== '') {
-    found.push({ what: `Leaving out stacks with ${place.ignore}`, action: 'Leave none out', without: { ignore: '' } });
+    found.push({
+      what: `Leaving out stacks with ${place.ignore}`,
+      action: 'Leave none out',
+      without: { ignore: '' },
+    });
   }
   if (place.campaign !== HOME.campaign) {
-    found.push({ what: `Choosing the campaign ${place.campaign}`, action: `Show ${HOME.campaign}`, without: { campaign: HOME.campaign } });
+    found.push({
+      what: `Choosing the campaign ${place.campaign}`,
+      action: `Show ${HOME.campaign}`,
+      without: { campaign: HOME.campaign },
+    });
   }
   if (place.event !== HOME.event) {
-    found.push({ what: `Choosing the event ${place.event}`, action: `Show ${HOME.event}`, without: { event: HOME.event } });
+    found.push({
+      what: `Choosing the event ${place.event}`,
+      action: `Show ${HOME.event}`,
+      without: { event: HOME.event },
+    });
   }
   const back = secondsBack(place.from);
   if (back === null || back < DAY) {
-    found.push({ what: 'The time range', action: 'Show the last 24 h', without: { from: 'now-24h', to: 'now' } });
+    found.push({
+      what: 'The time range',
+      action: 'Show the last 24 h',
+      without: { from: 'now-24h', to: 'now' },
+    });
   }
   return found;
 }

@@ -39,13 +39,18 @@ export function formatMatchers(matchers: readonly Matcher[]): string {
 export function withMatcher(matchers: readonly Matcher[], added: Matcher): Matcher[] {
   const kept = matchers.filter(
     (m) =>
-      m.label !== added.label ||
-      (m.value !== added.value && !(m.operator === '=' && added.operator === '=')),
+      m.label !== added.label || (m.value !== added.value && !(m.operator === '=' && added.operator === '=')),
   );
   return [...kept, added];
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '"': '\\"', '\\': '\\\\' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\n': '\\n',
+  '\t': '\\t',
+  '\r': '\\r',
+  '"': '\\"',
+  '\\': '\\\\',
+};
 const UNESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' };
 
 function escape(value: string): string {

@@ -91,7 +91,12 @@ export function formatPlace(place: Place): string {
     if (value !== HOME[name]) query.set(name, value === true ? '1' : String(value));
   }
   // URLSearchParams escapes more than a query needs; what people read stays readable.
-  const readable = query.toString().replace(/%3A/g, ':').replace(/%2C/g, ',').replace(/%7E/g, '~').replace(/%2F/g, '/');
+  const readable = query
+    .toString()
+    .replace(/%3A/g, ':')
+    .replace(/%2C/g, ',')
+    .replace(/%7E/g, '~')
+    .replace(/%2F/g, '/');
   return readable === '' ? '' : `?${readable}`;
 }
 

@@ -4,8 +4,10 @@ import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { SelectionEcho, TableRow } from '../api/types.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher } from '../selection/matchers.ts';
-import { count, duration, percent, quantity } from '../selection/numbers.ts';
-import type { Place, Sort } from '../selection/place.ts';
+import { count } from '../selection/numbers.ts';
+import type { Place } from '../selection/place.ts';
+import { Amount, Name } from './Cells.tsx';
+import { Heading } from './Heading.tsx';
 import { markOf, titleOf } from './marks.ts';
 import { RowMenu, type MenuTarget } from './RowMenu.tsx';
 
@@ -36,7 +38,11 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
   });
   const visible = virtual.getVirtualItems();
   const lastVisible = visible.at(-1)?.index ?? 0;
-  const heaviest = rows.reduce((most, r) => Math.max(most, place.sort.endsWith('total') ? r.total_share : r.self_share), 0) || 1;
+  const heaviest =
+    rows.reduce(
+      (most, r) => Math.max(most, place.sort.endsWith('total') ? r.total_share : r.self_share),
+      0,
+    ) || 1;
   const current = Math.min(active, rows.length - 1);
 
   useEffect(() => {
@@ -45,10 +51,19 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
 
   const open = (row: TableRow): void => {
     const mark = markOf(row, by);
-    if (mark !== null) go({ mark: mark === place.mark ? '' : mark, node: '', find: '', view: place.view === 'table' ? 'both' : place.view });
+    if (mark !== null)
+      go({
+        mark: mark === place.mark ? '' : mark,
+        node: '',
+        find: '',
+        view: place.view === 'table' ? 'both' : place.view,
+      });
     else {
       const matchers = parseMatchers(place.select) ?? [];
-      const select = by.reduce((all, label) => withMatcher(all, { label, operator: '=', value: row.key[label] ?? '' }), matchers);
+      const select = by.reduce(
+        (all, label) => withMatcher(all, { label, operator: '=', value: row.key[label] ?? '' }),
+        matchers,
+      );
       go({ select: formatMatchers(select), by: 'function', find: '' });
     }
   };
@@ -123,7 +138,13 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
             <Heading sort="self" place={place} go={go} number title="time in the function itself">
               self
             </Heading>
-            <Heading sort="total" place={place} go={go} number title="time in the function and in all it calls">
+            <Heading
+              sort="total"
+              place={place}
+              go={go}
+              number
+              title="time in the function and in all it calls"
+            >
               total
             </Heading>
             <span role="columnheader" className="number machines" title="machines it was seen on">
@@ -161,8 +182,22 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
                     {row.key['binary']}
                   </span>
                 )}
-                <Amount share={row.self_share} seconds={row.self_seconds} units={row.self} heaviest={heaviest} bar={!place.sort.endsWith('total')} unit={selection.unit} />
-                <Amount share={row.total_share} seconds={row.total_seconds} units={row.total} heaviest={heaviest} bar={place.sort.endsWith('total')} unit={selection.unit} />
+                <Amount
+                  share={row.self_share}
+                  seconds={row.self_seconds}
+                  units={row.self}
+                  heaviest={heaviest}
+                  bar={!place.sort.endsWith('total')}
+                  unit={selection.unit}
+                />
+                <Amount
+                  share={row.total_share}
+                  seconds={row.total_seconds}
+                  units={row.total}
+                  heaviest={heaviest}
+                  bar={place.sort.endsWith('total')}
+                  unit={selection.unit}
+                />
                 <span role="gridcell" className="number machines">
                   {count(row.machines)}
                 </span>
@@ -199,68 +234,5 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
         />
       )}
     </>
-  );
-}
-
-interface HeadingProps {
-  sort: 'self' | 'total' | 'name';
-  place: Place;
-  go: Go;
-  number?: boolean;
-  title?: string;
-  children: React.ReactNode;
-}
-
-/** Amounts sort heaviest first, names from A; a second click turns amounts around. */
-function Heading({ sort, place, go, number, title, children }: HeadingProps) {
-  const sorted = place.sort === sort ? 'ascending' : place.sort === `-${sort}` ? 'descending' : 'none';
-  const next: Sort = sort === 'name' ? 'name' : place.sort === `-${sort}` ? sort : `-${sort}`;
-  return (
-    <span role="columnheader" aria-sort={sorted} className={number ? 'number' : ''}>
-      <button type="button" className="sort" title={title} onClick={() => go({ sort: next }, 'replace')}>
-        {children}
-        <span aria-hidden="true">{sorted === 'descending' ? ' ↓' : sorted === 'ascending' ? ' ↑' : ''}</span>
-      </button>
-    </span>
-  );
-}
-
-function Name({ row, by, missing }: { row: TableRow; by: readonly string[]; missing: ReadonlyMap<string, string> }) {
-  const title = titleOf(row, by);
-  const status = row.key['status'];
-  const unnamed = by.includes('function') && row.key['kind'] !== 'marker' && (status === 'binary_only' || status === 'unknown');
-  const file = row.key['file'];
-  const why = missing.get(row.key['binary'] ?? '') ?? 'its binary has no symbols on the machine that resolved them';
-  return (
-    <span role="gridcell" className={by.includes('function') || by.includes('binary') || by.includes('file') ? 'name code' : 'name'}>
-      <span className="text" title={by.includes('function') && file ? `${title}\n${file}` : title}>
-        {title}
-      </span>
-      {unnamed && (
-        <span className="badge" title={`No function name: ${why}.`}>
-          no symbols
-        </span>
-      )}
-    </span>
-  );
-}
-
-interface AmountProps {
-  share: number;
-  seconds: number | null;
-  units: number;
-  heaviest: number;
-  bar: boolean;
-  unit: string;
-}
-
-function Amount({ share, seconds, units, heaviest, bar, unit }: AmountProps) {
-  const amount = seconds === null ? quantity(units) : duration(seconds);
-  return (
-    <span role="gridcell" className="number amount" title={seconds === null ? `${units} ${unit}` : `${seconds.toFixed(3)} core-seconds`}>
-      {bar && <i className="bar" style={{ width: `${(100 * share) / heaviest}%` }} />}
-      <b>{percent(share)}</b>
-      <span className="absolute">{amount}</span>
-    </span>
   );
 }

@@ -91,12 +91,20 @@ function actionsOf(row: TableRow, by: readonly string[], place: Place, go: Go): 
         text: 'No stacks with this function',
         run: () => go({ ignore: place.ignore === '' ? exactly : `${place.ignore}|${exactly}` }),
       },
-      { text: 'Which applications run it', run: () => go({ focus: exactly, by: 'application', find: '', sort: '-total' }) },
+      {
+        text: 'Which applications run it',
+        run: () => go({ focus: exactly, by: 'application', find: '', sort: '-total' }),
+      },
     );
   } else if (mark === null) {
     const matchers = parseMatchers(place.select) ?? [];
     const filtered = (operator: '=' | '!='): string =>
-      formatMatchers(by.reduce((all, label) => withMatcher(all, { label, operator, value: row.key[label] ?? '' }), matchers));
+      formatMatchers(
+        by.reduce(
+          (all, label) => withMatcher(all, { label, operator, value: row.key[label] ?? '' }),
+          matchers,
+        ),
+      );
     actions.push(
       { text: `Only ${name}`, run: () => go({ select: filtered('='), by: 'function', find: '' }) },
       { text: 'Only this, same table', run: () => go({ select: filtered('=') }) },

@@ -58,7 +58,9 @@ export function TablePanel({ place, go, table, status }: Props) {
           place={place}
           go={go}
           missing={missing}
-          readMore={more && !searchedHere && !table.isFetchingNextPage ? () => void table.fetchNextPage() : null}
+          readMore={
+            more && !searchedHere && !table.isFetchingNextPage ? () => void table.fetchNextPage() : null
+          }
         />
       )}
       {latest && more && (
@@ -78,7 +80,12 @@ function rowsNote(shown: number, total: number, searchedHere: boolean): string {
 }
 
 function GroupBy({ place, go, labels }: { place: Place; go: Go; labels: LabelsAnswer | undefined }) {
-  const names = ['function', 'file', 'binary', ...(labels?.labels.filter((l) => l.values.length > 0).map((l) => l.name) ?? [])];
+  const names = [
+    'function',
+    'file',
+    'binary',
+    ...(labels?.labels.filter((l) => l.values.length > 0).map((l) => l.name) ?? []),
+  ];
   if (!names.includes(place.by)) names.push(place.by);
   return (
     <label className="field inline">

@@ -54,7 +54,9 @@ export function App() {
     if (answered === undefined) return;
     const fixed: Place = { ...place, from: answered.from, to: answered.to };
     const link = location.origin + location.pathname + formatPlace(fixed);
-    void copy(link).then((done) => say(done ? 'Link copied, with its times fixed.' : `Copy this link: ${link}`));
+    void copy(link).then((done) =>
+      say(done ? 'Link copied, with its times fixed.' : `Copy this link: ${link}`),
+    );
   }, [answered, place]);
 
   useKeys(
@@ -66,7 +68,8 @@ export function App() {
         f: () => document.querySelector<HTMLElement>('.chip.add')?.click(),
         i: () => go({ direction: place.direction === 'up' ? 'down' : 'up' }, 'replace'),
         t: toggle,
-        v: () => go({ view: VIEWS[(VIEWS.findIndex((v) => v.value === place.view) + 1) % VIEWS.length].value }),
+        v: () =>
+          go({ view: VIEWS[(VIEWS.findIndex((v) => v.value === place.view) + 1) % VIEWS.length].value }),
         y: copyLink,
         '?': () => setHelp(true),
       }),
@@ -89,7 +92,8 @@ export function App() {
   const errors = [table.error, flame.error, status.error].filter((e) => e !== null);
   if (errors.some((e) => e instanceof ApiProblem && e.isLoggedOut)) return <LoggedOut />;
 
-  const failed = (place.view === 'flame' ? null : table.error) ?? (place.view === 'table' ? null : flame.error);
+  const failed =
+    (place.view === 'flame' ? null : table.error) ?? (place.view === 'table' ? null : flame.error);
   const retry = (): void => {
     void table.refetch();
     void flame.refetch();
@@ -113,7 +117,12 @@ export function App() {
       <main aria-busy={fetching}>
         <h1 className="sr-only">Where the CPU time goes</h1>
         <CampaignBanner status={status.data} campaign={place.campaign} />
-        <Figures totals={answer?.totals} unit={answered?.unit} status={status.data} campaign={place.campaign} />
+        <Figures
+          totals={answer?.totals}
+          unit={answered?.unit}
+          status={status.data}
+          campaign={place.campaign}
+        />
         {failed && answer && (
           <p className="stale" role="status">
             Could not refresh: {failed.message} What is shown is older.{' '}
@@ -133,14 +142,25 @@ export function App() {
         ) : (
           <>
             <div className="tools">
-              <FindField place={place} go={go} invalid={find === 'invalid'} union={union} tree={tree} />
+              <FindField
+                place={place}
+                go={go}
+                invalid={find === 'invalid'}
+                union={union}
+                tree={tree}
+                pruned={(flame.data?.head.pruned.nodes ?? 0) > 0}
+              />
               <span className="spacer" />
               <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
             </div>
             <div className={`results ${place.view}`}>
               <span className={fetching ? 'progress on' : 'progress'} aria-hidden="true" />
-              {place.view !== 'flame' && <TablePanel place={place} go={go} table={table} status={status.data} />}
-              {place.view !== 'table' && <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} />}
+              {place.view !== 'flame' && (
+                <TablePanel place={place} go={go} table={table} status={status.data} />
+              )}
+              {place.view !== 'table' && (
+                <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} />
+              )}
             </div>
           </>
         )}

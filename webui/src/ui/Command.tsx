@@ -7,7 +7,11 @@ export function Command({ text }: { text: string }) {
   return (
     <span className="command">
       <code>{text}</code>
-      <button type="button" onClick={() => void copy(text).then(setCopied)} aria-label={`copy the command ${text}`}>
+      <button
+        type="button"
+        onClick={() => void copy(text).then(setCopied)}
+        aria-label={`copy the command ${text}`}
+      >
         {copied ? 'Copied' : 'Copy'}
       </button>
     </span>

@@ -17,13 +17,21 @@ export function Figures({ totals, unit, status, campaign }: Props) {
   const waiting = status?.captures.waiting;
   return (
     <dl className="figures" aria-label="figures of this selection">
-      <Figure name="Samples" value={totals && count(totals.samples)} note={totals && plural(totals.profiles, 'process group')} />
+      <Figure
+        name="Samples"
+        value={totals && count(totals.samples)}
+        note={totals && plural(totals.profiles, 'process group')}
+      />
       <Figure
         name="CPU sampled"
         value={totals && (totals.seconds === null ? '–' : duration(totals.seconds))}
         note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'core-seconds'}
       />
-      <Figure name="Machines" value={totals && count(totals.machines)} note={totals && plural(totals.visits, 'visit')} />
+      <Figure
+        name="Machines"
+        value={totals && count(totals.machines)}
+        note={totals && plural(totals.visits, 'visit')}
+      />
       <Figure
         name="Symbolized"
         value={totals && (totals.samples === 0 ? '–' : coverage(totals.symbolized))}
@@ -44,7 +52,11 @@ export function Figures({ totals, unit, status, campaign }: Props) {
       <Figure
         name="Waiting to land"
         value={waiting === undefined ? undefined : plural(waiting, 'capture')}
-        tone={status && (status.captures.set_aside > 0 || (status.captures.oldest_waiting_s ?? 0) > 120) ? 'warn' : undefined}
+        tone={
+          status && (status.captures.set_aside > 0 || (status.captures.oldest_waiting_s ?? 0) > 120)
+            ? 'warn'
+            : undefined
+        }
         note={status && waitingNote(status.captures)}
       />
     </dl>
@@ -53,14 +65,26 @@ export function Figures({ totals, unit, status, campaign }: Props) {
 
 function waitingNote(captures: StatusAnswer['captures']): string {
   if (captures.set_aside > 0) return `${count(captures.set_aside)} set aside after failing`;
-  return captures.oldest_waiting_s === null ? 'all have landed' : `oldest for ${roughly(captures.oldest_waiting_s)}`;
+  return captures.oldest_waiting_s === null
+    ? 'all have landed'
+    : `oldest for ${roughly(captures.oldest_waiting_s)}`;
 }
 
 function plural(n: number, noun: string): string {
   return `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
 }
 
-function Figure({ name, value, note, tone }: { name: string; value: ReactNode; note: ReactNode; tone?: 'warn' | undefined }) {
+function Figure({
+  name,
+  value,
+  note,
+  tone,
+}: {
+  name: string;
+  value: ReactNode;
+  note: ReactNode;
+  tone?: 'warn' | undefined;
+}) {
   return (
     <div className="figure">
       <dt>{name}</dt>
@@ -86,7 +110,12 @@ function MissingSymbols({ status }: { status: StatusAnswer | undefined }) {
   const missing = status?.symbols.missing ?? [];
   if (missing.length === 0) return <>every frame named</>;
   return (
-    <Popover label="binaries without symbols" buttonClass="link" button={`${missing.length} without symbols`} title="which, and why">
+    <Popover
+      label="binaries without symbols"
+      buttonClass="link"
+      button={`${missing.length} without symbols`}
+      title="which, and why"
+    >
       {() => (
         <table className="plain">
           <caption>Binaries whose functions have no names</caption>
@@ -106,7 +135,7 @@ function MissingSymbols({ status }: { status: StatusAnswer | undefined }) {
                   {m.binary}
                 </td>
                 <td className="number">{percent(m.share)}</td>
-                <td>{m.reason}</td>
+                <td>{m.reason || 'not known'}</td>
               </tr>
             ))}
           </tbody>

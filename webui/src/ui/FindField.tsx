@@ -13,12 +13,14 @@ interface Props {
   invalid: boolean;
   union: Union | null;
   tree: FlameTree | undefined;
+  /** The server left light frames out: some of them may match, too. */
+  pruned: boolean;
 }
 
 /** Typing faster than this asks once. */
 const PAUSE_MS = 180;
 
-export function FindField({ place, go, invalid, union, tree }: Props) {
+export function FindField({ place, go, invalid, union, tree, pruned }: Props) {
   const [text, setText] = useState(place.find);
   const typed = useRef(place.find);
   // Back, or "clear the search" elsewhere, changes the place without this field.
@@ -75,13 +77,23 @@ export function FindField({ place, go, invalid, union, tree }: Props) {
       {invalid && <span className="note warn">Not a regular expression yet.</span>}
       {union && tree && (
         <span className="found" aria-live="polite">
-          <b>{percent(union.total / (tree.total[0] || 1))}</b> in {count(union.frames)} {union.frames === 1 ? 'frame' : 'frames'}
-          {place.mark === '' && ` of ${count(union.functions)} ${union.functions === 1 ? 'function' : 'functions'}`}
+          <b>
+            {pruned && '≥ '}
+            {percent(union.total / (tree.total[0] || 1))}
+          </b>{' '}
+          in {count(union.frames)} {union.frames === 1 ? 'frame' : 'frames'}
+          {place.mark === '' &&
+            ` of ${count(union.functions)} ${union.functions === 1 ? 'function' : 'functions'}`}
         </span>
       )}
       {union && union.nodes.length > 0 && (
         <span className="segments">
-          <button type="button" onClick={() => step(-1)} aria-label="previous match" title="previous match ( N )">
+          <button
+            type="button"
+            onClick={() => step(-1)}
+            aria-label="previous match"
+            title="previous match ( N )"
+          >
             ↑
           </button>
           <button type="button" onClick={() => step(1)} aria-label="next match" title="next match ( n )">

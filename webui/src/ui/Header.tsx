@@ -28,13 +28,30 @@ export function Header({ place, go, answered, status, dark, toggleTheme, copyLin
       <Filters place={place} go={go} />
       <span className="spacer" />
       <span className="page-actions">
-        <button type="button" onClick={copyLink} disabled={answered === undefined} title="copy a link with its times fixed ( y )">
+        <button
+          type="button"
+          onClick={copyLink}
+          disabled={answered === undefined}
+          title="copy a link with its times fixed ( y )"
+        >
           Copy link
         </button>
-        <button type="button" className="icon" onClick={toggleTheme} aria-label={dark ? 'use light colours' : 'use dark colours'} title="dark or light ( t )">
+        <button
+          type="button"
+          className="icon"
+          onClick={toggleTheme}
+          aria-label={dark ? 'use light colours' : 'use dark colours'}
+          title="dark or light ( t )"
+        >
           {dark ? '☀' : '☾'}
         </button>
-        <button type="button" className="icon" onClick={help} aria-label="keys and words" title="keys and words ( ? )">
+        <button
+          type="button"
+          className="icon"
+          onClick={help}
+          aria-label="keys and words"
+          title="keys and words ( ? )"
+        >
           ?
         </button>
       </span>
@@ -57,7 +74,11 @@ function EventChoice({ place, go, status }: { place: Place; go: Go; status: Stat
   return (
     <label className="field inline">
       <span className="sr-only">event</span>
-      <select value={place.event} onChange={(e) => go({ event: e.target.value, node: '' })} title="what was sampled">
+      <select
+        value={place.event}
+        onChange={(e) => go({ event: e.target.value, node: '' })}
+        title="what was sampled"
+      >
         {options.map((event) => (
           <option key={event}>{event}</option>
         ))}

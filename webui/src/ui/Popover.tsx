@@ -31,7 +31,15 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
 
   return (
     <>
-      <button ref={opener} type="button" className={buttonClass} popoverTarget={id} title={title} aria-haspopup="dialog" aria-expanded={open}>
+      <button
+        ref={opener}
+        type="button"
+        className={buttonClass}
+        popoverTarget={id}
+        title={title}
+        aria-haspopup="dialog"
+        aria-expanded={open}
+      >
         {button}
       </button>
       <div

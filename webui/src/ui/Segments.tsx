@@ -10,7 +10,13 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
   return (
     <div className="segments" role="group" aria-label={label}>
       {options.map((o) => (
-        <button key={o.value} type="button" aria-pressed={o.value === value} title={o.title} onClick={() => onChange(o.value)}>
+        <button
+          key={o.value}
+          type="button"
+          aria-pressed={o.value === value}
+          title={o.title}
+          onClick={() => onChange(o.value)}
+        >
           {o.text}
         </button>
       ))}

@@ -16,10 +16,19 @@ interface Props {
 /** Presets that move on with the clock, or two instants that do not. */
 export function TimeRange({ place, go, answered }: Props) {
   const preset = presetOf(place);
-  const options = PRESETS.map((p) => ({ value: p, text: p, title: `the last ${p}, moving on with the clock` }));
+  const options = PRESETS.map((p) => ({
+    value: p,
+    text: p,
+    title: `the last ${p}, moving on with the clock`,
+  }));
   return (
     <>
-      <Segments label="time range" value={preset} options={options} onChange={(p) => go({ from: `now-${p}`, to: 'now' })} />
+      <Segments
+        label="time range"
+        value={preset}
+        options={options}
+        onChange={(p) => go({ from: `now-${p}`, to: 'now' })}
+      />
       <Popover
         label="absolute time range"
         buttonClass={preset === null ? 'chosen' : ''}
@@ -60,8 +69,14 @@ function AbsoluteRange({ place, answered, go, close }: Props & { close: () => vo
         To
         <input type="datetime-local" value={to} onChange={(e) => setTo(e.target.value)} />
       </label>
-      <p className="note">{backwards ? 'The range ends before it begins.' : 'In the time zone of this browser.'}</p>
-      <button type="submit" className="primary" disabled={range.from === null || range.to === null || backwards}>
+      <p className="note">
+        {backwards ? 'The range ends before it begins.' : 'In the time zone of this browser.'}
+      </p>
+      <button
+        type="submit"
+        className="primary"
+        disabled={range.from === null || range.to === null || backwards}
+      >
         Show this range
       </button>
     </form>
@@ -72,7 +87,11 @@ function AbsoluteRange({ place, answered, go, close }: Props & { close: () => vo
 function LiveSwitch({ place, go, answered }: Props) {
   if (!isLive(place)) {
     return (
-      <button type="button" onClick={() => go({ from: 'now-1h', to: 'now' })} title="show the last hour and keep refreshing">
+      <button
+        type="button"
+        onClick={() => go({ from: 'now-1h', to: 'now' })}
+        title="show the last hour and keep refreshing"
+      >
         Go live
       </button>
     );

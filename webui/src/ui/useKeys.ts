@@ -6,7 +6,7 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       const target = event.target as HTMLElement;
-      if (target.closest('input, select, textarea, dialog, [popover]')) return;
+      if (target.closest('input, select, textarea, dialog[open], :popover-open')) return;
       const run = keys[event.key];
       if (run === undefined) return;
       event.preventDefault();

@@ -3,14 +3,31 @@ import { problemOf, unreachable } from '../../src/api/problem.ts';
 
 describe('problems', () => {
   it("speak the server's words", () => {
-    const body = { title: 'Bad selection', detail: 'Expected a comma.', hint: 'Write one.', request_id: 'r1', at: 7 };
+    const body = {
+      title: 'Bad selection',
+      detail: 'Expected a comma.',
+      hint: 'Write one.',
+      request_id: 'r1',
+      at: 7,
+    };
     const problem = problemOf(400, 'r0', body);
-    expect([problem.message, problem.hint, problem.requestId, problem.at, problem.isPassing]).toEqual(['Expected a comma.', 'Write one.', 'r1', 7, false]);
+    expect([problem.message, problem.hint, problem.requestId, problem.at, problem.isPassing]).toEqual([
+      'Expected a comma.',
+      'Write one.',
+      'r1',
+      7,
+      false,
+    ]);
   });
 
   it('make do with whatever a proxy sends', () => {
     const problem = problemOf(502, null, '<html>');
-    expect([problem.message, problem.hint, problem.at, problem.isPassing]).toEqual(['The server answered with status 502.', '', null, true]);
+    expect([problem.message, problem.hint, problem.at, problem.isPassing]).toEqual([
+      'The server answered with status 502.',
+      '',
+      null,
+      true,
+    ]);
   });
 
   it('are told apart by who must act', () => {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { colourOfFunction, DARK, groupOf, heaviestGroups, LIGHT, packageOf, type Palette } from '../../src/flame/colours.ts';
+import {
+  colourOfFunction,
+  DARK,
+  groupOf,
+  heaviestGroups,
+  LIGHT,
+  packageOf,
+  type Palette,
+} from '../../src/flame/colours.ts';
 import { fn, tree } from './grow.ts';
 
 describe('packageOf', () => {

@@ -10,7 +10,9 @@ const COLUMNS = columns(100, [
 
 /** What the server writes, built here by hand from the layout in decode.ts. */
 function encode(): ArrayBuffer {
-  const json = new TextEncoder().encode(JSON.stringify({ functions: COLUMNS.functions, pruned: { nodes: 3, share: 0.01 } }));
+  const json = new TextEncoder().encode(
+    JSON.stringify({ functions: COLUMNS.functions, pruned: { nodes: 3, share: 0.01 } }),
+  );
   const padded = Math.ceil(json.length / 8) * 8;
   const n = COLUMNS.total.length;
   const buffer = new ArrayBuffer(16 + padded + 24 * n);
@@ -51,15 +53,22 @@ describe('decodeFlame', () => {
     ['more nodes than bytes', (v) => (v.setUint32(8, 4, true), v.buffer), /bytes/],
     ['absurdly many nodes', (v) => (v.setUint32(8, 0xffffffff, true), v.buffer), /too large/],
     ['names beyond the end', (v) => (v.setUint32(12, 1 << 20, true), v.buffer), /bytes/],
-    ['names that are not aligned', (v) => (v.setUint32(12, v.getUint32(12, true) - 4, true), v.buffer), /not aligned/],
+    [
+      'names that are not aligned',
+      (v) => (v.setUint32(12, v.getUint32(12, true) - 4, true), v.buffer),
+      /not aligned/,
+    ],
     ['names that are not JSON', (v) => (v.setUint8(16, 0x21), v.buffer), /not readable/],
     ['names that are not UTF-8', (v) => (v.setUint8(30, 0xff), v.buffer), /not readable/],
     ['a cut transfer', (v) => v.buffer.slice(0, -1) as ArrayBuffer, /bytes/],
-  ] as const satisfies readonly (readonly [string, (v: DataView<ArrayBuffer>) => ArrayBuffer, RegExp])[])('refuses %s', (_, spoil, reason) => {
-    const spoilt = spoil(new DataView(encode()));
-    expect(() => decodeFlame(spoilt)).toThrow(reason);
-    expect(() => decodeFlame(spoilt)).toThrow(BadFlame);
-  });
+  ] as const satisfies readonly (readonly [string, (v: DataView<ArrayBuffer>) => ArrayBuffer, RegExp])[])(
+    'refuses %s',
+    (_, spoil, reason) => {
+      const spoilt = spoil(new DataView(encode()));
+      expect(() => decodeFlame(spoilt)).toThrow(reason);
+      expect(() => decodeFlame(spoilt)).toThrow(BadFlame);
+    },
+  );
 
   it('survives any single damaged byte: a tree or BadFlame, nothing else', () => {
     const whole = encode();

@@ -12,17 +12,36 @@ describe('nodeKey', () => {
   });
 
   it('names the stack, whatever its weight and place in the tree', () => {
-    const before = plant(columns(100, [[0, 'a', 60], [1, 'b', 20], [0, 'c', 30]]));
-    const after = columns(100, [[0, 'c', 70], [0, 'a', 25], [2, 'b', 20]]);
+    const before = plant(
+      columns(100, [
+        [0, 'a', 60],
+        [1, 'b', 20],
+        [0, 'c', 30],
+      ]),
+    );
+    const after = columns(100, [
+      [0, 'c', 70],
+      [0, 'a', 25],
+      [2, 'b', 20],
+    ]);
     // The same functions have the same ids, wherever the answer lists them.
     const ids = new Map(before.functions.map((f) => [f.name, f.id]));
-    const later = plant({ ...after, functions: after.functions.map((f) => ({ ...f, id: ids.get(f.name)! })) });
+    const later = plant({
+      ...after,
+      functions: after.functions.map((f) => ({ ...f, id: ids.get(f.name)! })),
+    });
     expect(findNode(later, nodeKey(before, 2))).toBe(3);
     expect(findNode(later, nodeKey(before, 3))).toBe(1);
   });
 
   it('tells recursion levels apart', () => {
-    const t = plant(columns(100, [[0, 'f', 90], [1, 'f', 80], [2, 'f', 70]]));
+    const t = plant(
+      columns(100, [
+        [0, 'f', 90],
+        [1, 'f', 80],
+        [2, 'f', 70],
+      ]),
+    );
     expect(new Set([1, 2, 3].map((i) => nodeKey(t, i))).size).toBe(3);
   });
 

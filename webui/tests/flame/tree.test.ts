@@ -52,14 +52,23 @@ describe('plant', () => {
     ['a negative weight', (c) => ((c.total[3] = -1), c), /impossible weight/],
     ['a weight that is no number', (c) => ((c.total[3] = NaN), c), /impossible weight/],
     ['more self than total', (c) => ((c.self[3] = 11), c), /impossible weight/],
-    ['siblings out of order', (c) => ((c.total[1] = 20), (c.self[1] = 0), (c.total[2] = 20), (c.self[2] = 0), c), /heavier than its elder/],
-    ['callees heavier than their caller', (c) => ((c.total[0] = 80), (c.self[0] = 0), c), /lighter than its callees/],
-  ] as const satisfies readonly (readonly [string, (c: ReturnType<typeof columns>) => ReturnType<typeof columns>, RegExp])[])(
-    'refuses %s',
-    (_, spoil, reason) => {
-      const spoilt = spoil(columns(100, NODES));
-      expect(() => plant(spoilt)).toThrow(reason);
-      expect(() => plant(spoilt)).toThrow(BadFlame);
-    },
-  );
+    [
+      'siblings out of order',
+      (c) => ((c.total[1] = 20), (c.self[1] = 0), (c.total[2] = 20), (c.self[2] = 0), c),
+      /heavier than its elder/,
+    ],
+    [
+      'callees heavier than their caller',
+      (c) => ((c.total[0] = 80), (c.self[0] = 0), c),
+      /lighter than its callees/,
+    ],
+  ] as const satisfies readonly (readonly [
+    string,
+    (c: ReturnType<typeof columns>) => ReturnType<typeof columns>,
+    RegExp,
+  ])[])('refuses %s', (_, spoil, reason) => {
+    const spoilt = spoil(columns(100, NODES));
+    expect(() => plant(spoilt)).toThrow(reason);
+    expect(() => plant(spoilt)).toThrow(BadFlame);
+  });
 });

@@ -17,7 +17,10 @@ describe('unionOf', () => {
   });
 
   it('counts functions that are in the tree only', () => {
-    const pruned = { ...recursive, functions: [...recursive.functions, { ...recursive.functions[0], name: 'walker' }] };
+    const pruned = {
+      ...recursive,
+      functions: [...recursive.functions, { ...recursive.functions[0], name: 'walker' }],
+    };
     expect(unionOf(pruned, (f) => f.name.startsWith('walk')).functions).toBe(1);
   });
 

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { deepestBelow, depthAt, maxScroll, MIN_WIDTH, nodeAt, ROW_HEIGHT, rowTop, walk, type View } from '../../src/flame/view.ts';
+import {
+  deepestBelow,
+  depthAt,
+  maxScroll,
+  MIN_WIDTH,
+  nodeAt,
+  ROW_HEIGHT,
+  rowTop,
+  walk,
+  type View,
+} from '../../src/flame/view.ts';
 import type { FlameTree } from '../../src/flame/tree.ts';
 import { randomTree, tree } from './grow.ts';
 
@@ -77,7 +87,8 @@ describe('walk', () => {
         return y > -ROW_HEIGHT && y < view.height;
       };
       const expected: number[] = [];
-      const thick = (i: number): boolean => i === zoom || (t.total[i] * scale >= MIN_WIDTH && thick(t.parent[i]));
+      const thick = (i: number): boolean =>
+        i === zoom || (t.total[i] * scale >= MIN_WIDTH && thick(t.parent[i]));
       for (let i = zoom; i < t.end[zoom]; i++) if (thick(i) && inSight(i)) expected.push(i);
       const found = drawn(t, view).boxes.filter((b) => !b.caller && inSight(b.node));
       expect(found.map((b) => b.node)).toEqual(expected);
@@ -87,7 +98,12 @@ describe('walk', () => {
   it('does not depend on the size of what is not visible', () => {
     const t = randomTree(3, 50_000);
     let visits = 0;
-    const counted = { ...t, depth: new Proxy(t.depth, { get: (d, k) => (typeof k === 'string' && /^\d+$/.test(k) && visits++, Reflect.get(d, k)) }) };
+    const counted = {
+      ...t,
+      depth: new Proxy(t.depth, {
+        get: (d, k) => (typeof k === 'string' && /^\d+$/.test(k) && visits++, Reflect.get(d, k)),
+      }),
+    };
     drawn(counted, { ...WHOLE, width: 200, height: 60 });
     expect(visits).toBeLessThan(2000);
   });
@@ -101,7 +117,13 @@ describe('nodeAt', () => {
   it('finds exactly what walk drew there', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const t = randomTree(seed, 600);
-      const view: View = { width: 400, height: 200, zoom: (7 * seed) % t.n, scroll: seed % 3 === 0 ? 31 : 0, upward: seed % 2 === 0 };
+      const view: View = {
+        width: 400,
+        height: 200,
+        zoom: (7 * seed) % t.n,
+        scroll: seed % 3 === 0 ? 31 : 0,
+        upward: seed % 2 === 0,
+      };
       for (const { node, x, y, width } of drawn(t, view).boxes) {
         if (y < 0 || y + ROW_HEIGHT > view.height) continue;
         expect(nodeAt(t, view, x + width / 2, y + ROW_HEIGHT / 2)).toBe(node);

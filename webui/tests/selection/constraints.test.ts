@@ -5,12 +5,29 @@ import { HOME } from '../../src/selection/place.ts';
 describe('constraintsOf', () => {
   it('takes matchers away one at a time', () => {
     const found = constraintsOf({ ...HOME, select: '{application="x",machine!="m"}', from: 'now-7d' });
-    expect(found.map((c) => c.without)).toEqual([{ select: '{machine!="m"}' }, { select: '{application="x"}' }]);
+    expect(found.map((c) => c.without)).toEqual([
+      { select: '{machine!="m"}' },
+      { select: '{application="x"}' },
+    ]);
   });
 
   it('names everything that narrows the selection', () => {
-    const place = { ...HOME, event: 'llc-misses', campaign: 'night', focus: 'f', ignore: 'g', select: 'oops' };
-    expect(constraintsOf(place).map((c) => Object.keys(c.without)[0])).toEqual(['select', 'focus', 'ignore', 'campaign', 'event', 'from']);
+    const place = {
+      ...HOME,
+      event: 'llc-misses',
+      campaign: 'night',
+      focus: 'f',
+      ignore: 'g',
+      select: 'oops',
+    };
+    expect(constraintsOf(place).map((c) => Object.keys(c.without)[0])).toEqual([
+      'select',
+      'focus',
+      'ignore',
+      'campaign',
+      'event',
+      'from',
+    ]);
   });
 
   it('does not offer a day to those who look at a week', () => {

@@ -1,24 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { formatMatchers, literal, OPERATORS, parseMatchers, withMatcher, type Matcher } from '../../src/selection/matchers.ts';
+import {
+  formatMatchers,
+  literal,
+  OPERATORS,
+  parseMatchers,
+  withMatcher,
+  type Matcher,
+} from '../../src/selection/matchers.ts';
 import { random } from '../flame/grow.ts';
 
-const m = (label: string, operator: Matcher['operator'], value: string): Matcher => ({ label, operator, value });
+const m = (label: string, operator: Matcher['operator'], value: string): Matcher => ({
+  label,
+  operator,
+  value,
+});
 
 describe('parseMatchers', () => {
   it.each([
     ['', []],
     ['{}', []],
     ['{application="x"}', [m('application', '=', 'x')]],
-    ['{ application = "x" , platform=~"Zen.*", }', [m('application', '=', 'x'), m('platform', '=~', 'Zen.*')]],
+    [
+      '{ application = "x" , platform=~"Zen.*", }',
+      [m('application', '=', 'x'), m('platform', '=~', 'Zen.*')],
+    ],
     ['{a!="b",c!~"d"}', [m('a', '!=', 'b'), m('c', '!~', 'd')]],
     ['{a="say \\"hi\\", {ok}\\\\"}', [m('a', '=', 'say "hi", {ok}\\')]],
   ])('%s', (text, expected) => {
     expect(parseMatchers(text)).toEqual(expected);
   });
 
-  it.each(['{a}', '{a="b"', 'a="b"', '{a="b" c="d"}', '{="b"}', '{a="b"c}', '{,}', '{a=`b`}'])('leaves %s to the server', (text) => {
-    expect(parseMatchers(text)).toBeNull();
-  });
+  it.each(['{a}', '{a="b"', 'a="b"', '{a="b" c="d"}', '{="b"}', '{a="b"c}', '{,}', '{a=`b`}'])(
+    'leaves %s to the server',
+    (text) => {
+      expect(parseMatchers(text)).toBeNull();
+    },
+  );
 
   it('reads what formatMatchers writes', () => {
     const next = random(11);
@@ -28,7 +45,10 @@ describe('parseMatchers', () => {
         m(
           'label_1',
           OPERATORS[Math.floor(next() * 4)],
-          Array.from({ length: Math.floor(next() * 8) }, () => alphabet[Math.floor(next() * alphabet.length)]).join(''),
+          Array.from(
+            { length: Math.floor(next() * 8) },
+            () => alphabet[Math.floor(next() * alphabet.length)],
+          ).join(''),
         ),
       );
       expect(parseMatchers(formatMatchers(matchers))).toEqual(matchers);

@@ -11,7 +11,16 @@ describe('numbers', () => {
   });
 
   it('keeps three digits', () => {
-    expect([0, 0.0123, 0.84, 0.9999, 12.44, 192, 18_360, 1e6].map(duration)).toEqual(['0 s', '12.3 ms', '840 ms', '1.00 s', '12.4 s', '3.20 min', '5.10 h', '11.6 days']);
+    expect([0, 0.0123, 0.84, 0.9999, 12.44, 192, 18_360, 1e6].map(duration)).toEqual([
+      '0 s',
+      '12.3 ms',
+      '840 ms',
+      '1.00 s',
+      '12.4 s',
+      '3.20 min',
+      '5.10 h',
+      '11.6 days',
+    ]);
     expect([0, 834, 12_400, 3.1e6].map(quantity)).toEqual(['0', '834', '12.4 k', '3.10 M']);
     expect(count(1234567)).toBe('1,234,567');
   });

@@ -9,15 +9,19 @@ describe('the place in the URL', () => {
   });
 
   it('stays readable', () => {
-    expect(formatPlace({ ...HOME, from: '2026-11-21T04:00:00Z', to: '2026-11-21T05:00:00Z', mark: 'function:17' })).toBe(
-      '?from=2026-11-21T04:00:00Z&to=2026-11-21T05:00:00Z&mark=function:17',
-    );
+    expect(
+      formatPlace({ ...HOME, from: '2026-11-21T04:00:00Z', to: '2026-11-21T05:00:00Z', mark: 'function:17' }),
+    ).toBe('?from=2026-11-21T04:00:00Z&to=2026-11-21T05:00:00Z&mark=function:17');
   });
 
   it('comes back as it went, whatever is in it', () => {
     const next = random(3);
     const alphabet = ['a', '&', '=', '"', '+', ' ', '%', '#', 'ü', '\\', '~', ':', ','];
-    const text = (): string => Array.from({ length: 1 + Math.floor(next() * 8) }, () => alphabet[Math.floor(next() * alphabet.length)]).join('');
+    const text = (): string =>
+      Array.from(
+        { length: 1 + Math.floor(next() * 8) },
+        () => alphabet[Math.floor(next() * alphabet.length)],
+      ).join('');
     for (let k = 0; k < 500; k++) {
       const place: Place = {
         event: text(),
@@ -46,7 +50,16 @@ describe('the place in the URL', () => {
   });
 
   it('asks the API for the selection only', () => {
-    expect(selectionOf({ ...HOME, find: 'x', node: 'y', view: 'table' })).toEqual({ event: 'cpu', from: 'now-1h', to: 'now', campaign: 'fleet' });
-    expect(selectionOf({ ...HOME, focus: 'f', ignore: 'i', select: '{a="b"}' })).toMatchObject({ focus: 'f', ignore: 'i', select: '{a="b"}' });
+    expect(selectionOf({ ...HOME, find: 'x', node: 'y', view: 'table' })).toEqual({
+      event: 'cpu',
+      from: 'now-1h',
+      to: 'now',
+      campaign: 'fleet',
+    });
+    expect(selectionOf({ ...HOME, focus: 'f', ignore: 'i', select: '{a="b"}' })).toMatchObject({
+      focus: 'f',
+      ignore: 'i',
+      select: '{a="b"}',
+    });
   });
 });

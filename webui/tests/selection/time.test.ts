@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { fromLocalMinute, localMinute, presetOf, refreshEvery, roughly, secondsBack } from '../../src/selection/time.ts';
+import {
+  fromLocalMinute,
+  localMinute,
+  presetOf,
+  refreshEvery,
+  roughly,
+  secondsBack,
+} from '../../src/selection/time.ts';
 
 describe('time ranges', () => {
   it('knows presets', () => {

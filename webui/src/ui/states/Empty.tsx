@@ -56,7 +56,13 @@ function NothingLeft({ place, go, status }: Props) {
   const constraints = constraintsOf(place);
   const probes = useQueries({
     queries: constraints.map((c) => {
-      const question = { ...selectionOf({ ...place, ...c.without }), by: 'function', sort: '-self' as const, limit: 1, offset: 0 };
+      const question = {
+        ...selectionOf({ ...place, ...c.without }),
+        by: 'function',
+        sort: '-self' as const,
+        limit: 1,
+        offset: 0,
+      };
       return {
         queryKey: ['probe', question],
         queryFn: ({ signal }: { signal: AbortSignal }) => askTable(question, signal),
@@ -76,7 +82,8 @@ function NothingLeft({ place, go, status }: Props) {
       <p className="sentence">No samples in this selection.</p>
       {culprits.map((c) => (
         <p key={c.what}>
-          {c.what} removed everything: without it there {c.samples === 1 ? 'is 1 sample' : `are ${count(c.samples)} samples`}.{' '}
+          {c.what} removed everything: without it there{' '}
+          {c.samples === 1 ? 'is 1 sample' : `are ${count(c.samples)} samples`}.{' '}
           <button type="button" className="primary" onClick={() => go(c.without)}>
             {c.action}
           </button>
