@@ -1,0 +1,65 @@
+"""Who may start a capture now: time to live, repeated visits, captures at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fleetpb import gateway_pb2
+from gateway.errors import PlanRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gateway.ledger import Ledger
+    from gateway.settings import Limits
+
+
+class Admission:
+    """The places for captures of this process."""
+
+    def __init__(self, ledger: Ledger, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ledger = ledger
+        self._limits = limits
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._active = 0
+
+    @property
+    def active(self) -> int:
+        """Captures being taken."""
+        return self._active
+
+    @contextmanager
+    def admit(self, plan: gateway_pb2.Plan, *, arrived: float) -> Iterator[None]:
+        """Hold a place; raises PlanRefused EXPIRED, REPEATED or TOO_MANY.
+
+        `arrived` is by the same clock. A visit id is remembered once its plan is admitted, so that one that
+        was refused for lack of a place may come again.
+        """
+        ttl_ms = plan.ttl_ms or self._limits.ttl_ms
+        waited_ms = (self._clock() - arrived) * 1000
+        if waited_ms > ttl_ms:
+            raise PlanRefused(
+                gateway_pb2.Refusal.EXPIRED,
+                f"the plan was to start within {ttl_ms} ms, but its turn came after {waited_ms:.0f} ms",
+            )
+        with self._lock:
+            if plan.visit_id in self._ledger:
+                raise PlanRefused(
+                    gateway_pb2.Refusal.REPEATED, "this visit was served before; draw a new visit id"
+                )
+            if self._active >= self._limits.max_concurrent:
+                raise PlanRefused(
+                    gateway_pb2.Refusal.TOO_MANY,
+                    f"{self._active} captures are being taken, as many as allowed; come again later",
+                )
+            self._ledger.remember(plan.visit_id)
+            self._active += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._active -= 1

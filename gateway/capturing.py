@@ -1,0 +1,287 @@
+"""One capture: carries out a schedule and packs what it found."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import resource
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2
+from gateway.errors import EventUnavailable
+from gateway.packing import Packed, Packer, SegmentCounts
+from gateway.perf.counters import Counters
+from gateway.perf.own_sampler import OwnSampler
+from gateway.perf.sampler import MachineSampler, Sampler, Sampling
+from gateway.recording import Recorder
+from gateway.system import read_state
+from gateway.topology import frequencies, online_cpus, topology
+from gateway.unwind.walker import Walker
+from gateway.usage import Reading, read, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from threading import Event as Signal
+
+    from gateway.limits import PlannedEvent, Schedule
+    from gateway.station import Station
+
+PRODUCER: Final = "fleetprof-gateway 0.1.0"
+
+_PROGRESS_S: Final = 1.0
+_RESCAN_S: Final = 1.0
+# How long a segment runs before its cost is compared with the budget, and by how much it may exceed it.
+_JUDGED_AFTER_S: Final = 0.5
+_TOLERANCE: Final = 1.5
+
+
+class Interrupted(Exception):
+    """The caller is gone or the gateway stops: nobody waits for this capture."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """An event being sampled: `ends` and `began` in CLOCK_MONOTONIC seconds, the segment being filled."""
+
+    planned: PlannedEvent
+    sampler: Sampler
+    segment: SegmentCounts
+    began: float
+    ends: float
+    lost_before: list[int]
+    rescanned: float
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Share of the window that has passed, 0…1, and samples so far."""
+
+    share: float
+    samples: int
+
+
+class Capturing:
+    """Carries out one schedule. `run` samples, `pack` makes the capture; neither twice."""
+
+    def __init__(self, station: Station, schedule: Schedule, visit_id: bytes) -> None:
+        self._station = station
+        self._schedule = schedule
+        self._packer = Packer()
+        self._walker = Walker(station.images, max_depth=schedule.max_depth)
+        self._recorder = Recorder(
+            self._packer,
+            station.images,
+            self._walker,
+            station.kernel,
+            kernel_build_id=station.kernel_build_id,
+            max_depth=schedule.max_depth,
+        )
+        self._capture = capture_pb2.Capture(
+            visit_id=visit_id, producer=PRODUCER, machine=station.machine, notes=schedule.changes
+        )
+        self._cpus = online_cpus()
+        self._began = 0.0
+        self._drain_s = 0.0
+        self.utilisation = 0.0
+        self.seconds = 0.0
+        self.sampled_events = 0
+
+    @property
+    def samples(self) -> int:
+        """Samples so far."""
+        return self._recorder.samples
+
+    def run(self, stopped: Signal) -> Iterator[Done]:
+        """Sample all turns; raises Interrupted soon after `stopped` is set, with everything closed."""
+        cpu_before, entries_before = time.process_time(), self._station.images.entries_evaluated
+        mhz_before, before = frequencies(self._cpus), read()
+        self._began = time.monotonic()
+        self._capture.window.wall_start_ns = time.time_ns()
+        self._capture.window.monotonic_start_ns = round(self._began * 1e9)
+        with contextlib.ExitStack() as resources:
+            resources.enter_context(self._station.images_in_use())
+            counters = self._open_counters(resources)
+            for turn in self._schedule.turns:
+                yield from self._run_turn(turn, stopped)
+            if counters:
+                self._capture.counters.extend(counters.read(self._packer.text))
+        after = read()
+        self._capture.window.duration_ns = round((time.monotonic() - self._began) * 1e9)
+        self._describe_window(before, after, mhz_before)
+        self._capture.notes.extend(self._recorder.notes())
+        cost = self._capture.cost
+        cost.cpu_ms = (time.process_time() - cpu_before) * 1000
+        cost.peak_rss_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        cost.unwind_entries = self._station.images.entries_evaluated - entries_before
+        cost.stacks_walked = self._walker.stacks_walked
+        self._station.note_cost(self._drain_s, self.samples)
+
+    def pack(self) -> Packed:
+        """The finished capture."""
+        return self._packer.pack(self._capture)
+
+    def _open_counters(self, resources: contextlib.ExitStack) -> Counters | None:
+        if not self._schedule.counters:
+            return None
+        if self._station.own:
+            self._capture.notes.append("counters were left out: they need CAP_PERFMON")
+            return None
+        return resources.enter_context(Counters(self._cpus))
+
+    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal) -> Iterator[Done]:
+        # Between turns nobody follows processes; what was known of them may be out of date.
+        self._recorder.forget_processes()
+        with contextlib.ExitStack() as samplers:
+            running = self._start(turn, samplers)
+            now = reported = time.monotonic()
+            while running:
+                pause = min(min(event.sampler.wait_s, event.ends - now) for event in running)
+                if stopped.wait(max(0.0, pause)):
+                    raise Interrupted
+                now = time.monotonic()
+                for event in tuple(running):
+                    if now >= event.ends:
+                        self._finish(event)
+                        running.remove(event)
+                    else:
+                        self._go_on(event, now)
+                if now - reported >= _PROGRESS_S:
+                    reported = now
+                    yield Done(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
+
+    def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_Running]:
+        """Open the events of a turn, then let them go; the one that runs longest follows processes."""
+        opened = []
+        for planned in sorted(turn, key=lambda event: -event.seconds):
+            try:
+                sampler = samplers.enter_context(self._open(planned, follow=not opened))
+            except EventUnavailable as reason:
+                self._report_unavailable(planned, reason)
+            else:
+                opened.append((planned, sampler))
+        running = []
+        for planned, sampler in opened:
+            now = time.monotonic()
+            segment = self._segment(planned, planned.period, planned.thinned_why, now, sampler)
+            running.append(_Running(planned, sampler, segment, now, now + planned.seconds, [], now))
+            sampler.enable()
+            self.sampled_events += 1
+        return running
+
+    def _open(self, planned: PlannedEvent, *, follow: bool) -> Sampler:
+        if planned.event is None:
+            raise EventUnavailable(
+                f"{planned.name}: no event goes by that name here",
+                support=capture_pb2.SUPPORT_UNSUPPORTED,
+                errno=0,
+            )
+        sampling = Sampling(
+            planned.event, planned.period, planned.stacks, self._schedule.stack_bytes, follow=follow
+        )
+        kind = OwnSampler if self._station.own else MachineSampler
+        return kind(sampling, self._cpus)
+
+    def _segment(
+        self, planned: PlannedEvent, period: int, thinned_why: str, now: float, sampler: Sampler
+    ) -> SegmentCounts:
+        assert planned.event is not None
+        return self._packer.segment(
+            capture_pb2.Segment(
+                event=self._packer.text(planned.name),
+                source=self._packer.text(planned.event.source),
+                unit=self._packer.text(planned.event.unit),
+                support=capture_pb2.SUPPORT_OK,
+                period=period,
+                requested_period=planned.requested_period,
+                thinned_why=self._packer.text(thinned_why),
+                stacks=planned.stacks,
+                start_offset_ns=round((now - self._began) * 1e9),
+                cpus=sampler.cpus,
+                unprivileged=self._station.own,
+            )
+        )
+
+    def _report_unavailable(self, planned: PlannedEvent, reason: EventUnavailable) -> None:
+        self._capture.notes.append(str(reason))
+        source = planned.event.source if planned.event else ""
+        self._packer.segment(
+            capture_pb2.Segment(
+                event=self._packer.text(planned.name),
+                source=self._packer.text(source),
+                unit=self._packer.text(planned.event.unit if planned.event else ""),
+                support=capture_pb2.Support.Name(reason.support),
+                errno=reason.errno,
+                stacks=planned.stacks,
+            )
+        )
+
+    def _go_on(self, event: _Running, now: float) -> None:
+        if isinstance(event.sampler, OwnSampler) and now - event.rescanned >= _RESCAN_S:
+            event.rescanned = now
+            self._drain(event, rescan=True)
+            return
+        self._drain(event)
+        lasted = now - event.began
+        if lasted < _JUDGED_AFTER_S or self._station.own:
+            return
+        limits, capacity = self._station.limits, self._station.capacity()
+        rate = event.segment.samples / lasted / len(self._cpus)
+        highest = capacity.highest_rate(limits)
+        if rate > highest * _TOLERANCE:
+            self._thin(event, math.ceil(rate / highest), rate)
+
+    def _thin(self, event: _Running, factor: int, rate: float) -> None:
+        """Go on with a longer period in a new segment."""
+        period = event.segment.message.period * factor
+        self._close_segment(event)
+        event.began = time.monotonic()
+        event.segment = self._segment(
+            event.planned,
+            period,
+            f"{rate:.0f} samples per second and CPU would have cost more than "
+            f"{self._station.limits.cpu_share:.3g} of the machine or half a core",
+            event.began,
+            event.sampler,
+        )
+        event.sampler.set_period(period)
+        event.sampler.enable()
+
+    def _finish(self, event: _Running) -> None:
+        self._close_segment(event)
+        self._capture.cost.ring_bytes += event.sampler.bytes_read
+        if isinstance(event.sampler, OwnSampler) and event.sampler.left_out:
+            self._capture.notes.append(
+                f"{event.sampler.left_out} threads were left out: RLIMIT_NOFILE allows no more descriptors"
+            )
+        event.sampler.close()
+
+    def _close_segment(self, event: _Running) -> None:
+        event.sampler.disable()
+        ended = time.monotonic()
+        self._drain(event, everything=True)
+        message = event.segment.message
+        message.duration_ns = round((ended - event.began) * 1e9)
+        lost = event.sampler.lost()
+        before = event.lost_before or [0] * len(lost)
+        message.lost.extend(now - then for now, then in zip(lost, before, strict=True))
+        event.lost_before = lost
+        self.seconds = max(self.seconds, ended - event.began)
+
+    def _drain(self, event: _Running, *, everything: bool = False, rescan: bool = False) -> None:
+        began = time.thread_time()
+        with self._station.walking:
+            consume = self._recorder.consumer(event.segment)
+            if rescan and isinstance(event.sampler, OwnSampler):
+                event.sampler.rescan(consume)
+            else:
+                event.sampler.drain(consume, everything=everything)
+        self._drain_s += time.thread_time() - began
+
+    def _describe_window(self, before: Reading, after: Reading, mhz_before: dict[int, float]) -> None:
+        mhz_after = frequencies(self._cpus)
+        mhz = {cpu: (mhz_before.get(cpu, value) + value) / 2 for cpu, value in mhz_after.items()}
+        self.utilisation = after.utilisation_since(before)
+        self._capture.cpus.extend(usage(before, after, mhz, topology(self._cpus)))
+        self._capture.system.CopyFrom(read_state(self.utilisation))

@@ -1,0 +1,268 @@
+"""`fleetprof-gateway`: reads its arguments, binds its sockets, and waits."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway.doorman import Door, Doorman
+from gateway.errors import GatewayError
+from gateway.ledger import Ledger
+from gateway.listening import listen
+from gateway.settings import Address, Limits, OwnProcesses, Settings, Tls, UnixAddress, parse_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from socket import socket
+
+_FAILED: Final = 1
+_USAGE: Final = 2
+
+_DESCRIPTION: Final = """\
+The fleetprof gateway: a daemon for every machine. It opens nothing until a collector
+asks; then it samples the whole machine for some seconds, unwinds the stacks here (stack
+memory never leaves the machine), and hands back one compressed capture.
+"""
+_EPILOG: Final = """\
+examples:
+  fleetprof-gateway --listen unix:/run/fleetprof/gateway.sock
+      for callers on this machine that run as the same user; the socket has mode 0600
+  fleetprof-gateway --listen 0.0.0.0:7411 --tls-cert gw.pem --tls-key gw.key --tls-client-ca ca.pem
+      for a collector elsewhere; only callers with a certificate signed by ca.pem get in
+
+privileges:
+  Root, or CAP_PERFMON to sample, SYS_PTRACE, CHECKPOINT_RESTORE and DAC_READ_SEARCH to read the
+  processes of others, SYSLOG for kernel addresses, IPC_LOCK for rings of 1 MiB per CPU. Without any of them
+  it samples its user's own processes, if kernel.perf_event_paranoid is 2 or less.
+
+It runs until SIGTERM or SIGINT and logs to stderr, one line an event. Exit status: 0 after a signal,
+1 if it cannot work here, 2 for arguments that make no sense.
+"""
+
+_log: Final = logging.getLogger("gateway.daemon")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the daemon; the exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    _configure_logging(options.log_level)
+    try:
+        settings = _settings(options, parser)
+        return _run(settings)
+    except (GatewayError, OSError) as error:
+        print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201 - to the person who starts it
+        return _FAILED
+
+
+def _run(settings: Settings) -> int:
+    ledger = Ledger()
+    with contextlib.ExitStack() as resources:
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="fleetprof-gateway-")))
+        sockets = [resources.enter_context(_listening(address)) for address in settings.listen]
+        inner = [folder / f"{number}.sock" for number in range(len(sockets))]
+
+        def serve(ready: int) -> int:
+            # Loaded here, in the child: the process that waits stays small.
+            from gateway.server import serve  # noqa: PLC0415
+
+            try:
+                return serve(settings, inner, ledger, ready)
+            except (GatewayError, OSError) as error:
+                print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
+                return _FAILED
+
+        def on_ready() -> None:
+            for address, bound in zip(settings.listen, sockets, strict=True):
+                _log.info("listening on %s", _bound(address, bound))
+
+        doors = [Door(bound, path) for bound, path in zip(sockets, inner, strict=True)]
+        return Doorman(doors, serve, idle_s=settings.idle_s, on_ready=on_ready).run()
+
+
+@contextlib.contextmanager
+def _listening(address: Address) -> Iterator[socket]:
+    """The socket; its file is removed at the end."""
+    with listen(address) as bound:
+        try:
+            yield bound
+        finally:
+            if isinstance(address, UnixAddress):
+                address.path.unlink(missing_ok=True)
+
+
+def _bound(address: Address, bound: socket) -> str:
+    """The address as it came to be: port 0 asks the system for a free one."""
+    if isinstance(address, UnixAddress):
+        return str(address)
+    host, port = bound.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fleetprof-gateway",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    limits = Limits()
+    parser.add_argument(
+        "--listen",
+        metavar="ADDRESS",
+        action="append",
+        required=True,
+        help="unix:/PATH or HOST:PORT; may be given several times; HOST:PORT needs the three --tls options",
+    )
+    tls = parser.add_argument_group("mutual TLS")
+    tls.add_argument("--tls-cert", metavar="FILE", type=Path, help="certificate chain of this gateway, PEM")
+    tls.add_argument("--tls-key", metavar="FILE", type=Path, help="its private key, PEM")
+    tls.add_argument("--tls-client-ca", metavar="FILE", type=Path, help="authority that signs callers, PEM")
+    caps = parser.add_argument_group("limits, kept whatever a caller asks")
+    caps.add_argument(
+        "--max-rate-hz",
+        metavar="HZ",
+        type=_positive,
+        default=limits.max_rate_hz,
+        help="samples per second and CPU; more is thinned by a whole factor (default: %(default)g)",
+    )
+    caps.add_argument(
+        "--max-seconds",
+        metavar="S",
+        type=_positive,
+        default=limits.max_seconds,
+        help="length of one capture; longer ones are shortened (default: %(default)g)",
+    )
+    caps.add_argument(
+        "--max-concurrent",
+        metavar="N",
+        type=_count,
+        default=limits.max_concurrent,
+        help="captures at a time; more are refused (default: %(default)d)",
+    )
+    caps.add_argument(
+        "--max-cpu-percent",
+        metavar="P",
+        type=_percent,
+        default=limits.cpu_share * 100,
+        help="of all CPUs while a capture runs; dearer ones are thinned (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--own-processes",
+        choices=[choice.value for choice in OwnProcesses],
+        default=OwnProcesses.AUTO.value,
+        help="sample this user's processes only; auto: where the kernel allows no more (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--label",
+        metavar="KEY=VALUE",
+        type=_label,
+        action="append",
+        default=[],
+        help="label of this machine, e.g. rack=b7; may be given several times",
+    )
+    parser.add_argument(
+        "--idle-seconds",
+        metavar="S",
+        type=_positive,
+        default=60.0,
+        help="after the last call the server part ends and costs nothing; the next call starts it "
+        "within about half a second (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="least severe events that are logged (default: %(default)s)",
+    )
+    return parser
+
+
+def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Settings:
+    try:
+        addresses = tuple(parse_address(text) for text in options.listen)
+    except ValueError as error:
+        parser.error(str(error))
+    files = (options.tls_cert, options.tls_key, options.tls_client_ca)
+    if any(files) and not all(files):
+        parser.error("--tls-cert, --tls-key and --tls-client-ca must be set together")
+    for file in filter(None, files):
+        if not os.access(file, os.R_OK):
+            parser.error(f"{file} cannot be read")
+    return Settings(
+        listen=addresses,
+        tls=Tls(*files) if all(files) else None,
+        limits=Limits(
+            max_rate_hz=options.max_rate_hz,
+            max_seconds=options.max_seconds,
+            max_concurrent=options.max_concurrent,
+            cpu_share=options.max_cpu_percent / 100,
+        ),
+        own_processes=OwnProcesses(options.own_processes),
+        labels=tuple(options.label),
+        idle_s=options.idle_seconds,
+    )
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def _percent(text: str) -> float:
+    value = _positive(text)
+    if value > 100:
+        raise argparse.ArgumentTypeError(f"{text} is more than 100 percent")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a count of at least 1")
+    return value
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.-]{0,62}", key):
+        raise argparse.ArgumentTypeError(f"{text} is not KEY=VALUE with a key like rack or k8s_node")
+    return key, value
+
+
+class _Lines(logging.Formatter):
+    """One line an event: time, level, event, then key=value pairs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Text with spaces or quotes is quoted; a traceback follows on lines of its own."""
+        fields: dict[str, object] = getattr(record, "fields", {})
+        parts = [self.formatTime(record), record.levelname.lower(), record.getMessage()]
+        parts += [f"{key}={_quoted(str(value))}" for key, value in fields.items()]
+        if record.exc_info:
+            parts.append("\n" + self.formatException(record.exc_info))
+        return " ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    if text and text.isprintable() and not re.search(r'[\s"=]', text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _configure_logging(level: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines(datefmt="%Y-%m-%dT%H:%M:%S%z"))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""The gateway's own limits (DIGEST G5, G7): enforced here, whatever the caller asks.
+
+A plan that asks for too much is thinned or shortened and says so; load is never a reason to refuse, because
+machines that refuse when busy are missing from the fleet's estimate exactly where the cycles go.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import gateway_pb2
+from gateway.errors import PlanRefused
+from gateway.perf.attributes import MAX_STACK_BYTES
+from gateway.perf.events import CYCLES, EVENTS, NANOSECONDS, Event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.settings import Limits
+
+DEFAULT_STACK_BYTES: Final = 16384
+DEFAULT_DEPTH: Final = 256
+_MAX_DEPTH: Final = 1024
+_MAX_EVENTS: Final = 32
+_MAX_NAME: Final = 64
+_SHORTEST_MS: Final = 10
+_VISIT_ID_BYTES: Final = 16
+# Without a nominal frequency, cycles of a common server.
+_USUAL_MHZ: Final = 2500.0
+_MAX_PERIOD: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEvent:
+    """One event as it will be sampled. `event` None: nothing here goes by that name."""
+
+    name: str
+    event: Event | None
+    requested_period: int
+    period: int
+    thinned_why: str
+    seconds: float
+    stacks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Turns one after the other, the events of a turn together; `changes` are sentences for the caller."""
+
+    turns: tuple[tuple[PlannedEvent, ...], ...]
+    changes: tuple[str, ...]
+    stack_bytes: int
+    max_depth: int
+    counters: bool
+
+    @property
+    def seconds(self) -> float:
+        """Length of the whole window."""
+        return sum(max(event.seconds for event in turn) for turn in self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What sampling costs here: CPUs sampled, seconds of CPU per sample, the nominal frequency (0: unknown)."""
+
+    cpus: int
+    sample_cost_s: float
+    nominal_mhz: float
+
+    def highest_rate(self, limits: Limits) -> float:
+        """Samples per second and CPU that the CPU budget pays for with every CPU busy.
+
+        Samples are unwound by one thread, which may use half of its core.
+        """
+        whole = limits.cpu_share / self.sample_cost_s
+        return min(whole, 0.5 / self.sample_cost_s / self.cpus)
+
+
+def schedule(plan: gateway_pb2.Plan, limits: Limits, capacity: Capacity) -> Schedule:
+    """Turn a plan into what will be done; raises PlanRefused INVALID for one that makes no sense."""
+    _check(plan)
+    changes: list[str] = []
+    turns: dict[int, list[PlannedEvent]] = {}
+    for wanted in plan.events:
+        planned = _plan_event(wanted, limits, capacity)
+        if planned.thinned_why:
+            changes.append(f"{planned.name}: {planned.thinned_why}")
+        turns.setdefault(wanted.turn, []).append(planned)
+    ordered = tuple(tuple(turns[turn]) for turn in sorted(turns))
+    return Schedule(
+        _shorten(ordered, limits, changes),
+        tuple(changes),
+        plan.stack_bytes or DEFAULT_STACK_BYTES,
+        plan.max_depth or DEFAULT_DEPTH,
+        plan.counters,
+    )
+
+
+def thinning_factor(rate: float, highest: float) -> int:
+    """The smallest integer to divide the rate by so that it is not above the highest."""
+    return max(1, math.ceil(rate / highest - 1e-9))
+
+
+def _invalid(message: str) -> PlanRefused:
+    return PlanRefused(gateway_pb2.Refusal.INVALID, message)
+
+
+def _check(plan: gateway_pb2.Plan) -> None:
+    if len(plan.visit_id) != _VISIT_ID_BYTES:
+        raise _invalid(f"visit_id must be the 16 bytes of a UUID, not {len(plan.visit_id)}")
+    if not 0 < len(plan.events) <= _MAX_EVENTS:
+        raise _invalid(f"events must name 1 to {_MAX_EVENTS} events, not {len(plan.events)}")
+    if plan.stack_bytes % 8 or plan.stack_bytes > MAX_STACK_BYTES:
+        raise _invalid(f"stack_bytes must be a multiple of 8 up to {MAX_STACK_BYTES}, not {plan.stack_bytes}")
+    if plan.max_depth > _MAX_DEPTH:
+        raise _invalid(f"max_depth must be at most {_MAX_DEPTH}, not {plan.max_depth}")
+    seen = set()
+    for wanted in plan.events:
+        if not wanted.event or len(wanted.event) > _MAX_NAME:
+            raise _invalid(f"events: a name has 1 to {_MAX_NAME} characters")
+        if (wanted.turn, wanted.event) in seen:
+            raise _invalid(f"events: {wanted.event} is there twice in turn {wanted.turn}")
+        seen.add((wanted.turn, wanted.event))
+        if wanted.duration_ms < _SHORTEST_MS:
+            raise _invalid(f"{wanted.event}: duration_ms must be at least {_SHORTEST_MS}")
+        if not math.isfinite(wanted.rate_hz) or wanted.rate_hz < 0:
+            raise _invalid(f"{wanted.event}: rate_hz must be a positive number")
+        if wanted.period > _MAX_PERIOD:
+            raise _invalid(f"{wanted.event}: period must be at most {_MAX_PERIOD}")
+        if not wanted.rate_hz and not wanted.period:
+            raise _invalid(f"{wanted.event}: one of rate_hz and period must be set")
+
+
+def _plan_event(wanted: gateway_pb2.EventPlan, limits: Limits, capacity: Capacity) -> PlannedEvent:
+    event = EVENTS.get(wanted.event)
+    seconds = wanted.duration_ms / 1000
+    if event is None:
+        return PlannedEvent(wanted.event, None, 0, 0, "", seconds, wanted.stacks)
+    units_per_second = _units_per_second(event, capacity)
+    if units_per_second and wanted.rate_hz:
+        requested = max(1, round(units_per_second / wanted.rate_hz))
+    elif wanted.period:
+        requested = wanted.period
+    else:
+        raise _invalid(f"{wanted.event}: does not count time, so period must be set, not rate_hz")
+    factor, why = 1, ""
+    if units_per_second:
+        rate = units_per_second / requested
+        factor, why = _thin(rate, limits, capacity)
+    return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
+
+
+def _units_per_second(event: Event, capacity: Capacity) -> float:
+    """How many units of a busy CPU pass in a second; 0 where that is not known beforehand."""
+    if event.unit == NANOSECONDS:
+        return 1e9
+    if event.unit == CYCLES:
+        return (capacity.nominal_mhz or _USUAL_MHZ) * 1e6
+    return 0.0
+
+
+def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
+    capped = thinning_factor(rate, limits.max_rate_hz)
+    paid = thinning_factor(rate, capacity.highest_rate(limits))
+    if capped >= paid and capped > 1:
+        return (
+            capped,
+            f"every {capped}th sample only: the gateway allows {limits.max_rate_hz:g} per second and CPU",
+        )
+    if paid > 1:
+        return paid, (
+            f"every {paid}th sample only: at {rate:g} per second and CPU sampling would cost more than "
+            f"{limits.cpu_share:.3g} of the machine or half a core"
+        )
+    return 1, ""
+
+
+def _shorten(
+    turns: Sequence[tuple[PlannedEvent, ...]], limits: Limits, changes: list[str]
+) -> tuple[tuple[PlannedEvent, ...], ...]:
+    """Scale all turns down to the allowed length."""
+    asked = sum(max(event.seconds for event in turn) for turn in turns)
+    if asked <= limits.max_seconds:
+        return tuple(turns)
+    scale = limits.max_seconds / asked
+    changes.append(f"shortened from {asked:g} s to {limits.max_seconds:g} s, the longest window allowed here")
+    return tuple(
+        tuple(
+            PlannedEvent(
+                event.name,
+                event.event,
+                event.requested_period,
+                event.period,
+                event.thinned_why,
+                event.seconds * scale,
+                event.stacks,
+            )
+            for event in turn
+        )
+        for turn in turns
+    )

@@ -1,0 +1,79 @@
+"""Sockets to listen on, made so that nobody else can use or replace them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from typing import TYPE_CHECKING, Final
+
+from gateway.errors import UnsafeAddress
+from gateway.settings import Address, UnixAddress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BACKLOG: Final = 64
+# sun_path holds 108 bytes with the final NUL (unix(7)).
+_LONGEST_PATH: Final = 107
+_WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+def listen(address: Address) -> socket.socket:
+    """A listening socket; raises UnsafeAddress, or OSError where the system refuses."""
+    if isinstance(address, UnixAddress):
+        return _listen_unix(address.path)
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+
+
+def require_private(folder: Path) -> None:
+    """Check that only root and we can put files there; raises UnsafeAddress."""
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        raise UnsafeAddress(f"{folder} does not exist; make it with: mkdir -m 0700 -p {folder}") from None
+    if status.st_uid not in (0, os.geteuid()):
+        raise UnsafeAddress(f"{folder} belongs to user {status.st_uid}, who could replace the socket")
+    if status.st_mode & _WRITABLE_BY_OTHERS:
+        raise UnsafeAddress(
+            f"others can write to {folder} and replace the socket; choose another folder or: chmod go-w {folder}"
+        )
+
+
+def _listen_unix(path: Path) -> socket.socket:
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise UnsafeAddress(f"{path} is longer than {_LONGEST_PATH} bytes, the limit for a socket")
+    require_private(path.parent)
+    _remove_stale(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    # The mode must be right from the first moment: between bind and chmod anybody could connect.
+    before = os.umask(0o177)
+    try:
+        listening.bind(str(path))
+    except OSError:
+        listening.close()
+        raise
+    finally:
+        os.umask(before)
+    listening.listen(_BACKLOG)
+    return listening
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove the socket of a daemon that was killed; raises UnsafeAddress if somebody listens on it."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise UnsafeAddress(f"{path} exists and is not a socket; remove it or choose another path")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+        except OSError as error:
+            raise UnsafeAddress(f"{path} exists and cannot be judged: {error.strerror}") from error
+    raise UnsafeAddress(f"another process listens on {path}; stop it first")

@@ -1,0 +1,231 @@
+"""Samples in, a capture out: distinct frames, stacks and process groups, counted (capture.proto).
+
+Pure: nothing here looks at the machine. While sampling everything is an index in order of first sight; packing
+orders frames by place and stacks by their outer frames, so that neighbours resemble each other and compress.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import zstandard
+
+from fleetpb import capture_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateway.process.identity import Identity
+
+FORMAT: Final = 1
+EXACT: Final = 1
+KERNEL: Final = 2
+BY_FRAME_POINTER: Final = 4
+
+_ZSTD_LEVEL: Final = 9
+KERNEL_SYMBOLS: Final = "kallsyms"
+
+
+class Image(NamedTuple):
+    """What a frame points into; `build_id` or else `content_key` names its content. See Mapping."""
+
+    kind: capture_pb2.Mapping.Kind
+    path: str = ""
+    build_id: bytes = b""
+    content_key: str = ""
+    deleted: bool = False
+
+
+UNKNOWN: Final = Image(capture_pb2.Mapping.UNKNOWN)
+
+
+class FrameKey(NamedTuple):
+    """A frame as FrameTable has it; `name` only for code that has no image to find it in."""
+
+    mapping: int
+    offset: int
+    into_function: int
+    flags: int
+    name: str = ""
+
+
+class GroupKey(NamedTuple):
+    """The labels that processes of one group share."""
+
+    identity: Identity
+    main_mapping: int
+    """1 + index of the executable's mapping; 0: not known."""
+
+
+@dataclass(slots=True)
+class SegmentCounts:
+    """Samples of one event over one stretch: `message` holds all but the profiles."""
+
+    message: capture_pb2.Segment
+    counts: defaultdict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def samples(self) -> int:
+        """Samples counted so far."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A finished capture: compressed bytes, their SHA-256, their length before compression, samples."""
+
+    data: bytes
+    sha256: bytes
+    raw_bytes: int
+    samples: int
+
+
+class Packer:
+    """Collects one capture. Indexes it gives out are its own, not those of the finished message."""
+
+    def __init__(self) -> None:
+        self._images: dict[Image, int] = {}
+        self._frames: dict[FrameKey, int] = {}
+        self._stacks: dict[tuple[tuple[int, ...], int], int] = {}
+        self._groups: dict[GroupKey, int] = {}
+        self._processes: dict[int, set[int]] = {}
+        self._segments: list[SegmentCounts] = []
+        self._strings: dict[str, int] = {"": 0}
+
+    def text(self, value: str) -> int:
+        """Index into Capture.strings; this one does stay."""
+        return self._strings.setdefault(value, len(self._strings))
+
+    def image(self, image: Image) -> int:
+        """Index of the mapping."""
+        return self._images.setdefault(image, len(self._images))
+
+    def frame(self, key: FrameKey) -> int:
+        """Index of the frame."""
+        return self._frames.setdefault(key, len(self._frames))
+
+    def stack(self, frames: tuple[int, ...], end: int) -> int:
+        """Index of the stack: frames leaf first, and how the walk ended (StackEnd)."""
+        key = (frames, end)
+        index = self._stacks.get(key)
+        if index is None:
+            index = self._stacks[key] = len(self._stacks)
+        return index
+
+    def group(self, key: GroupKey, pid: int) -> int:
+        """Index of the group, with one more of its processes noted."""
+        index = self._groups.setdefault(key, len(self._groups))
+        self._processes.setdefault(index, set()).add(pid)
+        return index
+
+    def segment(self, message: capture_pb2.Segment) -> SegmentCounts:
+        """A new segment to count into; the caller fills in its message."""
+        segment = SegmentCounts(message)
+        self._segments.append(segment)
+        return segment
+
+    def pack(self, capture: capture_pb2.Capture) -> Packed:
+        """Finish the capture: `capture` brings everything that is not about samples."""
+        capture.format = FORMAT
+        frame_order = _order(self._frames)
+        # Outer frames first: stacks of one thread function become neighbours with a common ending.
+        stack_order = _order(
+            (tuple([frame_order[frame] for frame in reversed(frames)]), end) for frames, end in self._stacks
+        )
+        self._put_mappings(capture)
+        self._put_frames(capture.frames, frame_order)
+        self._put_stacks(capture.stacks, stack_order, frame_order)
+        self._put_groups(capture)
+        samples = 0
+        for segment in self._segments:
+            segment.message.samples = segment.samples
+            samples += segment.samples
+            _put_profiles(segment, stack_order)
+            capture.segments.append(segment.message)
+        self._put_excerpts(capture, frame_order)
+        capture.strings.extend(self._strings)
+        raw = capture.SerializeToString()
+        data = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(raw)
+        return Packed(data, hashlib.sha256(data).digest(), len(raw), samples)
+
+    def _put_mappings(self, capture: capture_pb2.Capture) -> None:
+        for image in self._images:
+            capture.mappings.add(
+                kind=image.kind,
+                path=self.text(image.path),
+                build_id=image.build_id,
+                content_key=self.text(image.content_key),
+                deleted=image.deleted,
+            )
+
+    def _put_frames(self, table: capture_pb2.FrameTable, order: list[int]) -> None:
+        ordered = sorted(zip(order, self._frames, strict=True))
+        table.mapping.extend([frame.mapping for _, frame in ordered])
+        table.offset.extend([frame.offset for _, frame in ordered])
+        table.into_function.extend([frame.into_function for _, frame in ordered])
+        table.flags.extend([frame.flags for _, frame in ordered])
+
+    def _put_stacks(self, table: capture_pb2.StackTable, order: list[int], frame_order: list[int]) -> None:
+        for _, (frames, end) in sorted(zip(order, self._stacks, strict=True)):
+            table.frames.extend([frame_order[frame] for frame in frames])
+            table.length.append(len(frames))
+            table.end.append(end)
+
+    def _put_groups(self, capture: capture_pb2.Capture) -> None:
+        for key, index in self._groups.items():
+            identity = key.identity
+            capture.groups.add(
+                comm=self.text(identity.comm),
+                exe=self.text(identity.exe),
+                main_mapping=key.main_mapping,
+                script=self.text(identity.script),
+                cgroup=self.text(identity.cgroup),
+                container=self.text(identity.container),
+                unit=self.text(identity.unit),
+                processes=len(self._processes[index]),
+                kernel_thread=identity.kernel_thread,
+            )
+
+    def _put_excerpts(self, capture: capture_pb2.Capture, frame_order: list[int]) -> None:
+        named = {index: frame.name for frame, index in self._frames.items() if frame.name}
+        if not named:
+            return
+        used: dict[int, set[int]] = defaultdict(set)
+        stacks = [frames for frames, _ in self._stacks]
+        for segment in self._segments:
+            for group, stack in segment.counts:
+                used[group].update(frame for frame in stacks[stack] if frame in named)
+        for group, frames in sorted(used.items()):
+            if frames:
+                ordered = sorted(frames)
+                capture.excerpts.add(
+                    group=group,
+                    frame=[frame_order[frame] for frame in ordered],
+                    name=[self.text(named[frame]) for frame in ordered],
+                    source=self.text(KERNEL_SYMBOLS),
+                )
+
+
+def _put_profiles(segment: SegmentCounts, stack_order: list[int]) -> None:
+    by_group: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for (group, stack), count in segment.counts.items():
+        by_group[group].append((stack_order[stack], count))
+    for group, counted in sorted(by_group.items()):
+        counted.sort()
+        previous = 0
+        profile = segment.message.profiles.add(group=group, count=[count for _, count in counted])
+        for stack, _ in counted:
+            profile.stack_delta.append(stack - previous)
+            previous = stack
+
+
+def _order(items: Iterable[tuple[Any, ...]]) -> list[int]:
+    """The place of each item after sorting, by its place now."""
+    ordered = sorted((item, old) for old, item in enumerate(items))
+    places = [0] * len(ordered)
+    for new, (_, old) in enumerate(ordered):
+        places[old] = new
+    return places

@@ -1,0 +1,153 @@
+"""Sampling without privileges: the user's own processes (kernel.perf_event_paranoid ≤ 2, no CAP_PERFMON).
+
+A pid in perf_event_open(2) is one thread, so there is one event per thread and CPU. One ring per CPU serves
+them all: each event is redirected into it (PERF_EVENT_IOC_SET_OUTPUT), because a ring of its own for each
+would pass the limit on locked memory at a few dozen threads. Threads and processes that a sampled thread
+starts are inherited by the kernel; a rescan finds the others.
+"""
+
+import errno
+import os
+import resource
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fcntl import ioctl
+from pathlib import Path
+from typing import Final
+
+from gateway.errors import EventUnavailable
+from gateway.perf.attributes import IOC_ENABLE, IOC_SET_OUTPUT, Attributes, EventType, Flag, ReadFormat
+from gateway.perf.records import Exited, Forked, Record
+from gateway.perf.sampler import Sampler, Sampling, read_lost, unavailable
+
+_SOFTWARE_DUMMY: Final = 9
+# Descriptors left for sockets, images and the rest of the process.
+_SPARE_DESCRIPTORS: Final = 200
+# A thread that ended, or that belongs to another user after all.
+_SKIPPED: Final = frozenset({errno.ESRCH, errno.EACCES, errno.EPERM})
+
+
+class OwnSampler(Sampler):
+    """The threads of this user's processes, user code only."""
+
+    def __init__(self, sampling: Sampling, cpus: Sequence[int], *, proc: Path = Path("/proc")) -> None:
+        """Open a ring per CPU and the threads there are; raises EventUnavailable with nothing left open."""
+        super().__init__(sampling, cpus)
+        self._proc = proc
+        self._attributes = sampling.attributes()
+        self._attributes.flags |= Flag.EXCLUDE_KERNEL | Flag.EXCLUDE_CALLCHAIN_KERNEL | Flag.INHERIT
+        self._outputs: dict[int, int] = {}
+        self._events: list[tuple[int, int]] = []
+        self._known: set[int] = set()
+        self._enabled = False
+        self.left_out = 0
+        _raise_descriptor_limit()
+        try:
+            for cpu in self.cpus:
+                self._outputs[cpu] = self._open(self._output_attributes(), pid=0, cpu=cpu)
+                self._map(self._outputs[cpu])
+            self._add(list(self._threads()))
+        except OSError as error:
+            self.close()
+            raise unavailable(sampling.event, error.errno or errno.EINVAL) from error
+        except EventUnavailable:
+            self.close()
+            raise
+
+    def descriptors(self) -> Iterable[int]:
+        """One per thread and CPU."""
+        return [descriptor for _, descriptor in self._events]
+
+    def enable(self) -> None:
+        """Start sampling all threads, and those that a rescan finds later."""
+        self._enabled = True
+        super().enable()
+
+    def disable(self) -> None:
+        """Stop sampling all threads."""
+        self._enabled = False
+        super().disable()
+
+    def lost(self) -> list[int]:
+        """Per CPU, summed over threads: an event whose record did not fit counts it itself."""
+        if not self._attributes.read_format:
+            return []
+        lost = dict.fromkeys(self.cpus, 0)
+        for cpu, descriptor in self._events:
+            lost[cpu] += read_lost(descriptor)
+        return [lost[cpu] for cpu in self.cpus]
+
+    def rescan(self, consume: Callable[[Record], None]) -> None:
+        """Add the threads that no sampled thread started.
+
+        The scan comes before the drain: whatever it saw and the kernel inherited has its FORK record in the
+        ring by then, so it is known and not opened twice.
+        """
+        seen = list(self._threads())
+        self.drain(consume)
+        self._add([tid for tid in seen if tid not in self._known])
+
+    def drain(self, consume: Callable[[Record], None], *, everything: bool = False) -> None:
+        """Like any sampler's, and remembers which threads the kernel has added."""
+
+        def follow(record: Record) -> None:
+            if isinstance(record, Forked):
+                self._known.add(record.tid)
+            elif isinstance(record, Exited):
+                self._known.discard(record.tid)
+            consume(record)
+
+        super().drain(follow, everything=everything)
+
+    def _output_attributes(self) -> Attributes:
+        """An event that never fires and only owns the ring; it must use the same clock."""
+        attributes = Attributes(
+            type=EventType.SOFTWARE,
+            config=_SOFTWARE_DUMMY,
+            sample_type=self._attributes.sample_type,
+            read_format=ReadFormat.LOST,
+            wakeup_watermark=self._attributes.wakeup_watermark,
+            clockid=self._attributes.clockid,
+            sample_regs_user=self._attributes.sample_regs_user,
+            sample_stack_user=self._attributes.sample_stack_user,
+        )
+        attributes.flags = (
+            Flag.DISABLED | Flag.EXCLUDE_KERNEL | Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID
+        )
+        return attributes
+
+    def _threads(self) -> Iterator[int]:
+        """Threads of every process whose effective user is ours."""
+        user = os.geteuid()
+        for entry in os.scandir(self._proc):
+            if not entry.name.isdigit():
+                continue
+            try:
+                if entry.stat().st_uid == user:
+                    yield from map(int, os.listdir(f"{entry.path}/task"))
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
+                continue
+
+    def _add(self, threads: Sequence[int]) -> None:
+        room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE_DESCRIPTORS
+        for tid in threads:
+            if len(self._events) + len(self.cpus) > room:
+                self.left_out += 1
+                continue
+            self._known.add(tid)
+            for cpu in self.cpus:
+                try:
+                    descriptor = self._open(self._attributes, pid=tid, cpu=cpu)
+                except OSError as error:
+                    if error.errno in _SKIPPED:
+                        break
+                    raise
+                ioctl(descriptor, IOC_SET_OUTPUT, self._outputs[cpu])
+                self._events.append((cpu, descriptor))
+                if self._enabled:
+                    ioctl(descriptor, IOC_ENABLE, 0)
+
+
+def _raise_descriptor_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,210 @@
+"""Records of the perf ring: bytes in, values out (perf_event_open(2), "MMAP layout").
+
+Strategy: a record's type picks its parser. Every event here is opened with the same sample type but for what
+`SampleLayout` says, and with `sample_id_all`, so each record that is not a sample ends in (pid, tid, time).
+Types that are not needed give None. Nothing is copied: a sample's stack is a view of the ring and ends with it.
+"""
+
+import struct
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from gateway.perf.attributes import REGISTER_IP, USER_REGISTER_COUNT, SampleType
+
+
+class Mode(IntEnum):
+    """Where the CPU was (PERF_RECORD_MISC_CPUMODE_MASK). Guests are machines inside this one."""
+
+    UNKNOWN = 0
+    KERNEL = 1
+    USER = 2
+    HYPERVISOR = 3
+    GUEST_KERNEL = 4
+    GUEST_USER = 5
+
+
+class Sample(NamedTuple):
+    """One sample. `kernel` is innermost first; `registers` is empty where there is no user part."""
+
+    pid: int
+    tid: int
+    time: int
+    mode: int
+    ip: int
+    kernel: tuple[int, ...]
+    registers: tuple[int, ...]
+    compat: bool
+    """The task ran 32-bit code, so the registers are those of i386."""
+    stack: memoryview
+    """Copied part of the user stack from its pointer up, as 8-byte words."""
+    stack_bytes: int
+    """Bytes of it that are real."""
+
+
+class Mapped(NamedTuple):
+    """An executable mapping was made."""
+
+    pid: int
+    time: int
+    start: int
+    end: int
+    offset: int
+    device: tuple[int, int]
+    inode: int
+    path: str
+    deleted: bool
+
+
+class Forked(NamedTuple):
+    """A thread or process was started; a thread has its parent's pid."""
+
+    pid: int
+    parent: int
+    tid: int
+    time: int
+
+
+class Exited(NamedTuple):
+    """A thread ended; the process too when tid == pid is its last."""
+
+    pid: int
+    tid: int
+    time: int
+
+
+class Renamed(NamedTuple):
+    """A thread changed its name; `executed`: by starting another program, so its mappings are gone."""
+
+    pid: int
+    tid: int
+    time: int
+    comm: str
+    executed: bool
+
+
+class Lost(NamedTuple):
+    """The kernel could not write `count` records; only written before the next one that fits."""
+
+    count: int
+
+
+Record = Sample | Mapped | Forked | Exited | Renamed | Lost
+
+_LOST: Final = 2
+_COMM: Final = 3
+_EXIT: Final = 4
+_FORK: Final = 7
+_SAMPLE: Final = 9
+_MMAP2: Final = 10
+_MISC_COMM_EXEC: Final = 1 << 13
+_MODE_MASK: Final = 7
+_ABI_NONE: Final = 0
+_ABI_32: Final = 1
+
+_header: Final = struct.Struct("<IHH").unpack_from
+_sample_start: Final = struct.Struct("<QIIQ").unpack_from
+_word: Final = struct.Struct("<Q").unpack_from
+_registers: Final = struct.Struct(f"<{USER_REGISTER_COUNT}Q").unpack_from
+_mmap2: Final = struct.Struct("<IIQQQIIQQII").unpack_from
+_pair: Final = struct.Struct("<II").unpack_from
+_fork: Final = struct.Struct("<IIIIQ").unpack_from
+
+_SAMPLE_ID_BYTES: Final = 16
+_SAMPLE_TIME_AT: Final = 24
+_CHAIN_AT: Final = 32
+# perf_callchain_context: the chain holds markers between parts; all lie above this.
+_CONTEXT_MAX: Final = (1 << 64) - 4095
+_NO_STACK: Final = memoryview(b"").cast("Q")
+_PROT_EXEC: Final = 4
+_DELETED: Final = " (deleted)"
+
+FLAT: Final = SampleType.IP | SampleType.TID | SampleType.TIME
+STACKS: Final = FLAT | SampleType.CALLCHAIN | SampleType.REGS_USER | SampleType.STACK_USER
+
+
+def time_of(record: memoryview) -> int:
+    """When the record was written, ns of the event's clock."""
+    kind, _, size = _header(record)
+    at = _SAMPLE_TIME_AT if kind == _SAMPLE else size - 8
+    time: int = _word(record, at)[0]
+    return time
+
+
+def is_sample(record: memoryview) -> bool:
+    """Whether it is a sample, by its header alone."""
+    return record[0] == _SAMPLE
+
+
+def parse(record: memoryview, layout: SampleType) -> Record | None:
+    """The value of one record with its header; None for types that nothing here needs."""
+    kind, misc, size = _header(record)
+    if kind == _SAMPLE:
+        return _parse_stacks(record, misc) if layout & SampleType.CALLCHAIN else _parse_flat(record, misc)
+    time: int = _word(record, size - 8)[0]
+    if kind == _MMAP2:
+        return _parse_mapped(record, size, time)
+    if kind == _FORK:
+        pid, parent, tid, _, _ = _fork(record, 8)
+        return Forked(pid, parent, tid, time)
+    if kind == _EXIT:
+        pid, _, tid, _, _ = _fork(record, 8)
+        return Exited(pid, tid, time)
+    if kind == _COMM:
+        pid, tid = _pair(record, 8)
+        return Renamed(pid, tid, time, _text(record, 16, size), bool(misc & _MISC_COMM_EXEC))
+    if kind == _LOST:
+        return Lost(_word(record, 16)[0])
+    return None
+
+
+def _parse_flat(record: memoryview, misc: int) -> Sample:
+    ip, pid, tid, time = _sample_start(record, 8)
+    mode = misc & _MODE_MASK
+    return Sample(pid, tid, time, mode, ip, (ip,) if mode == Mode.KERNEL else (), (), False, _NO_STACK, 0)
+
+
+def _parse_stacks(record: memoryview, misc: int) -> Sample:
+    ip, pid, tid, time = _sample_start(record, 8)
+    length = _word(record, _CHAIN_AT)[0]
+    at = _CHAIN_AT + 8
+    kernel: tuple[int, ...] = ()
+    if length:
+        chain = record[at : at + 8 * length].cast("Q")
+        kernel = tuple([address for address in chain if address < _CONTEXT_MAX])
+        at += 8 * length
+    abi = _word(record, at)[0]
+    at += 8
+    registers: tuple[int, ...] = ()
+    if abi != _ABI_NONE:
+        registers = _registers(record, at)
+        at += 8 * USER_REGISTER_COUNT
+    copied = _word(record, at)[0]
+    at += 8
+    stack, real = _NO_STACK, 0
+    if copied:
+        real = _word(record, at + copied)[0]
+        stack = record[at : at + (real & ~7)].cast("Q")
+    return Sample(pid, tid, time, misc & _MODE_MASK, ip, kernel, registers, abi == _ABI_32, stack, real)
+
+
+def _parse_mapped(record: memoryview, size: int, time: int) -> Mapped | None:
+    pid, _, start, length, offset, major, minor, inode, _, protection, _ = _mmap2(record, 8)
+    if not protection & _PROT_EXEC:
+        return None
+    path = _text(record, 72, size)
+    if path.startswith("//anon"):
+        path = ""
+    deleted = path.endswith(_DELETED)
+    return Mapped(
+        pid, time, start, start + length, offset, (major, minor), inode, path.removesuffix(_DELETED), deleted
+    )
+
+
+def _text(record: memoryview, start: int, size: int) -> str:
+    raw = bytes(record[start : size - _SAMPLE_ID_BYTES])
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def user_ip(sample: Sample) -> int:
+    """Instruction pointer of the user part: the registers' if they are there."""
+    return sample.registers[REGISTER_IP] if sample.registers else sample.ip

@@ -1,0 +1,304 @@
+"""From perf records to counted stacks: follows processes, walks stacks, names places.
+
+Processes are looked at when their first sample arrives, not all at the start: a capture meets a few dozen of
+hundreds. What starts during the window is followed by FORK, COMM and MMAP2 records, because by the time its
+samples are read it may be gone.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2
+from gateway.errors import AccessDenied, ProcessGone
+from gateway.packing import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
+from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, user_ip
+from gateway.process.address_space import AddressSpace
+from gateway.process.identity import Identity, read_identity
+from gateway.process.maps import Vma, read_executable_maps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.kernel import KernelMap, Place
+    from gateway.packing import Packer, SegmentCounts
+    from gateway.perf.records import Record
+    from gateway.process.images import Images
+    from gateway.unwind.walker import Walker
+
+# The kernel's own idle thread, which /proc does not list, and a task that is being reaped.
+_IDLE: Final = Identity("swapper", "", "", "", "", "", kernel_thread=True)
+_NOBODY: Final = Identity("", "", "", "", "", "", kernel_thread=False)
+_REAPED: Final = 0xFFFFFFFF
+_KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
+_VDSO: Final = "[vdso]"
+
+
+class _Process:
+    """One process of this capture. `read_at`: /proc was read then, older records are already in it."""
+
+    __slots__ = ("frames", "group", "identity", "read_at", "sampled", "space")
+
+    def __init__(self, space: AddressSpace, *, identity: Identity | None = None, read_at: int = 0) -> None:
+        self.space = space
+        self.identity = identity
+        self.read_at = read_at
+        self.group: int | None = None
+        self.sampled = False
+        self.frames: dict[int, int] = {}
+
+
+class Recorder:
+    """Consumes the records of one capture and counts them into the current segment.
+
+    `kernel` is asked for when the first kernel frame turns up: reading it is the dearest part of a capture.
+    """
+
+    def __init__(
+        self,
+        packer: Packer,
+        images: Images,
+        walker: Walker,
+        kernel: Callable[[], KernelMap],
+        *,
+        kernel_build_id: bytes,
+        max_depth: int,
+    ) -> None:
+        self._packer = packer
+        self._images = images
+        self._walker = walker
+        self._read_kernel = kernel
+        self._kernel: KernelMap | None = None
+        self._kernel_build_id = kernel_build_id
+        self._max_depth = max_depth
+        self._processes: dict[int, _Process] = {}
+        self._parents: dict[int, int] = {}
+        self._kernel_frames: dict[int, int] = {}
+        self._unknown_frame: int | None = None
+        self._denied = 0
+        self.lost_records = 0
+        self.samples = 0
+
+    def consumer(self, segment: SegmentCounts) -> Callable[[Record], None]:
+        """What to drain a sampler into so that its samples count in the segment."""
+        flat = not segment.message.stacks
+
+        def consume(record: Record) -> None:
+            if isinstance(record, Sample):
+                self._count(segment, record, flat=flat)
+            elif isinstance(record, Mapped):
+                self._map(record)
+            elif isinstance(record, Forked):
+                self._fork(record)
+            elif isinstance(record, Exited):
+                self._exit(record)
+            elif isinstance(record, Renamed):
+                self._rename(record)
+            elif isinstance(record, Lost):
+                self.lost_records += record.count
+
+        return consume
+
+    def forget_processes(self) -> None:
+        """Look at every process anew; call it when their records were not followed for a while."""
+        self._processes.clear()
+        self._parents.clear()
+
+    def notes(self) -> list[str]:
+        """What could not be read, as sentences."""
+        notes = []
+        if self._denied:
+            notes.append(
+                f"the mappings of {self._denied} processes could not be read: "
+                "the gateway lacks CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
+            )
+        if self._kernel is not None and not self._kernel.readable:
+            notes.append(
+                "the kernel hides its addresses (kernel.kptr_restrict): the gateway lacks CAP_SYSLOG"
+            )
+        return notes
+
+    def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
+        self.samples += 1
+        process = self._processes.get(sample.pid)
+        if process is None:
+            process = self._processes[sample.pid] = self._meet(sample.pid)
+        process.sampled = True
+        group = process.group
+        if group is None:
+            group = process.group = self._group(sample.pid, process)
+        frames, end = self._stack(sample, process, flat=flat)
+        segment.counts[group, self._packer.stack(frames, end)] += 1
+
+    def _stack(self, sample: Sample, process: _Process, *, flat: bool) -> tuple[tuple[int, ...], int]:
+        known = self._kernel_frames
+        frames: list[int] = []
+        exact = 1
+        for address in sample.kernel[: self._max_depth]:
+            key = address << 1 | exact
+            frame = known.get(key)
+            if frame is None:
+                frame = known[key] = self._kernel_frame(address, exact=bool(exact))
+            frames.append(frame)
+            exact = 0
+        if sample.mode in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
+            return (self._unknown(),), capture_pb2.STACK_END_NO_MAPPING
+        if flat:
+            if not frames:
+                frames.append(self._user_frame(sample.pid, process, sample.ip, exact=True, flags=0))
+            return tuple(frames), capture_pb2.STACK_END_FLAT
+        if not sample.registers:
+            if not frames:
+                frames.append(self._unknown())
+            return tuple(frames), capture_pb2.STACK_END_KERNEL_ONLY
+        if sample.compat:
+            frames.append(self._user_frame(sample.pid, process, user_ip(sample), exact=True, flags=0))
+            return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
+        walk = self._walker.walk(
+            sample.pid, process.space, sample.registers, sample.stack, sample.stack_bytes
+        )
+        cached = process.frames
+        odd = walk.exact + walk.by_frame_pointer if len(walk.exact) > 1 or walk.by_frame_pointer else None
+        for position, address in enumerate(walk.addresses):
+            is_exact = position == 0 if odd is None else position in walk.exact
+            flags = BY_FRAME_POINTER if odd is not None and position in walk.by_frame_pointer else 0
+            key = address << 3 | flags | is_exact
+            frame = cached.get(key)
+            if frame is None:
+                frame = cached[key] = self._user_frame(
+                    sample.pid, process, address, exact=is_exact, flags=flags
+                )
+            frames.append(frame)
+        return tuple(frames), walk.end
+
+    def _unknown(self) -> int:
+        if self._unknown_frame is None:
+            mapping = self._packer.image(UNKNOWN)
+            self._unknown_frame = self._packer.frame(FrameKey(mapping, 0, 0, EXACT))
+        return self._unknown_frame
+
+    def _kernel_frame(self, address: int, *, exact: bool) -> int:
+        if self._kernel is None:
+            self._kernel = self._read_kernel()
+        place = self._kernel.find(address, exact=exact)
+        flags = KERNEL | (EXACT if exact else 0)
+        into = 0
+        if place.function_offset is not None:
+            into = 1 + place.offset - (0 if exact else 1) - place.function_offset
+        mapping = self._packer.image(self._kernel_image(place))
+        return self._packer.frame(FrameKey(mapping, place.offset, into, flags, place.name))
+
+    def _kernel_image(self, place: Place) -> Image:
+        assert self._kernel is not None
+        if place.module is None:
+            return _KERNEL_RUNTIME if place.name else UNKNOWN
+        if place.module:
+            module = self._kernel.modules()[place.module]
+            return Image(capture_pb2.Mapping.MODULE, f"[{module.name}]", module.build_id)
+        return Image(capture_pb2.Mapping.KERNEL, "[kernel]", self._kernel_build_id)
+
+    def _user_frame(self, pid: int, process: _Process, address: int, *, exact: bool, flags: int) -> int:
+        flags |= EXACT if exact else 0
+        # A call may be the last instruction of its mapping, so a return address is looked up a byte earlier.
+        lookup = address if exact else address - 1
+        vma = process.space.find(lookup)
+        if vma is None:
+            return self._packer.frame(FrameKey(self._packer.image(UNKNOWN), 0, 0, flags))
+        image = self._user_image(pid, vma)
+        mapping = self._packer.image(image)
+        if image.kind == capture_pb2.Mapping.ANONYMOUS:
+            return self._packer.frame(FrameKey(mapping, 0, 0, flags))
+        offset = address - vma.start + vma.offset
+        looked_up = lookup - vma.start + vma.offset
+        start = self._walker.function_start(pid, vma, looked_up)
+        into = 0 if start is None else 1 + looked_up - start
+        return self._packer.frame(FrameKey(mapping, offset, into, flags))
+
+    def _user_image(self, pid: int, vma: Vma) -> Image:
+        if vma.has_file:
+            image = self._images.open(pid, vma)
+            build_id = vma.build_id or image.build_id
+            content_key = "" if build_id else image.content_key
+            return Image(capture_pb2.Mapping.FILE, vma.path, build_id, content_key, vma.deleted)
+        if vma.path == _VDSO:
+            image = self._images.open(pid, vma)
+            return Image(capture_pb2.Mapping.VDSO, _VDSO, image.build_id)
+        return Image(capture_pb2.Mapping.ANONYMOUS, vma.path)
+
+    def _meet(self, pid: int) -> _Process:
+        if pid == 0:
+            return _Process(AddressSpace(()), identity=_IDLE)
+        if pid == _REAPED:
+            return _Process(AddressSpace(()), identity=_NOBODY)
+        now = time.monotonic_ns()
+        try:
+            return _Process(AddressSpace(read_executable_maps(pid)), read_at=now)
+        except AccessDenied:
+            self._denied += 1
+            return _Process(AddressSpace(()))
+        except ProcessGone:
+            parent = self._processes.get(self._parents.get(pid, -1))
+            if parent is None:
+                return _Process(AddressSpace(()))
+            return _Process(parent.space.copy(), identity=parent.identity)
+
+    def _group(self, pid: int, process: _Process) -> int:
+        identity = process.identity
+        try:
+            identity = identity if pid in (0, _REAPED) and identity else read_identity(pid)
+        except (ProcessGone, AccessDenied):
+            identity = identity or _NOBODY
+        process.identity = identity
+        main = 0
+        for vma in process.space.vmas:
+            if identity.exe and vma.path == identity.exe:
+                main = 1 + self._packer.image(self._user_image(pid, vma))
+                break
+        return self._packer.group(GroupKey(identity, main), pid)
+
+    def _map(self, record: Mapped) -> None:
+        process = self._processes.get(record.pid)
+        if process is None or record.time < process.read_at:
+            return
+        process.space.map(
+            Vma(
+                record.start,
+                record.end,
+                record.offset,
+                record.path,
+                b"",
+                record.device,
+                record.inode,
+                record.deleted,
+            )
+        )
+        process.frames.clear()
+
+    def _fork(self, record: Forked) -> None:
+        if record.pid == record.parent:
+            return
+        parent = self._processes.get(record.parent)
+        if parent is None:
+            # Seldom needed: only if the child is gone before its first sample is read.
+            self._parents[record.pid] = record.parent
+            self._processes.pop(record.pid, None)
+            return
+        self._processes[record.pid] = _Process(parent.space.copy(), identity=parent.identity)
+
+    def _exit(self, record: Exited) -> None:
+        if record.tid != record.pid:
+            return
+        self._parents.pop(record.pid, None)
+        process = self._processes.get(record.pid)
+        if process is not None and not process.sampled:
+            del self._processes[record.pid]
+
+    def _rename(self, record: Renamed) -> None:
+        if not record.executed:
+            return
+        process = self._processes.get(record.pid)
+        if process is not None and record.time < process.read_at:
+            return
+        named = Identity(record.comm, "", "", "", "", "", kernel_thread=False)
+        self._processes[record.pid] = _Process(AddressSpace(()), identity=named)

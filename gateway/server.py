@@ -1,0 +1,95 @@
+"""The gRPC server: the process that samples. Started when somebody calls, see doorman.py."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from fleetpb import gateway_pb2_grpc
+from gateway.host import find_access, require_supported
+from gateway.service import GatewayService
+from gateway.settings import Settings, TcpAddress, Tls
+from gateway.station import Station
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gateway.ledger import Ledger
+
+# Captures hold a thread each; Describe, Health and refusals are short.
+_SPARE_THREADS: Final = 4
+_MAX_REQUEST_BYTES: Final = 64 << 10
+_GRACE_S: Final = 5.0
+_PR_SET_PDEATHSIG: Final = 1
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
+    ("grpc.so_reuseport", 0),
+    # A caller whose machine vanished is noticed by an unanswered ping while it has a capture running.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+)
+
+_log: Final = logging.getLogger("gateway.server")
+
+
+def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, ready: int) -> int:
+    """Serve until SIGTERM or SIGINT; write a byte to `ready` when calls can come. The exit status.
+
+    `inner` has one socket path per address of the settings. Raises what keeps it from working.
+    """
+    _die_with_parent()
+    names = os.uname()
+    require_supported(names.sysname, names.release, names.machine)
+    station = Station(find_access(settings.own_processes), settings.limits, dict(settings.labels))
+    service = GatewayService(station, ledger)
+    server = grpc.server(
+        ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS), options=_OPTIONS
+    )
+    gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
+    for address, path in zip(settings.listen, inner, strict=True):
+        target = f"unix:{path}"
+        if isinstance(address, TcpAddress):
+            assert settings.tls is not None
+            server.add_secure_port(target, _credentials(settings.tls))
+        else:
+            server.add_insecure_port(target)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    server.start()
+    # What was loaded stays until the end; the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+    os.write(ready, b"\1")
+    os.close(ready)
+    _log.debug("server ready", extra={"fields": {"access": station.access.value}})
+    stop.wait()
+    service.stop()
+    server.stop(_GRACE_S).wait()
+    return 0
+
+
+def _credentials(tls: Tls) -> grpc.ServerCredentials:
+    """Mutual TLS: a caller without a certificate of the authority does not get in."""
+    return grpc.ssl_server_credentials(
+        [(tls.key.read_bytes(), tls.certificate.read_bytes())],
+        root_certificates=tls.client_authority.read_bytes(),
+        require_client_auth=True,
+    )
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,188 @@
+"""The gRPC service: plans in, captures out (gateway.proto)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
+from gateway.admission import Admission
+from gateway.capturing import PRODUCER, Capturing, Interrupted
+from gateway.errors import PlanRefused
+from gateway.limits import Schedule, schedule
+from gateway.packing import FORMAT, Packed
+from gateway.perf.events import probe, support_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import grpc
+
+    from gateway.ledger import Ledger
+    from gateway.station import Station
+
+_PIECE_BYTES: Final = 256 << 10
+
+_log: Final = logging.getLogger("gateway.service")
+
+
+class GatewayService(gateway_pb2_grpc.GatewayServicer):
+    """Serves one machine. `stop` ends what is being taken."""
+
+    def __init__(self, station: Station, ledger: Ledger) -> None:
+        self._station = station
+        self._ledger = ledger
+        self._admission = Admission(ledger, station.limits)
+        self._stopping = threading.Event()
+        self._active: set[threading.Event] = set()
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        """Break off captures; each caller gets a refusal that says so."""
+        self._stopping.set()
+        with self._lock:
+            for stopped in self._active:
+                stopped.set()
+
+    def Describe(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.DescribeRequest, context: grpc.ServicerContext
+    ) -> capture_pb2.Machine:
+        """What this machine is."""
+        del request, context
+        return self._station.look_again()
+
+    def Health(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.HealthRequest, context: grpc.ServicerContext
+    ) -> gateway_pb2.HealthReply:
+        """Alive, and what it is doing."""
+        del request, context
+        return gateway_pb2.HealthReply(
+            producer=PRODUCER,
+            format=FORMAT,
+            active_captures=self._admission.active,
+            finished_captures=self._ledger.finished,
+            uptime_s=self._ledger.uptime_s,
+            utilisation=self._station.utilisation(),
+        )
+
+    def Capture(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.Plan, context: grpc.ServicerContext
+    ) -> Iterator[gateway_pb2.CaptureReply]:
+        """Take one capture, or say in one reply why not."""
+        arrived = time.monotonic()
+        stopped = threading.Event()
+        if not context.add_callback(stopped.set):
+            return
+        with self._lock:
+            self._active.add(stopped)
+            if self._stopping.is_set():
+                stopped.set()
+        visit = _visit_name(request.visit_id)
+        try:
+            yield from self._capture(request, arrived, stopped, visit)
+        except PlanRefused as refused:
+            yield self._refusal(refused.reason, str(refused), visit)
+        except Interrupted:
+            if self._stopping.is_set():
+                yield self._refusal(
+                    gateway_pb2.Refusal.FAILED, "the gateway was stopped during the capture", visit
+                )
+            else:
+                _log.info("capture cancelled", extra={"fields": {"visit": visit}})
+        except GeneratorExit:
+            raise
+        except Exception as error:
+            _log.exception("capture failed", extra={"fields": {"visit": visit}})
+            yield self._refusal(
+                gateway_pb2.Refusal.FAILED, f"sampling broke: {type(error).__name__}: {error}", visit
+            )
+        finally:
+            with self._lock:
+                self._active.discard(stopped)
+
+    def _capture(
+        self, plan: gateway_pb2.Plan, arrived: float, stopped: threading.Event, visit: str
+    ) -> Iterator[gateway_pb2.CaptureReply]:
+        planned = schedule(plan, self._station.limits, self._station.capacity())
+        self._require_one_event(planned)
+        with self._admission.admit(plan, arrived=arrived):
+            yield gateway_pb2.CaptureReply(
+                begin=gateway_pb2.Begin(
+                    utilisation=self._station.utilisation(),
+                    duration_ms=round(planned.seconds * 1000),
+                    changes=planned.changes,
+                )
+            )
+            capturing = Capturing(self._station, planned, plan.visit_id)
+            for done in capturing.run(stopped):
+                yield gateway_pb2.CaptureReply(
+                    progress=gateway_pb2.Progress(done=done.share, samples=done.samples)
+                )
+            if not capturing.sampled_events:
+                raise PlanRefused(
+                    gateway_pb2.Refusal.UNSUPPORTED, "no event of the plan could be opened on this machine"
+                )
+            packed = capturing.pack()
+            yield from _deliver(packed, capturing)
+        self._ledger.finish()
+        _log.info(
+            "capture finished",
+            extra={
+                "fields": {
+                    "visit": visit,
+                    "campaign": plan.campaign,
+                    "seconds": round(capturing.seconds, 3),
+                    "samples": packed.samples,
+                    "bytes": len(packed.data),
+                }
+            },
+        )
+
+    def _require_one_event(self, planned: Schedule) -> None:
+        """Raise PlanRefused where nothing of the plan can be sampled here."""
+        reasons = []
+        for turn in planned.turns:
+            for event in turn:
+                if event.event is None:
+                    reasons.append(f"{event.name}: no event goes by that name here")
+                    continue
+                code = probe(event.event, own=self._station.own)
+                if not code:
+                    return
+                name = capture_pb2.Support.Name(support_of(code)).removeprefix("SUPPORT_").lower()
+                reasons.append(f"{event.name}: {name} on this machine")
+        raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, "; ".join(reasons))
+
+    def _refusal(self, reason: int, message: str, visit: str) -> gateway_pb2.CaptureReply:
+        name = gateway_pb2.Refusal.Reason.Name(reason)
+        _log.info("capture refused", extra={"fields": {"visit": visit, "reason": name, "message": message}})
+        return gateway_pb2.CaptureReply(
+            refusal=gateway_pb2.Refusal(
+                reason=gateway_pb2.Refusal.Reason.Value(name),
+                message=message,
+                utilisation=self._station.utilisation(),
+            )
+        )
+
+
+def _deliver(packed: Packed, capturing: Capturing) -> Iterator[gateway_pb2.CaptureReply]:
+    for start in range(0, len(packed.data), _PIECE_BYTES):
+        yield gateway_pb2.CaptureReply(data=packed.data[start : start + _PIECE_BYTES])
+    yield gateway_pb2.CaptureReply(
+        end=gateway_pb2.End(
+            sha256=packed.sha256,
+            bytes=len(packed.data),
+            raw_bytes=packed.raw_bytes,
+            samples=packed.samples,
+            seconds=capturing.seconds,
+            utilisation=capturing.utilisation,
+        )
+    )
+
+
+def _visit_name(visit_id: bytes) -> str:
+    """For the log: the UUID, or its length where it is none."""
+    return str(uuid.UUID(bytes=visit_id)) if len(visit_id) == 16 else f"({len(visit_id)} bytes)"

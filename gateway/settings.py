@@ -1,0 +1,106 @@
+"""What the operator set, as one value. Loads nothing heavy: the waiting process holds it all day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from gateway.errors import UnsafeAddress
+
+_UNIX: Final = "unix:"
+
+
+class OwnProcesses(Enum):
+    """Whether to sample own processes only: AUTO where the kernel allows no more."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the operator allows.
+
+    `cpu_share` is the part of all CPUs' time that a capture may cost while it runs, `ttl_ms` holds where a
+    plan names none, `max_seconds` is the whole window.
+    """
+
+    max_rate_hz: float = 1000.0
+    max_seconds: float = 60.0
+    max_concurrent: int = 2
+    cpu_share: float = 0.03
+    ttl_ms: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files in PEM form: our certificate chain and key, and the authority that callers must be signed by."""
+
+    certificate: Path
+    key: Path
+    client_authority: Path
+
+
+@dataclass(frozen=True, slots=True)
+class UnixAddress:
+    """A socket file."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{_UNIX}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class TcpAddress:
+    """A host name or address, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+Address = UnixAddress | TcpAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything; `idle_s` after the last byte the gRPC server ends and the daemon only waits."""
+
+    listen: tuple[Address, ...]
+    tls: Tls | None
+    limits: Limits
+    own_processes: OwnProcesses
+    labels: tuple[tuple[str, str], ...]
+    idle_s: float
+
+    def __post_init__(self) -> None:
+        """Refuse an address that anybody could use; raises UnsafeAddress."""
+        if self.tls is None:
+            for address in self.listen:
+                if isinstance(address, TcpAddress):
+                    raise UnsafeAddress(
+                        f"{address} can be reached by others, so it needs mutual TLS: set --tls-cert, --tls-key "
+                        "and --tls-client-ca (`fleetprof certs` makes them), or listen on unix:/PATH"
+                    )
+
+
+def parse_address(text: str) -> Address:
+    """`unix:/path` or `host:port`, with IPv6 in brackets; raises ValueError with what is wrong."""
+    if text.startswith(_UNIX):
+        path = Path(text.removeprefix(_UNIX))
+        if not path.is_absolute():
+            raise ValueError(
+                f"{text}: the socket's path must be absolute, e.g. unix:/run/fleetprof/gateway.sock"
+            )
+        return UnixAddress(path)
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdigit() or not 0 <= int(port) <= 0xFFFF:
+        raise ValueError(f"{text}: must be unix:/PATH or HOST:PORT")
+    return TcpAddress(host, int(port))

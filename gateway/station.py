@@ -1,0 +1,100 @@
+"""What lives between captures: open images with their unwind tables, the kernel's map, what sampling costs."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from gateway.host import Access
+from gateway.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map, read_modules
+from gateway.limits import Capacity
+from gateway.machine import describe
+from gateway.process.images import Images
+from gateway.topology import online_cpus
+from gateway.usage import UtilisationMeter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fleetpb import capture_pb2
+    from gateway.settings import Limits
+
+# The kernel's part of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
+_KERNEL_COST_S: Final = 15e-6
+# Reading and unwinding: before anything was measured here, and the bounds of what is believed.
+_FIRST_GUESS_S: Final = 15e-6
+_LEAST_S: Final = 2e-6
+_MOST_S: Final = 150e-6
+# Below that many samples opening images outweighs the samples themselves.
+_ENOUGH_SAMPLES: Final = 300
+
+
+class Station:
+    """Shared by all captures of a process. `walking` must be held while images are used."""
+
+    def __init__(self, access: Access, limits: Limits, labels: Mapping[str, str]) -> None:
+        """Look at the machine once; nothing stays open."""
+        self.access: Final = access
+        self.limits: Final = limits
+        self.images: Final = Images()
+        self.walking: Final = threading.Lock()
+        self.kernel_build_id: Final = read_kernel_build_id()
+        self._labels = labels
+        self._machine = describe(labels, own=self.own)
+        self._kernel: KernelMap | None = None
+        self._modules: list[Module] = []
+        self._drain_cost_s = _FIRST_GUESS_S
+        self._using_images = 0
+        self._meter = UtilisationMeter()
+        self._meter_lock = threading.Lock()
+
+    @property
+    def own(self) -> bool:
+        """Only this user's processes, without the kernel's part."""
+        return self.access is Access.OWN
+
+    @property
+    def machine(self) -> capture_pb2.Machine:
+        """The machine as it was at the start."""
+        return self._machine
+
+    def look_again(self) -> capture_pb2.Machine:
+        """Read the machine anew: CPUs come and go, counters get busy."""
+        self._machine = describe(self._labels, own=self.own)
+        return self._machine
+
+    def utilisation(self) -> float:
+        """Mean busy share of all CPUs lately, 0…1."""
+        with self._meter_lock:
+            return self._meter.lately()
+
+    def capacity(self) -> Capacity:
+        """For the schedule of the next capture."""
+        cost = self._drain_cost_s + _KERNEL_COST_S
+        return Capacity(len(online_cpus()), cost, self._machine.nominal_mhz)
+
+    def note_cost(self, cpu_s: float, samples: int) -> None:
+        """Learn from CPU time spent on reading and unwinding so many samples."""
+        if samples >= _ENOUGH_SAMPLES:
+            self._drain_cost_s = min(_MOST_S, max(_LEAST_S, cpu_s / samples))
+
+    def kernel(self) -> KernelMap:
+        """The kernel's map, read when first needed and again when the loaded modules have changed."""
+        modules = read_modules()
+        if self._kernel is None or modules != self._modules:
+            self._kernel, self._modules = read_kernel_map(), modules
+        return self._kernel
+
+    @contextmanager
+    def images_in_use(self) -> Iterator[Images]:
+        """Images whose files may be opened; they are closed when the last capture is done with them."""
+        with self.walking:
+            self._using_images += 1
+        try:
+            yield self.images
+        finally:
+            with self.walking:
+                self._using_images -= 1
+                if not self._using_images:
+                    self.images.close_files()
