@@ -129,6 +129,21 @@ def test_search_narrows_the_table_and_sums_the_union(page: Page):
     expect(rows(page)).to_have_count(8)
 
 
+def test_stepping_to_a_match_leaves_the_zoom(page: Page):
+    canvas = page.locator("canvas")
+    canvas.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        canvas.press(key)
+    expect(said(page)).to_contain_text("build")
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_enabled()
+    page.get_by_label("find a function").fill("malloc")
+    expect(page.locator(".found")).to_contain_text("26.67 %")
+    page.get_by_label("find a function").press("Enter")
+    expect(said(page)).to_contain_text("malloc")
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_disabled()
+    expect(said(page)).to_contain_text("malloc")
+
+
 def test_filters_are_chips_and_back_takes_them_away(page: Page):
     page.keyboard.press("f")
     picker = page.get_by_role("dialog", name="add a filter")
@@ -199,9 +214,14 @@ def test_a_live_page_shows_what_lands_and_never_goes_blank(new_visitor: Callable
         new MutationObserver(() => { if (!document.querySelector('.line.body') || !document.querySelector('canvas')) window.blanks++; })
             .observe(document.body, { childList: true, subtree: true }); }"""
     )
+    canvas = page.locator("canvas")
+    canvas.press("ArrowDown")
+    canvas.press("ArrowDown")
     fleet.visit("web-02")
     page.clock.fast_forward(11_000)
     expect(figure(page, "Samples")).to_contain_text("300")
+    expect(page.locator(".details .numbers")).to_contain_text("2.02 s")  # twice as much as before
+    expect(said(page)).to_contain_text("net::Server")  # and still the selected frame
     assert page.evaluate("window.blanks") == 0
 
 

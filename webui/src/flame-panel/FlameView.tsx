@@ -55,11 +55,8 @@ export function FlameView({ tree, zoom, unit, union, upward, dark, place, go }: 
     graph.current!.show({ tree, zoom, union, upward, dark });
   }, [tree, zoom, union, upward, dark]);
 
-  // A new tree numbers its nodes anew: what was hovered and selected there means nothing here.
-  useEffect(() => {
-    setHover(null);
-    setSelected(zoom);
-  }, [tree, zoom]);
+  // A new tree numbers its nodes anew: what was hovered means nothing here.
+  useEffect(() => setHover(null), [tree, zoom]);
 
   // A row marked in the table brings its heaviest stack into sight.
   const markedAt = useRef('');

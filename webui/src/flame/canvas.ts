@@ -5,6 +5,7 @@
  * holds it: a click asks for a zoom through `onZoom`, and `show({ zoom })` carries it out.
  */
 import { DARK, LIGHT } from './colours.ts';
+import { findNode, nodeKey } from './identity.ts';
 import { paint } from './paint.ts';
 import { stepIn, stepLeft, stepMatch, stepOut, stepRight } from './steps.ts';
 import type { FlameTree } from './tree.ts';
@@ -77,24 +78,22 @@ export class FlameCanvas {
     this.canvas.removeEventListener('keydown', this.onKeyDown);
   }
 
-  /** Replace what is shown. A new tree clears hover and puts the selection on the zoomed frame. */
+  /** Replace what is shown. The selection stays on the same stack where that is still in sight. */
   show(next: Shown): void {
     const before = this.shown;
     this.shown = next;
     this.view.upward = next.upward;
-    if (before?.tree !== next.tree) {
-      this.hovered = -1;
-      this.selected = next.zoom;
-    }
     if (before?.tree !== next.tree || before.zoom !== next.zoom) {
-      const moved = before !== null && this.view.zoom !== next.zoom;
+      // A refresh numbers nodes anew: the same stack at another position is no move.
+      const moved = before !== null && nodeKey(before.tree, before.zoom) !== nodeKey(next.tree, next.zoom);
+      const kept = before === null ? -1 : findNode(next.tree, nodeKey(before.tree, this.selected));
       this.view.zoom = next.zoom;
+      this.hovered = -1;
       this.measureDepth();
-      if (moved) {
-        // A third of the height stays for the callers of the frame that was zoomed to.
-        this.scrollTo(next.tree.depth[next.zoom] * ROW_HEIGHT - this.view.height / 3);
-        this.selected = next.zoom;
-      }
+      // A third of the height stays for the callers of the frame that was zoomed to.
+      if (moved) this.scrollTo(next.tree.depth[next.zoom] * ROW_HEIGHT - this.view.height / 3);
+      this.selected = kept >= next.zoom && kept < next.tree.end[next.zoom] ? kept : next.zoom;
+      this.events.onSelect(this.selected);
     }
     if (before === null) this.resize();
     else this.schedule();
@@ -225,7 +224,9 @@ export class FlameCanvas {
         this.events.onZoom(at);
         break;
       case 'Backspace':
-        if (tree.parent[zoom] >= 0) this.events.onZoom(tree.parent[zoom]);
+        if (tree.parent[zoom] < 0) break;
+        this.select(tree.parent[zoom]);
+        this.events.onZoom(tree.parent[zoom]);
         break;
       case 'Escape':
       case 'Home':
