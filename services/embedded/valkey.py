@@ -55,7 +55,8 @@ class EmbeddedValkey:
         deadline = time.monotonic() + timeout_s
         launch_again = 0.0
         with alone(self.directory):
-            while not self._answers():
+            # Its pid file is written last; who looks for it must find it once this returns.
+            while not self._answers() or (self.pid is None and time.monotonic() < launch_again):
                 if time.monotonic() > deadline:
                     raise CannotStart(f"Valkey does not answer on {self.socket}.{tail(self.log)}")
                 if self.pid is None and time.monotonic() >= launch_again:
@@ -79,10 +80,6 @@ class EmbeddedValkey:
                 if time.monotonic() > deadline:
                     raise CannotStart(f"Valkey (pid {pid}) does not end.{tail(self.log)}")
                 time.sleep(0.02)
-
-    def _is_ours(self, pid: int) -> bool:
-        # Its title is "…/valkey-server unixsocket:/…/valkey.sock".
-        return any(runs(pid, name, str(self.socket)) for name in ("valkey-server", "redis-server"))
 
     def _launch(self) -> None:
         set_aside_long_log(self.log)
