@@ -153,7 +153,7 @@ class Capturing:
 
     def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_Running]:
         """Open the events of a turn, then let them go; the one that runs longest follows processes."""
-        opened = []
+        opened: list[tuple[PlannedEvent, Sampler]] = []
         for planned in sorted(turn, key=lambda event: -event.seconds):
             try:
                 sampler = samplers.enter_context(self._open(planned, follow=not opened))

@@ -51,7 +51,7 @@ _log: Final = logging.getLogger("gateway.daemon")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon; the exit status."""
-    parser = _parser()
+    parser = build_parser()
     options = parser.parse_args(arguments)
     _configure_logging(options.log_level)
     try:
@@ -106,7 +106,8 @@ def _bound(address: Address, bound: socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Every option with its default; docs/cli.md is written from it."""
     parser = argparse.ArgumentParser(
         prog="fleetprof-gateway",
         description=_DESCRIPTION,

@@ -66,8 +66,9 @@ class Doorman:
         self._status: int | None = None
 
     def run(self) -> int:
-        """Serve until SIGTERM or SIGINT; the exit status. The server is started once at the beginning, so
-        that whatever keeps it from working is said at once.
+        """Serve until SIGTERM or SIGINT; the exit status.
+
+        The server is started once at the beginning, so that whatever keeps it from working is said at once.
         """
         waker, woken = socket.socketpair()
         waker.setblocking(False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import zstandard
 
@@ -172,7 +172,7 @@ class Packer:
         for _, (frames, end) in sorted(zip(order, self._stacks, strict=True)):
             table.frames.extend([frame_order[frame] for frame in frames])
             table.length.append(len(frames))
-            table.end.append(end)
+            table.end.append(cast("capture_pb2.StackEnd", end))
 
     def _put_groups(self, capture: capture_pb2.Capture) -> None:
         for key, index in self._groups.items():

@@ -96,7 +96,7 @@ class Recorder:
             elif isinstance(record, Renamed):
                 self._rename(record)
             elif isinstance(record, Lost):
-                self.lost_records += record.count
+                self.lost_records += record.records
 
         return consume
 

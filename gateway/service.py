@@ -94,7 +94,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 _log.info("capture cancelled", extra={"fields": {"visit": visit}})
         except GeneratorExit:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
             _log.exception("capture failed", extra={"fields": {"visit": visit}})
             yield self._refusal(
                 gateway_pb2.Refusal.FAILED, f"sampling broke: {type(error).__name__}: {error}", visit
@@ -161,7 +161,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         _log.info("capture refused", extra={"fields": {"visit": visit, "reason": name, "message": message}})
         return gateway_pb2.CaptureReply(
             refusal=gateway_pb2.Refusal(
-                reason=gateway_pb2.Refusal.Reason.Value(name),
+                reason=name,
                 message=message,
                 utilisation=self._station.utilisation(),
             )

@@ -11,7 +11,7 @@ import os
 import struct
 from dataclasses import dataclass
 from fcntl import ioctl
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from fleetpb import capture_pb2
 from gateway.perf.attributes import (
@@ -53,7 +53,7 @@ class Counters:
         self._groups: list[_Group] = []
         self._failed: list[tuple[str, int]] = []
 
-    def __enter__(self) -> Counters:
+    def __enter__(self) -> Self:
         try:
             for names in GROUPS:
                 self._open(names)

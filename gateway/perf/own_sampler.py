@@ -123,7 +123,7 @@ class OwnSampler(Sampler):
                 continue
             try:
                 if entry.stat().st_uid == user:
-                    yield from map(int, os.listdir(f"{entry.path}/task"))
+                    yield from [int(thread.name) for thread in os.scandir(f"{entry.path}/task")]
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue
 

@@ -83,9 +83,9 @@ class Renamed(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """The kernel could not write `count` records; only written before the next one that fits."""
+    """The kernel could not write `records` of them; only written before the next one that fits."""
 
-    count: int
+    records: int
 
 
 Record = Sample | Mapped | Forked | Exited | Renamed | Lost

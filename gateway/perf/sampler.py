@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fcntl import ioctl
 from operator import itemgetter
-from typing import Final
+from typing import Final, Self
 
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import (
@@ -102,7 +102,7 @@ class Sampler(ABC):
         self._rings: list[Ring] = []
         self._resources = contextlib.ExitStack()
 
-    def __enter__(self) -> "Sampler":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
