@@ -1,0 +1,1 @@
+"""What fleetprof promises of its speed, measured beside its peers (`make bench-NAME`)."""
