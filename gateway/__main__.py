@@ -1,5 +1,7 @@
 """`python -m gateway` is `fleetprof-gateway`."""
 
+import sys
+
 from gateway.daemon import main
 
-main()
+sys.exit(main())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from socket import socket
 
 _FAILED: Final = 1
-_USAGE: Final = 2
+_SHORTEST_IDLE_S: Final = 2.0
 
 _DESCRIPTION: Final = """\
 The fleetprof gateway: a daemon for every machine. It opens nothing until a collector
@@ -172,10 +172,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--idle-seconds",
         metavar="S",
-        type=_positive,
+        type=_idle_seconds,
         default=60.0,
         help="after the last call the server part ends and costs nothing; the next call starts it "
-        "within about half a second (default: %(default)g)",
+        "within about half a second; at least 2 (default: %(default)g)",
     )
     parser.add_argument(
         "--log-level",
@@ -216,6 +216,15 @@ def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def _idle_seconds(text: str) -> float:
+    value = _positive(text)
+    if value < _SHORTEST_IDLE_S:
+        raise argparse.ArgumentTypeError(
+            f"{text} is less than {_SHORTEST_IDLE_S:g}: a running capture is heard of once a second"
+        )
     return value
 
 

@@ -115,6 +115,8 @@ class Doorman:
                 for number in _SIGNALS:
                     signal.signal(number, signal.SIG_DFL)
                 status = self._serve(writing)
+            except Exception:  # noqa: BLE001 - a forked child must not go on as if it were the daemon
+                _log.exception("server broke")
             finally:
                 logging.shutdown()
                 os._exit(status)

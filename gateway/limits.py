@@ -167,11 +167,11 @@ def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
     if capped >= paid and capped > 1:
         return (
             capped,
-            f"every {capped}th sample only: the gateway allows {limits.max_rate_hz:g} per second and CPU",
+            f"only one sample in {capped} is taken: the gateway allows {limits.max_rate_hz:g} per second and CPU",
         )
     if paid > 1:
         return paid, (
-            f"every {paid}th sample only: at {rate:g} per second and CPU sampling would cost more than "
+            f"only one sample in {paid} is taken: at {rate:g} per second and CPU sampling would cost more than "
             f"{limits.cpu_share:.3g} of the machine or half a core"
         )
     return 1, ""

@@ -8,6 +8,7 @@ samples are read it may be gone.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
@@ -25,20 +26,37 @@ if TYPE_CHECKING:
     from gateway.packing import Packer, SegmentCounts
     from gateway.perf.records import Record
     from gateway.process.images import Images
-    from gateway.unwind.walker import Walker
+    from gateway.unwind.walker import Walk, Walker
 
 # The kernel's own idle thread, which /proc does not list, and a task that is being reaped.
 _IDLE: Final = Identity("swapper", "", "", "", "", "", kernel_thread=True)
 _NOBODY: Final = Identity("", "", "", "", "", "", kernel_thread=False)
 _REAPED: Final = 0xFFFFFFFF
+# Drains between two looks at mappings are doubled up to 2 to the power of this: some 16 s.
+_MOST_FRUITLESS: Final = 6
 _KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
 _VDSO: Final = "[vdso]"
 
 
 class _Process:
-    """One process of this capture. `read_at`: /proc was read then, older records are already in it."""
+    """One process of this capture.
 
-    __slots__ = ("frames", "group", "identity", "read_at", "sampled", "space")
+    `read_at`: /proc was read then, older records are already in it. `identity` is what is known so far,
+    `executable` the first file that was mapped since it started a program. `look_again` is the number of the
+    drain from which on its mappings may be read once more, `fruitless` how often that showed nothing new.
+    """
+
+    __slots__ = (
+        "executable",
+        "frames",
+        "fruitless",
+        "group",
+        "identity",
+        "look_again",
+        "read_at",
+        "sampled",
+        "space",
+    )
 
     def __init__(self, space: AddressSpace, *, identity: Identity | None = None, read_at: int = 0) -> None:
         self.space = space
@@ -46,6 +64,9 @@ class _Process:
         self.read_at = read_at
         self.group: int | None = None
         self.sampled = False
+        self.executable = ""
+        self.look_again = 0
+        self.fruitless = 0
         self.frames: dict[int, int] = {}
 
 
@@ -77,11 +98,13 @@ class Recorder:
         self._kernel_frames: dict[int, int] = {}
         self._unknown_frame: int | None = None
         self._denied = 0
+        self._drains = 0
         self.lost_records = 0
         self.samples = 0
 
     def consumer(self, segment: SegmentCounts) -> Callable[[Record], None]:
-        """What to drain a sampler into so that its samples count in the segment."""
+        """What to drain a sampler into, once, so that its samples count in the segment."""
+        self._drains += 1
         flat = not segment.message.stacks
 
         def consume(record: Record) -> None:
@@ -155,9 +178,7 @@ class Recorder:
         if sample.compat:
             frames.append(self._user_frame(sample.pid, process, user_ip(sample), exact=True, flags=0))
             return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
-        walk = self._walker.walk(
-            sample.pid, process.space, sample.registers, sample.stack, sample.stack_bytes
-        )
+        walk = self._walk(sample, process)
         cached = process.frames
         odd = walk.exact + walk.by_frame_pointer if len(walk.exact) > 1 or walk.by_frame_pointer else None
         for position, address in enumerate(walk.addresses):
@@ -171,6 +192,33 @@ class Recorder:
                 )
             frames.append(frame)
         return tuple(frames), walk.end
+
+    def _walk(self, sample: Sample, process: _Process) -> Walk:
+        pid, space = sample.pid, process.space
+        walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
+        if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._look_again(pid, process):
+            walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
+        return walk
+
+    def _look_again(self, pid: int, process: _Process) -> bool:
+        """Read the mappings anew; whether that showed any that no record had told of.
+
+        JIT compilers and libffi make memory executable by mprotect, of which perf reports nothing. A process
+        is looked at once a drain, and ever more seldom while its walks end nowhere for another reason.
+        """
+        if self._drains < process.look_again:
+            return False
+        try:
+            found = process.space.refresh(read_executable_maps(pid))
+        except (ProcessGone, AccessDenied):
+            found = False
+        if found:
+            process.frames.clear()
+            process.fruitless = 0
+        else:
+            process.fruitless = min(process.fruitless + 1, _MOST_FRUITLESS)
+        process.look_again = self._drains + (1 << process.fruitless)
+        return found
 
     def _unknown(self) -> int:
         if self._unknown_frame is None:
@@ -238,17 +286,27 @@ class Recorder:
             self._denied += 1
             return _Process(AddressSpace(()))
         except ProcessGone:
-            parent = self._processes.get(self._parents.get(pid, -1))
-            if parent is None:
-                return _Process(AddressSpace(()))
+            return self._copy_of_parent(pid)
+
+    def _copy_of_parent(self, pid: int) -> _Process:
+        """A process that ended before it was looked at: what it ran is its parent's program."""
+        parent_pid = self._parents.get(pid, _REAPED)
+        parent = self._processes.get(parent_pid)
+        if parent is not None:
             return _Process(parent.space.copy(), identity=parent.identity)
+        try:
+            return _Process(
+                AddressSpace(read_executable_maps(parent_pid)), identity=read_identity(parent_pid)
+            )
+        except (ProcessGone, AccessDenied):
+            return _Process(AddressSpace(()))
 
     def _group(self, pid: int, process: _Process) -> int:
         identity = process.identity
         try:
             identity = identity if pid in (0, _REAPED) and identity else read_identity(pid)
         except (ProcessGone, AccessDenied):
-            identity = identity or _NOBODY
+            identity = self._remembered(pid, process)
         process.identity = identity
         main = 0
         for vma in process.space.vmas:
@@ -257,10 +315,25 @@ class Recorder:
                 break
         return self._packer.group(GroupKey(identity, main), pid)
 
+    def _remembered(self, pid: int, process: _Process) -> Identity:
+        """Who a process was that can no longer be asked: by its records, and its control group by its parent."""
+        identity = process.identity or _NOBODY
+        if identity.exe:
+            return identity
+        if not identity.cgroup and pid in self._parents:
+            try:
+                parent = read_identity(self._parents[pid])
+            except (ProcessGone, AccessDenied):
+                parent = _NOBODY
+            identity = replace(identity, cgroup=parent.cgroup, container=parent.container, unit=parent.unit)
+        return replace(identity, exe=process.executable)
+
     def _map(self, record: Mapped) -> None:
         process = self._processes.get(record.pid)
         if process is None or record.time < process.read_at:
             return
+        if not process.executable and record.path.startswith("/"):
+            process.executable = record.path
         process.space.map(
             Vma(
                 record.start,
@@ -300,5 +373,7 @@ class Recorder:
         process = self._processes.get(record.pid)
         if process is not None and record.time < process.read_at:
             return
-        named = Identity(record.comm, "", "", "", "", "", kernel_thread=False)
+        # Another program, in the control group that it was in.
+        before = process.identity if process is not None and process.identity else _NOBODY
+        named = replace(before, comm=record.comm, exe="", script="")
         self._processes[record.pid] = _Process(AddressSpace(()), identity=named)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from fleetpb import gateway_pb2_grpc
+from gateway.arrival import Arrivals
 from gateway.host import find_access, require_supported
 from gateway.service import GatewayService
 from gateway.settings import Settings, TcpAddress, Tls
@@ -53,7 +54,9 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, ready: int)
     station = Station(find_access(settings.own_processes), settings.limits, dict(settings.labels))
     service = GatewayService(station, ledger)
     server = grpc.server(
-        ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS), options=_OPTIONS
+        ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
+        interceptors=[Arrivals()],
+        options=_OPTIONS,
     )
     gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
     for address, path in zip(settings.listen, inner, strict=True):

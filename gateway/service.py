@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 import uuid
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.admission import Admission
+from gateway.arrival import arrived_at
 from gateway.capturing import PRODUCER, Capturing, Interrupted
 from gateway.errors import PlanRefused
 from gateway.limits import Schedule, schedule
@@ -72,7 +72,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         self, request: gateway_pb2.Plan, context: grpc.ServicerContext
     ) -> Iterator[gateway_pb2.CaptureReply]:
         """Take one capture, or say in one reply why not."""
-        arrived = time.monotonic()
+        arrived = arrived_at()
         stopped = threading.Event()
         if not context.add_callback(stopped.set):
             return

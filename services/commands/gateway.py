@@ -10,4 +10,4 @@ def gateway(ctx: typer.Context) -> None:
     from gateway.daemon import main  # noqa: PLC0415 - it reads sys.argv and takes over the process
 
     sys.argv = ["fleetprof gateway", *ctx.args]
-    main()
+    sys.exit(main())
