@@ -20,10 +20,11 @@ FIRST = Text(
 
 def hottest(answer: Answer, *, rows: int = 20) -> RenderableType:
     """Table of the hottest functions, most self time first, with what is not shown as the last line."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("self", justify="right", no_wrap=True)
-    table.add_column("self s", justify="right", no_wrap=True, style="dim")
-    table.add_column("total", justify="right", no_wrap=True)
+    # Fixed widths: left to itself, rich gives a long name the room of the numbers.
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("self", justify="right", no_wrap=True, width=7)
+    table.add_column("self s", justify="right", no_wrap=True, width=7, style="dim")
+    table.add_column("total", justify="right", no_wrap=True, width=7)
     table.add_column("function", no_wrap=True, overflow="ellipsis", ratio=3)
     table.add_column("binary", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
     shown = answer["rows"][:rows]

@@ -36,16 +36,22 @@ LAST_LANDING_S = 60.0
 
 
 class Asked:
-    """Whether a person or the system asked us to end (Ctrl-C, SIGTERM); a second Ctrl-C ends at once."""
+    """Whether a person or the system asked us to end: Ctrl-C, SIGTERM, or a terminal that was closed.
+
+    A second Ctrl-C raises KeyboardInterrupt where `impatience` allows it. Elsewhere it changes nothing:
+    starting looks at the first one, and stopping must not be cut short, or servers would be left running.
+    """
 
     def __init__(self) -> None:
         self.event = threading.Event()
+        self._may_raise = False
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Take the signals while inside."""
         before = {
-            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         }
         try:
             yield
@@ -53,8 +59,18 @@ class Asked:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    @contextmanager
+    def impatience(self) -> Iterator[None]:
+        """Let a second Ctrl-C end what is inside."""
+        self._may_raise = True
+        try:
+            yield
+        finally:
+            self._may_raise = False
+
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.event.is_set() and number == signal.SIGINT:
+        if self.event.is_set() and number == signal.SIGINT and self._may_raise:
+            self._may_raise = False
             raise KeyboardInterrupt
         self.event.set()
 
@@ -72,7 +88,10 @@ def run(
     asked = Asked()
     with hold(settings.state_dir), asked.listening():
         stack = Stack(
-            settings, sampling, lambda sentence: console.print(sentence, style="dim", highlight=False)
+            settings,
+            sampling,
+            lambda sentence: console.print(sentence, style="dim", highlight=False),
+            asked_to_end=asked.event.is_set,
         )
         console.print(f"Starting fleetprof; its state is kept in {settings.state_dir}", highlight=False)
         if not verdict.whole_machine:
@@ -84,10 +103,14 @@ def run(
         try:
             stack.start()
             announce(settings.state_dir, stack.running)
-            _profile(settings, stack, asked, seconds=seconds, rows=rows, console=console)
+            with asked.impatience():
+                _profile(settings, stack, asked, seconds=seconds, rows=rows, console=console)
         finally:
-            with console.status("Stopping …"):
-                stack.stop()
+            try:
+                with console.status("Stopping …"):
+                    stack.stop()
+            finally:
+                stack.stop()  # nothing is left to do, unless the terminal has gone and could not be written to
             console.print(f"Stopped. The data is kept in {settings.state_dir}.", style="dim", highlight=False)
 
 
@@ -108,12 +131,12 @@ def _profile(
         _wait_for_landing(stack, api)
     answer, status = api.table(begun, rows), api.get("status")
     console.print()
-    console.print(terminal.totals_line(answer))
+    console.print(terminal.totals_line(answer), soft_wrap=True)
     for line in terminal.status_lines(status):
-        console.print(line)
+        console.print(line, soft_wrap=True)
     console.print(terminal.hottest(answer, rows=rows))
     for line in terminal.nameless_lines(status):
-        console.print(line)
+        console.print(line, soft_wrap=True)
 
 
 def _watch(
@@ -151,7 +174,7 @@ def _watch(
                 room = max(5, min(rows, console.height - 8))
                 live.update(terminal.live(answer, status, rows=room), refresh=True)
             else:
-                console.print(terminal.totals_line(answer))
+                console.print(terminal.totals_line(answer), soft_wrap=True)
     finally:
         if live:
             live.stop()

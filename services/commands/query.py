@@ -42,5 +42,5 @@ def query(  # noqa: PLR0917 - the command line is its signature
         typer.echo(json.dumps(answer))
         return
     console = Console(highlight=False)
-    console.print(terminal.totals_line(answer))
+    console.print(terminal.totals_line(answer), soft_wrap=True)
     console.print(terminal.hottest(answer, rows=rows))

@@ -55,9 +55,13 @@ def test_the_table_shows_shares_names_and_what_is_left_out():
     assert "62.5 %" in text, "the share of what is not shown"
 
 
-def test_a_narrow_terminal_keeps_every_row_on_its_line():
-    lines = text_of(terminal.hottest(ANSWER), width=40).splitlines()
-    assert len(lines) == 4
+def test_a_narrow_terminal_keeps_every_row_on_its_line_and_every_number():
+    """Seen: at 80 columns a name of 60 characters took the room of all three numbers."""
+    long = {**ANSWER["rows"][0], "key": {**ANSWER["rows"][0]["key"], "function": "f" * 200}}
+    lines = text_of(terminal.hottest({**ANSWER, "rows": [long]}), width=80).splitlines()
+    assert len(lines) == 3
+    assert lines[1].split()[:5] == ["25.0", "%", "3.10", "50.0", "%"]
+    assert "libc.so.6" in lines[1]
 
 
 def test_what_is_not_known_is_a_dash():
