@@ -39,7 +39,9 @@ def test_every_setting_is_documented_with_its_meaning():
 def test_the_reference_of_commands_is_what_the_program_says():
     from services.reference import cli_reference
 
-    assert (ROOT / "docs/cli.md").read_text() == cli_reference(), "run: python -m services.reference > docs/cli.md"
+    assert (ROOT / "docs/cli.md").read_text() == cli_reference(), (
+        "run: python -m services.reference > docs/cli.md"
+    )
 
 
 def test_every_route_is_documented():
