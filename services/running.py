@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from services.errors import AlreadyRunning
+from services.embedded.folder import make_folder
+from services.errors import AlreadyRunning, CannotStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,24 @@ def run_dir(state_dir: Path) -> Path:
 def hold(state_dir: Path) -> Iterator[None]:
     """Be the only `up` of this state directory while inside.
 
-    Raises AlreadyRunning with the other's process id and address.
+    Raises AlreadyRunning with the other's process id and address, CannotStart for a folder that cannot
+    be used.
     """
+    make_folder(state_dir)
+    if os.geteuid() == 0 and (owner := state_dir.stat().st_uid) != 0:
+        raise CannotStart(
+            f"The state directory {state_dir} is of user {owner}, who could lead root's files astray; "
+            "run as that user, or set FLEETPROF_STATE_DIR to a folder of root's own."
+        )
     folder = run_dir(state_dir)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(folder / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(folder / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotStart(
+            f"The state directory {state_dir} cannot be written: {error.strerror}; run as the user who made it, "
+            "or set FLEETPROF_STATE_DIR."
+        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -23,7 +23,10 @@ def default_state_dir() -> Path:
     """
     if os.geteuid() == 0:
         return Path("/var/lib/fleetprof")
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "fleetprof"
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "fleetprof"
+    except RuntimeError as error:
+        raise SettingsProblem("This user has no home directory; set FLEETPROF_STATE_DIR.") from error
 
 
 class Settings(BaseSettings):
@@ -86,6 +89,25 @@ class Settings(BaseSettings):
         default=32, ge=1, description="Machines one collector visits at the same time."
     )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
+
+    @field_validator(
+        "state_dir",
+        "symbol_cache_dir",
+        "api_tls_cert",
+        "api_tls_key",
+        "gateway_ca",
+        "gateway_cert",
+        "gateway_key",
+    )
+    @classmethod
+    def _absolute(cls, path: Path | None) -> Path | None:
+        """Paths stay what they are in parts that work in another directory."""
+        return path and path.absolute()
+
+    @field_validator("archive_url")
+    @classmethod
+    def _absolute_archive(cls, url: str | None) -> str | None:
+        return url if url is None or "://" in url else str(Path(url).absolute())
 
     @field_validator("api_tokens", mode="before")
     @classmethod

@@ -12,7 +12,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,10 +53,19 @@ class Sampling:
 class Stack:
     """The parts of one `up`; `start`, then `tend` now and then, then `stop`."""
 
-    def __init__(self, settings: Settings, sampling: Sampling, say: Say) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        sampling: Sampling,
+        say: Say,
+        *,
+        asked_to_end: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`asked_to_end` is looked at while starting, which it ends."""
         self._settings = settings
         self._sampling = sampling
         self._say = say
+        self._asked_to_end = asked_to_end
         self._folder = run_dir(settings.state_dir)
         self._logs = settings.state_dir / "log"
         self._postgres = None if settings.database_url else EmbeddedPostgres(settings.state_dir / "postgres")
@@ -117,19 +126,21 @@ class Stack:
         self._children = [child for child in self._children if child.part.name != "collector"]
 
     def stop(self) -> None:
-        """End every part, the last started first."""
-        for child in reversed(self._children):
-            child.stop()
+        """End every part, the last started first; one that does not end keeps none of the others running."""
+        with ExitStack() as parts:
+            if self._postgres is not None:
+                parts.callback(self._postgres.stop)
+            if self._valkey is not None:
+                parts.callback(self._valkey.stop)
+            if self._engine is not None:
+                parts.callback(self._engine.dispose)
+            for child in self._children:
+                parts.callback(child.stop)
         self._children = []
-        if self._engine is not None:
-            self._engine.dispose()
-        if self._valkey is not None:
-            self._valkey.stop()
-        if self._postgres is not None:
-            self._postgres.stop()
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
+        self._check_wanted()
         begun = monotonic()
         yield
         self._say(f"  ✓ {name} ({monotonic() - begun:.1f} s)")
@@ -138,7 +149,11 @@ class Stack:
         child = Child(part)
         self._children.append(child)
         child.start()
-        child.wait_until_ready()
+        child.wait_until_ready(self._check_wanted)
+
+    def _check_wanted(self) -> None:
+        if self._asked_to_end():
+            raise CannotStart("Asked to end before everything had started.")
 
     def _database_url(self) -> str:
         return self._settings.database_url or (self._postgres.url() if self._postgres else "")
@@ -201,7 +216,13 @@ class Stack:
     def _part(self, name: str, module: str, arguments: list[str], ready: Callable[[], bool]) -> Part:
         return Part(
             name=name,
-            command=[sys.executable, "-m", module, *arguments],
+            command=[
+                sys.executable,
+                "-P",
+                "-m",
+                module,
+                *arguments,
+            ],  # -P: no code from the working directory
             log=self._logs / f"{name}.log",
             ready=ready,
             environment=self._environment() if module == "services" else {},

@@ -2,7 +2,8 @@
 
 Every child is told by the kernel when its parent dies (PR_SET_PDEATHSIG), so that a killed
 `fleetprof up` leaves nothing behind that listens or samples. A child that ends by itself is started
-again, later each time it happens in a row; its last lines of log say why.
+again, later each time it happens in a row; its last lines of log say why. Children work in `/`, as
+daemons do: nothing in the folder that somebody happens to start from is theirs.
 """
 
 import ctypes
@@ -70,6 +71,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                cwd="/",
                 env={**os.environ, **self.part.environment},
                 start_new_session=True,  # Ctrl-C reaches only `up`, which ends the parts in order
                 preexec_fn=follow_parent,  # noqa: PLW1509 - prctl has to run in the child; `up` has one thread here

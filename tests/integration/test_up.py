@@ -66,7 +66,7 @@ def busy() -> Iterator[subprocess.Popen]:
 
 
 def up_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "services", "up", "--port", "0", *arguments]
+    return [sys.executable, "-P", "-m", "services", "up", "--port", "0", *arguments]
 
 
 def environment(state_dir: Path) -> dict[str, str]:
@@ -102,9 +102,13 @@ LANDED = text("""
 """)
 
 
-def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(state_dir, busy):
+def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(state_dir, busy, tmp_path):
+    for package in ("services", "storage", "gateway"):  # of somebody's own project, which we are started in
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise SystemExit('code of the working directory')")
     done = subprocess.run(
         up_command("--for", "25s", "--rows", "15"),
+        cwd=tmp_path,
         env=environment(state_dir),
         capture_output=True,
         text=True,
@@ -116,8 +120,12 @@ def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(state_dir, busy
     assert "_PyEval_EvalFrameDefault" in done.stdout, done.stdout
     assert "symbolized" in done.stdout
     assert running_stack(state_dir) is None
-    left = [line for line in processes() if str(state_dir) in line]
-    assert left == [], "nothing of it runs on"
+    assert left(state_dir) == []
+
+
+def left(state_dir: Path) -> list[str]:
+    """What still runs of an `up`."""
+    return [line for line in processes() if str(state_dir) in line]
 
 
 def processes() -> list[str]:
@@ -181,6 +189,51 @@ class Up:
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(120)
+
+
+def test_ctrl_c_while_starting_ends_it_at_once_and_leaves_nothing(state_dir):
+    starting = subprocess.Popen(
+        up_command(),
+        env=environment(state_dir),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with starting, starting.stdout:
+        for line in starting.stdout:
+            if "PostgreSQL" in line:
+                starting.send_signal(signal.SIGINT)
+                break
+        said = starting.stdout.read()
+    assert starting.returncode == 1
+    assert "Asked to end before everything had started" in said
+    assert "Browse" not in said
+    assert left(state_dir) == []
+
+
+def test_a_second_ctrl_c_skips_what_is_not_landed_but_stops_everything(state_dir):
+    with Up(state_dir) as up:
+        for _ in range(3):
+            up.process.send_signal(signal.SIGINT)
+            time.sleep(0.3)  # else they are one signal
+        up.process.wait(60)
+        assert left(state_dir) == []
+
+
+def test_a_terminal_that_closes_stops_everything(state_dir):
+    terminal, end = os.openpty()
+    process = subprocess.Popen(
+        up_command(), env=environment(state_dir), stdin=end, stdout=end, stderr=end, start_new_session=True
+    )
+    os.close(end)
+    try:
+        with open(terminal, "rb", closefd=False) as shown:
+            until(lambda: b"Browse" in shown.readline(), "the stack is up")
+    finally:
+        os.close(terminal)  # from here on it cannot write either
+    process.send_signal(signal.SIGHUP)
+    process.wait(60)
+    assert left(state_dir) == []
 
 
 def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir, busy):

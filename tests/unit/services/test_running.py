@@ -1,8 +1,10 @@
 """GIVEN a state directory WHEN an `up` holds it THEN others find it, and no second one starts."""
 
+import os
+
 import pytest
 
-from services.errors import AlreadyRunning
+from services.errors import AlreadyRunning, CannotStart
 from services.running import RunningStack, announce, hold, run_dir, running_stack
 
 STACK = RunningStack(7, "postgresql://x", "redis://y", "http://127.0.0.1:7070", "unix:/z")
@@ -34,3 +36,27 @@ def test_only_its_user_can_read_where_things_are(tmp_path):
         announce(tmp_path, STACK)
         assert run_dir(tmp_path).stat().st_mode & 0o777 == 0o700
         assert (run_dir(tmp_path) / "up.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_cannot_be_used_is_a_sentence(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotStart, match="FLEETPROF_STATE_DIR"), hold(tmp_path / "file"):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's servers run as another user")
+def test_roots_folder_can_be_passed_through_whatever_the_umask(tmp_path):
+    before = os.umask(0o077)
+    try:
+        with hold(tmp_path / "state"):
+            assert (tmp_path / "state").stat().st_mode & 0o777 == 0o711
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write where others do")
+def test_root_does_not_write_into_the_folder_of_another_user(tmp_path):
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", 12345, 12345)
+    with pytest.raises(CannotStart, match="user 12345"), hold(tmp_path / "theirs"):
+        pass

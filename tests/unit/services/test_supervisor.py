@@ -42,6 +42,15 @@ def test_a_child_becomes_ready_and_ends_when_told(tmp_path):
     assert child.pid is None
 
 
+def test_a_child_does_not_work_in_the_folder_it_was_started_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    child = Child(part(tmp_path, [sys.executable, "-c", f"import os; print(os.getcwd()); {FOREVER[2]}"]))
+    child.start()
+    child.wait_until_ready()
+    child.stop()
+    assert (tmp_path / "part.log").read_text() == "/\nup\n"
+
+
 def test_a_child_that_ends_while_starting_is_an_error_with_its_last_lines(tmp_path):
     child = Child(part(tmp_path, [sys.executable, "-c", "print('no such socket'); raise SystemExit(3)"]))
     child.start()

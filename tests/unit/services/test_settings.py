@@ -1,0 +1,42 @@
+"""GIVEN an environment WHEN settings are read THEN they mean the same in every process and folder."""
+
+from pathlib import Path
+
+import pytest
+
+from services.errors import SettingsProblem
+from services.settings import Settings, read_settings
+
+
+def test_paths_are_absolute_since_parts_work_in_other_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    paths = [name for name, field in Settings.model_fields.items() if "Path" in str(field.annotation)]
+    assert len(paths) >= 7
+    settings = Settings(**dict.fromkeys(paths, "here"))
+    assert {name: getattr(settings, name) for name in paths} == dict.fromkeys(paths, tmp_path / "here")
+
+
+@pytest.mark.parametrize(
+    ("url", "archive"),
+    [("blobs", "{here}/blobs"), ("/srv/blobs", "/srv/blobs"), ("s3://bucket/x", "s3://bucket/x")],
+)
+def test_an_archive_is_a_directory_from_here_or_a_url(
+    url, archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert read_settings(archive_url=url).archive == archive.format(here=tmp_path)
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.delenv("FLEETPROF_STATE_DIR", raising=False)
+    monkeypatch.setattr("os.geteuid", lambda: 1)
+
+    def homeless(*_: object) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(SettingsProblem, match="FLEETPROF_STATE_DIR"):
+        read_settings()
