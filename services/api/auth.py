@@ -84,7 +84,7 @@ class Access:
 
     def role_of_token(self, token: str) -> Role | None:
         """The role of a Bearer token; takes as long for a wrong one as for a right one."""
-        digest = sha256(token.encode("utf-8", "surrogateescape")).digest()
+        digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
         roles = [known.role for known in self._tokens if hmac.compare_digest(known.digest, digest)]
         return max(roles, default=None)
 
@@ -155,12 +155,12 @@ def _verified(secret: bytes, purpose: str, text: str, count: int) -> list[str] |
     """The fields of a text signed for that purpose; None when it was not."""
     body, _, signature = text.rpartition(".")
     expected = _signature(secret, purpose, body)
-    if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogateescape")):
+    if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass")):
         return None
     fields = body.split(".")
     return fields if len(fields) == count else None
 
 
 def _signature(secret: bytes, purpose: str, text: str) -> str:
-    message = f"fleetprof {purpose}\0{text}".encode("utf-8", "surrogateescape")
+    message = f"fleetprof {purpose}\0{text}".encode("utf-8", "surrogatepass")
     return base64.urlsafe_b64encode(hmac.new(secret, message, sha256).digest()).rstrip(b"=").decode()
