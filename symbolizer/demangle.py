@@ -14,6 +14,8 @@ import pycxxfilt
 MAX_MANGLED: Final = 1 << 14
 """Longer names stay as they are: demangling takes time that grows faster than their length."""
 
+_LLVM_MODULE: Final = re.compile(r"\.llvm\.\d+(?=\.|$)")
+"""Of a local function that link-time optimization made visible: a hash of its module, new with every build."""
 _RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}(?=$| \()")
 _RUST_ESCAPE: Final = re.compile(r"\$(SP|BP|RF|LT|GT|LP|RP|C|u[0-9a-f]{1,6})\$")
 _RUST_CHARACTER: Final = {
@@ -30,8 +32,8 @@ _RUST_CHARACTER: Final = {
 
 @lru_cache(maxsize=1 << 16)
 def demangle(raw: str) -> str:
-    """The name as source code has it; `raw` without its symbol version if it is not mangled."""
-    name = _without_version(raw)
+    """The name as source code has it; `raw` without what linkers and LLVM add if it is not mangled."""
+    name = _LLVM_MODULE.sub("", _without_version(raw)) or raw
     if not name.startswith(("_Z", "_R")) or len(name) > MAX_MANGLED:
         return name
     try:
@@ -51,8 +53,9 @@ def _without_version(raw: str) -> str:
 
 def _plain_rust(name: str) -> str:
     name = _RUST_HASH.sub("", name)
-    name = _RUST_ESCAPE.sub(_unescape, name).replace("..", "::")
-    return re.sub(r"(^|::)_<", r"\1<", name)
+    # A part of a path that begins with an escape has "_" before it, so that it is a C identifier.
+    name = re.sub(r"(^|::)_(?=\$)", r"\1", name)
+    return _RUST_ESCAPE.sub(_unescape, name).replace("..", "::")
 
 
 def _unescape(match: re.Match[str]) -> str:

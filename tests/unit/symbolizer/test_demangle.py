@@ -23,6 +23,19 @@ from symbolizer.demangle import MAX_MANGLED, demangle
         ),
         ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
         ("_Z4workPKc.cold", "work(char const*) (.cold)"),
+        # A closure's part of a path begins with "_" so that it is a C identifier.
+        (
+            "_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
+            "std::rt::lang_start::{{closure}}",
+        ),
+        # What LLVM makes visible to other modules gets a number that changes with every build.
+        (
+            "_ZN4core3fmt5write17h0123456789abcdefE.llvm.4962768342188849233",
+            "core::fmt::write",
+        ),
+        ("_Z4workPKc.llvm.123", "work(char const*)"),
+        ("work.llvm.123", "work"),
+        ("_Z4workPKc.llvm.123.cold", "work(char const*) (.cold)"),
         ("@leading", "@leading"),
         ("", ""),
     ],
