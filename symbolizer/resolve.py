@@ -69,7 +69,7 @@ class Resolver:
             if at.kind in _WITH_IMAGE:
                 identity = identity_of(capture, at)
                 image = self._images.open(at.kind, identity, kernel)
-                rest = _add_named(calls, image, positions, offsets)
+                rest = _add_named(calls, image, identity.name, positions, offsets)
                 reports[identity.key] = BinaryReport(identity.key, image.status, image.reason)
                 nameless = [_nameless(identity, start) for start in starts[rest].tolist()]
                 where = identity.name
@@ -89,15 +89,22 @@ class Resolver:
         return replace(calls.finish(), binaries=tuple(reports.values()))
 
 
-def _add_named(calls: CallTable, image: Image, positions: Indexes, offsets: U64) -> Indexes:
-    """Add the frames at `positions` that the image names; the positions of the others."""
+def _add_named(calls: CallTable, image: Image, binary: str, positions: Indexes, offsets: U64) -> Indexes:
+    """Add the frames at `positions` that the image names; the positions of the others.
+
+    An image is remembered by its content, so its own name may be that of a copy somewhere else.
+    """
     distinct, inverse = np.unique(offsets[positions], return_inverse=True)
     frames = image.frames(FileOffsets(distinct))
     depth = np.diff(frames.offsets)[inverse]
     named = depth > 0
     which = inverse[named]
     entries = frames.entries[ranges(frames.offsets[which], depth[named])]
-    calls.add_chains(positions[named], depth[named], entries, frames.names, frames.status[which])
+    names = [
+        (function if function.binary_name == binary else replace(function, binary_name=binary), line)
+        for function, line in frames.names
+    ]
+    calls.add_chains(positions[named], depth[named], entries, names, frames.status[which])
     return positions[~named]
 
 

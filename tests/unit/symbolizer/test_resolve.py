@@ -1,4 +1,5 @@
 import hashlib
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,19 @@ def test_inlined_calls_are_told_innermost_first(programs, resolver: Resolver, va
     ]  # fmt: skip
     assert {function(resolved, frame).file for frame in frames} == {str(programs.folder / "program.c")}
     assert set(resolved.status[frames].tolist()) == {Status.FULL}
+
+
+def test_copies_of_one_binary_keep_their_own_names(programs, resolver: Resolver) -> None:
+    """A build-id says what a file holds, not what it is called: functions stand under the path that ran."""
+    captured = Captured()
+    start, _ = symbol(programs, programs.pie, "quiet")
+    copies = [programs.folder / name for name in ("one", "other")]
+    for copy in copies:
+        shutil.copy(programs.pie, copy)
+    frames = [captured.frame(captured.program(copy), start) for copy in copies]
+    for resolved in (resolver.resolve(captured.message), resolver.resolve(captured.message)):
+        found = [function(resolved, frame) for frame in frames]
+        assert [(f.name, f.binary_name) for f in found] == [("quiet", "one"), ("quiet", "other")]
 
 
 def test_a_function_is_defined_where_its_code_begins(programs, resolver: Resolver) -> None:
