@@ -26,6 +26,7 @@ class Admission:
         self._clock = clock
         self._lock = threading.Lock()
         self._active = 0
+        ledger.note_active(0)
 
     @property
     def active(self) -> int:
@@ -58,8 +59,10 @@ class Admission:
                 )
             self._ledger.remember(plan.visit_id)
             self._active += 1
+            self._ledger.note_active(self._active)
         try:
             yield
         finally:
             with self._lock:
                 self._active -= 1
+                self._ledger.note_active(self._active)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from socket import socket
 
 _FAILED: Final = 1
-_SHORTEST_IDLE_S: Final = 2.0
 
 _DESCRIPTION: Final = """\
 The fleetprof gateway: a daemon for every machine. It opens nothing until a collector
@@ -84,7 +83,9 @@ def _run(settings: Settings) -> int:
                 _log.info("listening on %s", _bound(address, bound))
 
         doors = [Door(bound, path) for bound, path in zip(sockets, inner, strict=True)]
-        return Doorman(doors, serve, idle_s=settings.idle_s, on_ready=on_ready).run()
+        return Doorman(
+            doors, serve, idle_s=settings.idle_s, busy=lambda: ledger.active > 0, on_ready=on_ready
+        ).run()
 
 
 @contextlib.contextmanager
@@ -172,10 +173,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--idle-seconds",
         metavar="S",
-        type=_idle_seconds,
+        type=_positive,
         default=60.0,
         help="after the last call the server part ends and costs nothing; the next call starts it "
-        "within about half a second; at least 2 (default: %(default)g)",
+        "within about half a second (default: %(default)g)",
     )
     parser.add_argument(
         "--log-level",
@@ -216,15 +217,6 @@ def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-def _idle_seconds(text: str) -> float:
-    value = _positive(text)
-    if value < _SHORTEST_IDLE_S:
-        raise argparse.ArgumentTypeError(
-            f"{text} is less than {_SHORTEST_IDLE_S:g}: a running capture is heard of once a second"
-        )
     return value
 
 

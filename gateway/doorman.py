@@ -40,7 +40,11 @@ class Door:
 
 
 class Doorman:
-    """Waits at the doors. `serve` is called in a forked child with a descriptor to write a byte to when ready."""
+    """Waits at the doors.
+
+    `serve` is called in a forked child with a descriptor to write a byte to when ready. The child is ended when
+    no byte has moved for `idle_s`, unless `busy` says that it works.
+    """
 
     def __init__(
         self,
@@ -48,11 +52,13 @@ class Doorman:
         serve: Callable[[int], int],
         *,
         idle_s: float,
+        busy: Callable[[], bool],
         on_ready: Callable[[], None],
     ) -> None:
         self._doors = doors
         self._serve = serve
         self._idle_s = idle_s
+        self._busy = busy
         self._on_ready = on_ready
         self._selector = selectors.DefaultSelector()
         self._relays: set[Relay] = set()
@@ -239,4 +245,7 @@ class Doorman:
                 os.kill(self._server, signal.SIGKILL)
                 self._told_to_end = now
         elif self._up and now - self._last_bytes >= self._idle_s:
-            self._end_server()
+            if self._busy():
+                self._last_bytes = now
+            else:
+                self._end_server()

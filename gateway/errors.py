@@ -7,6 +7,7 @@ GatewayError
 ├── UnsupportedHost    the operator: this system or kernel cannot be sampled at all
 ├── EventUnavailable   nobody: the event cannot be opened here; the capture says why
 ├── UnsafeAddress      the operator: an address or socket that anybody could use
+├── BadCertificates    the operator: a certificate, key or authority that TLS cannot use
 └── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
 
 """
@@ -49,6 +50,10 @@ class EventUnavailable(GatewayError):
 
 class UnsafeAddress(GatewayError):
     """Listening there would let anybody command the gateway. The text says what to set."""
+
+
+class BadCertificates(GatewayError):
+    """A certificate, key or authority that TLS cannot use. The text names the files."""
 
 
 class PlanRefused(GatewayError):

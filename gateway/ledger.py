@@ -14,17 +14,20 @@ from typing import Final
 
 REMEMBERED: Final = 4096
 _ID_BYTES: Final = 16
-# served, finished, start of the daemon by CLOCK_MONOTONIC
-_HEADER: Final = struct.Struct("<QQd")
+# served, finished, being taken, start of the daemon by CLOCK_MONOTONIC
+_HEADER: Final = struct.Struct("<QQQd")
 
 
 class Ledger:
-    """Remembered visit ids, the newest `REMEMBERED` of them, and how many captures were finished."""
+    """Remembered visit ids, the newest `REMEMBERED` of them, and how many captures are taken and were finished.
+
+    One process writes at a time, the server; the waiting one reads.
+    """
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, _HEADER.size + REMEMBERED * _ID_BYTES)
         self._lock = threading.Lock()
-        _HEADER.pack_into(self._memory, 0, 0, 0, time.monotonic())
+        self._write(0, 0, 0, time.monotonic())
 
     @property
     def finished(self) -> int:
@@ -34,7 +37,12 @@ class Ledger:
     @property
     def uptime_s(self) -> float:
         """Seconds since the daemon started."""
-        return time.monotonic() - self._header()[2]
+        return time.monotonic() - self._header()[3]
+
+    @property
+    def active(self) -> int:
+        """Captures being taken."""
+        return self._header()[2]
 
     def __contains__(self, visit_id: bytes) -> bool:
         end = _HEADER.size + min(self._header()[0], REMEMBERED) * _ID_BYTES
@@ -46,17 +54,26 @@ class Ledger:
     def remember(self, visit_id: bytes) -> None:
         """Note 16 bytes; the oldest are forgotten for them."""
         with self._lock:
-            served, finished, started = self._header()
+            served, finished, active, started = self._header()
             at = _HEADER.size + served % REMEMBERED * _ID_BYTES
             self._memory[at : at + _ID_BYTES] = visit_id
-            _HEADER.pack_into(self._memory, 0, served + 1, finished, started)
+            self._write(served + 1, finished, active, started)
 
     def finish(self) -> None:
         """Count a delivered capture."""
         with self._lock:
-            served, finished, started = self._header()
-            _HEADER.pack_into(self._memory, 0, served, finished + 1, started)
+            served, finished, active, started = self._header()
+            self._write(served, finished + 1, active, started)
 
-    def _header(self) -> tuple[int, int, float]:
-        served, finished, started = _HEADER.unpack_from(self._memory, 0)
-        return served, finished, started
+    def note_active(self, captures: int) -> None:
+        """So many captures are being taken now; 0 when a server begins, whatever the last one left."""
+        with self._lock:
+            served, finished, _, started = self._header()
+            self._write(served, finished, captures, started)
+
+    def _header(self) -> tuple[int, int, int, float]:
+        served, finished, active, started = _HEADER.unpack_from(self._memory, 0)
+        return served, finished, active, started
+
+    def _write(self, served: int, finished: int, active: int, started: float) -> None:
+        _HEADER.pack_into(self._memory, 0, served, finished, active, started)

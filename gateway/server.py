@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import signal
+import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ import grpc
 
 from fleetpb import gateway_pb2_grpc
 from gateway.arrival import Arrivals
+from gateway.errors import BadCertificates
 from gateway.host import find_access, require_supported
 from gateway.service import GatewayService
 from gateway.settings import Settings, TcpAddress, Tls
@@ -83,7 +85,21 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, ready: int)
 
 
 def _credentials(tls: Tls) -> grpc.ServerCredentials:
-    """Mutual TLS: a caller without a certificate of the authority does not get in."""
+    """Mutual TLS: a caller without a certificate of the authority does not get in. Raises BadCertificates."""
+    # gRPC says of bad files only that the port could not be bound.
+    trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        trial.load_cert_chain(tls.certificate, tls.key)
+    except ssl.SSLError as error:
+        raise BadCertificates(
+            f"{tls.certificate} and {tls.key} are not a certificate and its key: {error.reason or error}"
+        ) from error
+    try:
+        trial.load_verify_locations(tls.client_authority)
+    except ssl.SSLError as error:
+        raise BadCertificates(
+            f"{tls.client_authority} holds no certificate of an authority: {error.reason or error}"
+        ) from error
     return grpc.ssl_server_credentials(
         [(tls.key.read_bytes(), tls.certificate.read_bytes())],
         root_certificates=tls.client_authority.read_bytes(),

@@ -132,29 +132,28 @@ class Sampler(ABC):
             ioctl(descriptor, IOC_PERIOD, struct.pack("=Q", period))
 
     def drain(self, consume: Callable[[Record], None], *, everything: bool = False) -> None:
-        """Hand out all records in order of time across CPUs, then give their space back.
+        """Hand out all records in order of time across CPUs, and give back the space of each behind it.
 
         Records younger than this call stay for the next one, because a CPU that was looked at earlier may
         still write something older. `everything`: the event is disabled, nothing younger will come.
         """
         until = _UNTIL_THE_END if everything else time.monotonic_ns()
-        batch: list[tuple[int, memoryview]] = []
-        released: list[tuple[Ring, int]] = []
+        batch: list[tuple[int, Ring, int, memoryview]] = []
         for ring in self._rings:
-            last = ring.tail
+            latest = 0
             for position, record in ring.records():
                 stamp = time_of(record)
                 if stamp > until:
                     break
-                batch.append((stamp, record))
-                last = position
-            released.append((ring, last))
+                # An interrupt may write its record before an older one that it interrupted. Within a ring
+                # the order stays, because space is given back in that order.
+                latest = max(latest, stamp)
+                batch.append((latest, ring, position, record))
         batch.sort(key=itemgetter(0))
-        for _, record in batch:
+        for _, ring, position, record in batch:
             value = parse(record, self._layout)
             if value is not None:
                 consume(value)
-        for ring, position in released:
             ring.release(position)
 
     @property
