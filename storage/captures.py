@@ -143,10 +143,13 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
     return None
 
 
-def release(connection: Connection, visit_id: UUID, *, why: str, attempt: int | None = None) -> None:
+def release(
+    connection: Connection, visit_id: UUID, *, why: str, attempt: int | None = None, counts: bool = True
+) -> None:
     """Give a capture back after a failure; it rests 10 s, then twice as long each time, at most an hour.
 
     With the lease's `attempt` nothing happens when that lease ran out and another worker has it.
+    `counts` False: nothing was wrong with the capture (an archive that is away), so this was no attempt.
     """
     mine = [] if attempt is None else [capture.c.attempts == attempt]
     doublings = func.least(func.greatest(capture.c.attempts - 1, 0), 30)
@@ -155,6 +158,7 @@ def release(connection: Connection, visit_id: UUID, *, why: str, attempt: int | 
         update(capture)
         .where(capture.c.visit_id == visit_id, *mine)
         .values(
+            attempts=capture.c.attempts - (0 if counts else 1),
             failure=_sentence(why),
             leased_until=func.clock_timestamp() + func.make_interval(0, 0, 0, 0, 0, 0, rest_s),
         )

@@ -18,7 +18,7 @@ from storage import captures
 from storage.archive import Archive
 from storage.binaries import note_symbols
 from storage.captures import Lease
-from storage.errors import BadCapture, BlobTooLarge, DatabaseError, StorageError
+from storage.errors import ArchiveUnavailable, BadCapture, BlobTooLarge, DatabaseError, StorageError
 from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
 from storage.landing.land import Landed, land
@@ -39,6 +39,8 @@ class LeaseTerms:
 
 
 DEFAULT_TERMS: Final = LeaseTerms()
+PASSING: Final = (ArchiveUnavailable, DatabaseError)
+"""Failures that say nothing about the capture: it may wait for them to pass, however long that takes."""
 MAX_NOTED: Final = 10_000
 """Binaries a process remembers to have reported on."""
 
@@ -78,8 +80,11 @@ class Lander:
         except Exception as error:
             why = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
             log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
+            counts = not isinstance(error, PASSING)
             self._note(
-                lambda connection: captures.release(connection, visit_id, why=why, attempt=lease.attempt)
+                lambda connection: captures.release(
+                    connection, visit_id, why=why, attempt=lease.attempt, counts=counts
+                )
             )
         else:
             log.info(

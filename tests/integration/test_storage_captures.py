@@ -225,6 +225,18 @@ class TestFailures:
         assert lease(engine, visit_id, limit=3) is None
         assert set_aside_why(engine, visit_id) == "Every worker that tried it ended without a word."
 
+    def test_a_failure_that_is_not_the_captures_is_no_attempt(self, engine):
+        (visit_id,) = archived(engine)
+        for _ in range(5):
+            wake(engine, visit_id)
+            found = lease(engine, visit_id, limit=2)
+            assert found is not None
+            assert due(engine) == []
+            with engine.begin() as connection:
+                captures.release(connection, visit_id, why="no disk", attempt=found.attempt, counts=False)
+            assert due(engine) == [], "it rests"
+        assert set_aside_why(engine, visit_id) is None
+
     def test_a_late_release_leaves_the_next_workers_lease_alone(self, engine):
         (visit_id,) = archived(engine)
         first = lease(engine, visit_id)

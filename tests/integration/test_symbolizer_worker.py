@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import zstandard
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
 
 from fleetpb import capture_pb2
 from storage import campaigns, captures, inventory, partitions, visits
@@ -26,6 +26,9 @@ from storage.schema import binary, capture, function, profile
 from storage.visits import DrawnVisit
 from symbolizer.broker import make_broker, make_sender
 from symbolizer.elf import ElfFile
+from symbolizer.landing import DEFAULT_TERMS, Lander
+from symbolizer.locate import LocalFiles
+from symbolizer.resolve import Resolver
 
 pytestmark = pytest.mark.integration
 
@@ -192,6 +195,24 @@ def test_a_failure_leaves_its_reason_and_rests(
     assert row.set_aside is None
     assert row.landed == 0
     assert visit_id.hex[:8] in row.failure
+
+
+def test_an_archive_that_is_away_sets_nothing_aside(fleet: Fleet, engine: Engine, tmp_path: Path) -> None:
+    visit_id = fleet.archive()
+    (tmp_path / "archive").rename(tmp_path / "away")
+    (tmp_path / "archive").write_text("a mount that went wrong")
+    lander = Lander(engine, Archive(str(tmp_path / "archive")), Resolver(LocalFiles(), tmp_path / "cache"))
+    for _ in range(DEFAULT_TERMS.attempts_limit + 2):
+        with engine.begin() as connection:
+            connection.execute(update(capture).values(leased_until=None))
+        assert lander.land(visit_id) is None
+    assert "cannot be read" in fleet.row(visit_id).failure
+    (tmp_path / "archive").unlink()
+    (tmp_path / "away").rename(tmp_path / "archive")
+    with engine.begin() as connection:
+        connection.execute(update(capture).values(leased_until=None))
+    assert lander.land(visit_id) is not None
+    assert fleet.landed(visit_id)
 
 
 def test_a_killed_pool_process_loses_nothing(
