@@ -9,7 +9,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
@@ -67,6 +67,7 @@ class Collector:
     pace: Pace = field(default_factory=Pace)
     watcher: Watcher = nobody
     random: np.random.Generator = field(default_factory=np.random.default_rng)
+    _room_made_on: date | None = field(default=None, init=False)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
@@ -108,7 +109,7 @@ class Collector:
         return self.visitor.clock()
 
     def _prepare(self) -> None:
-        sweep.make_room(self.engine, self._now().date())
+        self._make_room(self._now().date())
         with self.engine.begin() as connection:
             ensure_standing(connection)
 
@@ -116,8 +117,10 @@ class Collector:
         """Draw the round of every campaign whose last one is over."""
         for campaign in await desk.do(self._campaigns):
             number = round_at(self._now(), campaign.definition.period_s)
-            if campaign.state != State.RUNNING or campaign.last_round >= number:
+            if campaign.state != State.RUNNING or campaigns.is_drawn(campaign, number):
                 continue
+            if campaign.last_round > number:
+                _log.warning("the clock was set back by days", campaign=campaign.name, round=number)
             appointments = await desk.do(self._draw_round, campaign)
             if appointments is None:
                 continue
@@ -129,7 +132,14 @@ class Collector:
         with self.engine.connect() as connection:
             return campaigns.list_(connection)
 
+    def _make_room(self, today: date) -> None:
+        """Partitions for what is drawn today; a machine that slept wakes up on a day far ahead of them."""
+        if self._room_made_on != today:
+            sweep.make_room(self.engine, today)
+            self._room_made_on = today
+
     def _draw_round(self, campaign: Campaign) -> list[Appointment] | None:
+        self._make_room(self._now().date())
         with self.engine.begin() as connection:
             return draw_round(connection, campaign, self._now(), self.random)
 

@@ -6,12 +6,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.errors import UnknownCampaign
 from storage.schema import campaign
 
+LONGEST_LEAD_S = 86_400.0
+"""A round further ahead than this was drawn by a clock that was wrong: it holds up no later one."""
 FLEET = "fleet"
 """The standing campaign: what a selection means that names none."""
 
@@ -136,18 +138,27 @@ def set_state(connection: Connection, name: str, state: State, why: str) -> bool
 def begin_round(connection: Connection, campaign_id: int, number: int) -> bool:
     """Claim a round for drawing; False: it, or a later one, was drawn already, or none is to be.
 
+    A drawn round that lies more than a day ahead is not believed (`is_drawn`).
     Part of the transaction that records the draw: two collectors never draw the same round.
     """
     claimed = connection.execute(
         update(campaign)
         .where(
             campaign.c.campaign_id == campaign_id,
-            campaign.c.last_round < number,
+            or_(
+                campaign.c.last_round < number,
+                (campaign.c.last_round - number) * campaign.c.period_s > LONGEST_LEAD_S,
+            ),
             campaign.c.state == State.RUNNING,
         )
         .values(last_round=number)
     )
     return claimed.rowcount == 1
+
+
+def is_drawn(found: Campaign, number: int) -> bool:
+    """Whether this round, or a later one that can be true, was drawn."""
+    return 0 <= (found.last_round - number) * found.definition.period_s <= LONGEST_LEAD_S
 
 
 def _campaign(row: Row[Any]) -> Campaign:

@@ -324,6 +324,31 @@ def test_two_collectors_draw_each_round_once(engine, archive, sockets, sent):
         assert set(per_machine_and_round) == {1}
 
 
+def test_a_clock_that_jumps_by_days_stops_no_drawing_and_finds_its_partitions(engine, archive, sockets, sent):
+    """Forward: a machine that slept. Back: one whose clock was wrong when it started."""
+    ahead = [timedelta()]
+
+    def days() -> set:
+        with engine.connect() as connection:
+            return set(connection.scalars(select(visit.c.day).where(visit.c.outcome == Outcome.ANSWERED)))
+
+    with serving(sockets / "g") as gateway:
+        define(engine, QUICK, NewMachine("m1", gateway.address))
+        visitor = Visitor(first_reply_s=0.5, clock=lambda: datetime.now(UTC) + ahead[0])
+        with running(a_collector(engine, archive, sent.append, visitor=visitor)):
+            eventually(days)
+            today = days()
+            ahead[0] = timedelta(days=10)
+            later = {day + timedelta(days=10) for day in today}
+            eventually(lambda: days() & later)
+            with engine.connect() as connection:
+                assert days() <= set(partitions.existing(connection))
+            ahead[0] = timedelta()
+            before = len(sent)
+            eventually(lambda: len(sent) >= before + 3)
+    assert campaign_of(engine).last_round <= datetime.now(UTC).timestamp() / QUICK.period_s
+
+
 def test_never_two_visits_on_one_machine_at_a_time(engine, archive, sockets, sent):
     under_way, most, lock = [0], [0], threading.Lock()
 
