@@ -59,8 +59,8 @@ def ui_router(static: Path) -> APIRouter:
                 f"There is no /{path}.",
                 hint="/api/v1/openapi.json lists what there is.",
             )
-        file = (root / path).resolve() if "\0" not in path else root
-        if file.is_relative_to(root) and file.is_file() and file.name != "index.html":
+        file = _file_below(root, path)
+        if file is not None and file.name != "index.html":
             hashed = path.startswith("assets/")
             return FileResponse(file, headers={"Cache-Control": _FOREVER if hashed else "no-cache"})
         if "." in path.rpartition("/")[2]:
@@ -76,6 +76,15 @@ def ui_router(static: Path) -> APIRouter:
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
     return router
+
+
+def _file_below(root: Path, path: str) -> Path | None:
+    """The file at this path of a request, if it is one and lies below the (resolved) root."""
+    try:
+        file = (root / path).resolve()
+        return file if file.is_relative_to(root) and file.is_file() else None
+    except (OSError, ValueError):  # a name too long for the file system, or with a NUL
+        return None
 
 
 def _page(status: HTTPStatus, title: str, sentence: str, advice: str) -> HTMLResponse:

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.api.metrics import Metrics
 from services.api.problems import Problem
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""A method is any word a stranger thinks of, and each would be a time series."""
 _QUIET = ("/healthz", "/readyz", "/metrics")
 
 
@@ -59,7 +61,8 @@ class RequestLog:
         finally:
             seconds = perf_counter() - begun
             route = getattr(scope.get("route"), "path", "other")
-            self._metrics.requests.labels(scope["method"], route, str(status)).observe(seconds)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.requests.labels(method, route, str(status)).observe(seconds)
             log = self._log.debug if scope["path"] in _QUIET else self._log.info
             log(
                 "request",

@@ -338,10 +338,20 @@ def test_the_page_answers_for_every_place_in_it(anyone: TestClient):
 
 
 @pytest.mark.parametrize(
-    "path", ["/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/x%00.js"]
+    "path",
+    ["/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/x%00.js", f"/{'x' * 300}.js"],
 )
 def test_files_beside_the_page_stay_there(anyone: TestClient, path: str):
-    assert "not for everybody" not in anyone.get(path).text
+    response = anyone.get(path)
+    assert "not for everybody" not in response.text
+    assert response.status_code in {200, 404}
+
+
+def test_strangers_make_no_time_series(anyone: TestClient):
+    for method in ("BREW", "WHEN", "GET"):
+        anyone.request(method, "/")
+    metrics = anyone.get("/metrics", headers=BEARER).text
+    assert set(re.findall(r'_count{method="(\w+)"', metrics)) == {"GET", "other"}
 
 
 def test_a_page_that_was_not_built_says_how_to(engine: Engine, access: Access, tmp_path: Path):
