@@ -86,9 +86,18 @@ def test_certificates_are_made_and_verify(tmp_path):
     before = (tmp_path / "certs/ca.crt").read_bytes()
     subprocess.run(make, check=True, capture_output=True)
     assert (tmp_path / "certs/ca.crt").read_bytes() == before
-    for name in ("gateway", "collector"):
-        verify = ["openssl", "verify", "-CAfile", "ca.crt", f"{name}.crt"]
-        assert (
-            subprocess.run(verify, cwd=tmp_path / "certs", capture_output=True, check=False).returncode == 0
-        )
+    good_for = {
+        (name, purpose)
+        for name in ("gateway", "collector")
+        for purpose in ("sslserver", "sslclient")
+        if subprocess.run(
+            ["openssl", "verify", "-CAfile", "ca.crt", "-purpose", purpose, f"{name}.crt"],
+            cwd=tmp_path / "certs",
+            capture_output=True,
+            check=False,
+        ).returncode
+        == 0
+    }
+    # Or whoever has the key of one node could call the gateways of all others.
+    assert good_for == {("gateway", "sslserver"), ("collector", "sslclient")}
     assert (tmp_path / "certs/ca.key").stat().st_mode & 0o077 == 0
