@@ -36,7 +36,7 @@ def partition() -> None:
 
 @app.command()
 def retain(
-    days: int = typer.Option(0, help="Keep this many days; 0: FLEETPROF_RETENTION_DAYS."),
+    days: int = typer.Option(0, min=0, help="Keep this many days; 0: FLEETPROF_RETENTION_DAYS."),
 ) -> None:
     """Drop the partitions of days that are older than what is kept."""
     from storage import partitions  # noqa: PLC0415
