@@ -29,7 +29,7 @@ from services.running import RunningStack, run_dir
 from services.settings import Settings
 from services.supervisor import Child, Part
 from storage import campaigns, inventory, migrate
-from storage.database import open_engine
+from storage.database import normalized, open_engine
 from storage.errors import UnknownCampaign
 from symbolizer.broker import make_broker
 
@@ -94,6 +94,11 @@ class Stack:
         if self._postgres is not None:
             with self._step("PostgreSQL"):
                 self._postgres.start()
+        else:
+            place = normalized(self._database_url())
+            self._say(
+                f"  using the database {place.database} of DATABASE_URL at {place.host or 'this machine'}"
+            )
         if self._valkey is not None:
             with self._step("Valkey"):
                 self._valkey.start()

@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from storage.database import open_engine
-from storage.errors import NotMigrated
+from storage.errors import DatabaseRefused, NotMigrated
 from storage.schema import metadata
 
 _SCRIPTS = Path(__file__).parent / "migrations"
@@ -26,13 +26,15 @@ def upgrade(url: str) -> list[str]:
     """Bring the database to this program's schema; the revisions applied, oldest first.
 
     All or nothing, in one transaction. Concurrent calls wait for the first and then find nothing
-    to do.
+    to do. Raises `DatabaseRefused` for a database that another program lives in.
     """
     engine = open_engine(url, application="migrate", pool_size=1)
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             todo = missing(connection)
+            if MigrationContext.configure(connection).get_current_revision() is None:
+                _require_empty(connection)
             if todo:
                 config = _config()
                 config.attributes["connection"] = connection
@@ -64,7 +66,8 @@ def missing(connection: Connection) -> list[str]:
         return known
     if current not in known:
         raise NotMigrated(
-            f"The database is at revision {current}, which this fleetprof does not know: install a newer one."
+            f"The database is at revision {current}, which this fleetprof does not know: install a newer one, "
+            "or give it a database of its own if another program wrote that."
         )
     return known[known.index(current) + 1 :]
 
@@ -90,6 +93,23 @@ def comparison(connection: Connection) -> dict[str, Any]:
         return not (kind == "table" and name in children)
 
     return {"include_name": include_name, "compare_type": True, "compare_server_default": True}
+
+
+def _require_empty(connection: Connection) -> None:
+    """A URL that was meant for another program (DATABASE_URL is anybody's) must not make tables there."""
+    theirs = connection.scalars(
+        text(
+            "SELECT c.relname FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace"
+            " AND c.relkind IN ('r', 'p') AND c.relname <> 'alembic_version' AND NOT EXISTS (SELECT FROM pg_depend d"
+            " WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') ORDER BY 1"
+        )
+    ).all()
+    if theirs:
+        name = connection.scalar(text("SELECT current_database()"))
+        raise DatabaseRefused(
+            f"The database {name!r} holds tables of another program ({', '.join(theirs[:3])}{', …' * (len(theirs) > 3)}); "
+            "name one of its own in FLEETPROF_DATABASE_URL, or unset DATABASE_URL."
+        )
 
 
 def _config() -> Config:

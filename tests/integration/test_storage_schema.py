@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, inspect, text
 
 from storage import migrate, partitions
-from storage.errors import DatabaseBusy, NotMigrated, PartitionMissing
+from storage.errors import DatabaseBusy, DatabaseRefused, NotMigrated, PartitionMissing
 from storage.schema import PARTITIONED, chunk, metadata
 
 pytestmark = pytest.mark.integration
@@ -81,6 +81,16 @@ def test_a_newer_database_is_refused(engine: Engine):
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with engine.connect() as connection, pytest.raises(NotMigrated, match="newer"):
         migrate.missing(connection)
+
+
+def test_a_database_of_another_program_is_left_alone(engine: Engine):
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+        connection.execute(text("CREATE TABLE users (id int)"))
+    with pytest.raises(DatabaseRefused, match="users"):
+        migrate.upgrade(engine.url.render_as_string(hide_password=False))
+    assert inspect(engine).get_table_names() == ["users"]
 
 
 def test_partitions_are_made_once_and_dropped_whole(engine: Engine):
