@@ -34,8 +34,14 @@ def checked(events: Sequence[EventPlan]) -> Sequence[EventPlan]:
         raise BadPlan("The plan names no event.")
     for event in events:
         said = f"Event {event.event!r} of the plan"
-        if not event.event:
+        if not event.event or not isinstance(event.event, str):
             raise BadPlan("An event of the plan has no name.")
+        numbers = {"duration_ms": event.duration_ms, "period": event.period, "turn": event.turn}
+        for field, value in numbers.items():
+            if type(value) is not int:  # a plan may be of a file, where anything can stand
+                raise BadPlan(f"{said} has {field} {value!r}; it must be a whole number.")
+        if type(event.rate_hz) not in {int, float} or type(event.stacks) is not bool:
+            raise BadPlan(f"{said} needs a number for rate_hz, and true or false for stacks.")
         if event.duration_ms <= 0:
             raise BadPlan(f"{said} lasts {event.duration_ms} ms; it must last longer than 0.")
         if not isfinite(event.rate_hz) or event.rate_hz < 0 or event.period < 0:

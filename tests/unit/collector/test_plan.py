@@ -37,6 +37,11 @@ def test_the_message_says_what_the_campaign_says():
     [
         ([], "names no event"),
         ([EventPlan("", 1, rate_hz=1)], "has no name"),
+        ([EventPlan(7, 1, rate_hz=1)], "has no name"),
+        ([EventPlan("cpu", "5000", rate_hz=1)], "duration_ms '5000'; it must be a whole number"),
+        ([EventPlan("cpu", 1.5, rate_hz=1)], "duration_ms 1.5"),
+        ([EventPlan("cpu", 1, period=None)], "period None"),
+        ([EventPlan("cpu", 1, rate_hz="99")], "a number for rate_hz"),
         ([EventPlan("cpu", 0, rate_hz=1)], "longer than 0"),
         ([EventPlan("cpu", 1)], "one of them"),
         ([EventPlan("cpu", 1, rate_hz=1, period=1)], "one of them"),
