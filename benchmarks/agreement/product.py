@@ -1,0 +1,149 @@
+"""The product, whole: a gateway daemon, a visit, the archive, the symbolizer, PostgreSQL, a query."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from collector import by_hand
+from collector.standing import BY_HAND
+from collector.visit import Visitor
+from storage import inventory
+from storage.campaigns import EventPlan
+from storage.inventory import NewMachine
+from storage.landing.decode import decode_capture
+from storage.query.engine import QueryEngine
+from storage.query.flame import MOST_NODES
+from storage.query.matchers import parse_matchers
+from storage.query.selection import Selection
+from storage.query.table import Page
+from symbolizer.landing import Lander
+from symbolizer.locate import LocalFiles
+from symbolizer.resolve import Resolver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Engine
+
+    from collector.appointments import Appointment
+    from fleetpb import capture_pb2
+    from storage.archive import Archive
+    from storage.query.engine import FlameAnswer, TableAnswer
+
+MACHINE = "here"
+_ALL_ROWS = Page(limit=10_000)
+
+
+class ProductFailed(Exception):
+    """A part of the product did not do its part; the sentence says which."""
+
+
+@contextmanager
+def gateway(socket: Path, log: Path) -> Iterator[str]:
+    """A gateway daemon of this machine; its address."""
+    address = f"unix:{socket}"
+    with log.open("w+") as said:
+        # Its limits stay; only the share of CPU is raised, because other work must not thin what is compared.
+        command = [sys.executable, "-m", "gateway", "--listen", address, "--max-cpu-percent", "50"]
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+        try:
+            while "listening" not in log.read_text():
+                if process.poll() is not None:
+                    raise ProductFailed(f"The gateway ended: {log.read_text()[-500:]}")
+                try:
+                    process.wait(0.05)
+                except subprocess.TimeoutExpired:
+                    continue
+            yield address
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """A visit that answered and has landed."""
+
+    appointment: Appointment
+    capture: capture_pb2.Capture
+
+    @property
+    def period(self) -> int:
+        """Units of the CPU event that a sample stands for."""
+        return self.capture.segments[0].period
+
+    @property
+    def lost(self) -> int:
+        """Records that did not fit into the gateway's rings."""
+        return sum(sum(segment.lost) for segment in self.capture.segments)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """The spans of CLOCK_MONOTONIC, ns, in which the CPU was sampled."""
+        start = self.capture.window.monotonic_start_ns
+        return [
+            (start + segment.start_offset_ns, start + segment.start_offset_ns + segment.duration_ns)
+            for segment in self.capture.segments
+        ]
+
+
+class Product:
+    """Profiles this machine and answers. The archive and the database are the caller's."""
+
+    def __init__(self, engine: Engine, archive: Archive, symbol_cache: Path, gateway_address: str) -> None:
+        self._engine = engine
+        self._archive = archive
+        self._lander = Lander(engine, archive, Resolver(LocalFiles(), symbol_cache))
+        self._queries = QueryEngine(engine)
+        with engine.begin() as connection:
+            inventory.add(connection, NewMachine(MACHINE, gateway_address))
+
+    def profile(self, seconds: float, rate_hz: float, on_progress: Callable[[float, int], None]) -> Visited:
+        """Visit this machine and land what that brings. Raises ProductFailed."""
+        visitor = Visitor()
+        appointment = by_hand.book(self._engine, MACHINE, visitor)
+        visited = asyncio.run(
+            by_hand.carry_out(
+                self._engine,
+                self._archive,
+                visitor,
+                appointment,
+                events=[EventPlan(event="cpu", rate_hz=rate_hz, duration_ms=round(seconds * 1000))],
+                on_progress=on_progress,
+            )
+        )
+        if visited.brought is None:
+            raise ProductFailed(f"The visit failed: {visited.outcome}. {visited.detail}")
+        landed = self._lander.land(appointment.visit_id)
+        if landed is None or landed.samples != visited.brought.samples:
+            raise ProductFailed(f"The capture of {visited.brought.samples} samples did not land: {landed}")
+        return Visited(appointment, decode_capture(visited.brought.blob))
+
+    def table(self, visited: Visited, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
+        """All rows of the visit's samples that the matchers select."""
+        return self._queries.table(_selection(visited, select), by, _ALL_ROWS)
+
+    def flame(self, visited: Visited, select: str) -> FlameAnswer:
+        """The whole tree of the visit's samples that the matchers select."""
+        return self._queries.flame(_selection(visited, select), MOST_NODES)
+
+    def close(self) -> None:
+        """Give back what queries hold."""
+        self._queries.close()
+
+
+def _selection(visited: Visited, select: str) -> Selection:
+    moment = visited.appointment.visit.drawn_at
+    return Selection(
+        start=moment,
+        end=moment + timedelta(microseconds=1),
+        matchers=parse_matchers(select),
+        campaign=BY_HAND,
+    )

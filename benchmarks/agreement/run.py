@@ -1,0 +1,180 @@
+"""One window in which both look at the same programs, and everything that is compared of it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.agreement import peer, views
+from benchmarks.agreement.names import Function, Namer
+from benchmarks.agreement.shares import Comparison, Counted, Shares, compare, overlap, top
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from benchmarks.agreement.product import Product, Visited
+    from benchmarks.agreement.programs import Program
+
+STACK_BYTES: Final = 16384
+BOTH_WHOLE: Final = 0.99
+"""Totals are compared where this share of both sides' stacks reaches the thread's start."""
+SELF: Final = "self"
+SELF_BY_FRAME_POINTER: Final = "self (-g)"
+TOTAL: Final = "total"
+PRESENCE: Final = "samples"
+_WARM_UP_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A program as perf saw it, by unwind tables and by frame pointers, and as the product did."""
+
+    program: Program
+    dwarf: Shares
+    frame_pointer: Shares
+    ours: Shares
+
+    @property
+    def totals_comparable(self) -> bool:
+        """Whether both found nearly all callers; else their totals cannot be the same."""
+        return min(self.dwarf.rooted, self.ours.rooted) >= BOTH_WHOLE
+
+    @property
+    def overlap(self) -> float:
+        """Share of the ten hottest functions that both have among theirs."""
+        return overlap(top(self.dwarf.own), top(self.ours.own))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was seen in one window."""
+
+    seen: list[Seen]
+    comparisons: list[Comparison]
+    perf_with_itself: list[Comparison]
+    """Self by its two recordings: how far two samples of the same seconds may be apart."""
+    perf_samples: int
+    our_samples: int
+    perf_lost: int
+    our_lost: int
+
+
+def look(product: Product, programs: Sequence[Program], folder: Path, seconds: float, rate_hz: int) -> Window:
+    """Run the programs and profile them with both. Raises PerfUnusable, ProductFailed."""
+    recordings = folder / "dwarf.data", folder / "frame-pointer.data"
+    with ExitStack() as stack:
+        for program in programs:
+            if program.command and not program.starts_late:
+                _start(program, stack)
+        # A gateway's first capture reads the kernel's symbols, which takes long while all CPUs are busy.
+        product.profile(_WARM_UP_S, rate_hz, lambda _done, _samples: None)
+        with (
+            peer.recording(recordings[0], rate_hz, "--call-graph", f"dwarf,{STACK_BYTES}"),
+            peer.recording(recordings[1], rate_hz, "-g"),
+        ):
+            visited = product.profile(seconds, rate_hz, _at_half_time(programs, stack))
+        # While the programs still run: perf reads what it needs from their files only.
+        return _compared(product, visited, programs, recordings)
+
+
+def _start(program: Program, stack: ExitStack) -> None:
+    # A session of its own, so that what it started ends with it.
+    process = subprocess.Popen(
+        program.command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    stack.callback(process.wait)
+    stack.callback(process.kill)
+
+
+def _at_half_time(programs: Sequence[Program], stack: ExitStack) -> Callable[[float, int], None]:
+    waiting = [program for program in programs if program.starts_late]
+
+    def on_progress(done: float, _samples: int) -> None:
+        while waiting and done >= 0.5:
+            _start(waiting.pop(), stack)
+
+    return on_progress
+
+
+def _compared(
+    product: Product, visited: Visited, programs: Sequence[Program], recordings: tuple[Path, Path]
+) -> Window:
+    namer = Namer({program.original: program.comm for program in programs if program.original})
+    comms = [comm for program in programs for comm in (program.comm, *program.also)]
+    spans = visited.spans
+    dwarf, frame_pointer = (peer.samples(path, comms=comms, between=spans) for path in recordings)
+    namer.learn({frame for sample in (*dwarf, *frame_pointer) for frame in sample.frames})
+    seen = []
+    for program in programs:
+        select = f'{{application="{program.application}"}}'
+        table, flame = product.table(visited, select), product.flame(visited, select)
+        roots = views.roots(flame, namer)
+        names = {program.comm, *program.also}
+        seen.append(
+            Seen(
+                program,
+                views.of_perf([sample for sample in dwarf if sample.comm in names], namer, roots),
+                views.of_perf([sample for sample in frame_pointer if sample.comm in names], namer, roots),
+                views.of_product(table, flame, namer, visited.period),
+            )
+        )
+    running = peer.running(recordings[1], between=spans)
+    whole = product.table(visited, "{}", ("application",)).totals.samples
+    return Window(
+        seen=seen,
+        comparisons=[
+            *(comparison for one in seen for comparison in _functions(one)),
+            *_presence(seen, running, whole),
+        ],
+        perf_with_itself=[
+            comparison
+            for one in seen
+            for comparison in _hottest(
+                one.program.application,
+                "perf",
+                (one.dwarf.own, one.dwarf.samples),
+                (one.frame_pointer.own, one.frame_pointer.samples),
+            )
+        ],
+        perf_samples=sum(one.dwarf.samples for one in seen),
+        our_samples=sum(one.ours.samples for one in seen),
+        perf_lost=sum(map(peer.lost, recordings)),
+        our_lost=visited.lost,
+    )
+
+
+def _functions(seen: Seen) -> list[Comparison]:
+    """The hottest functions of either side, by self and, where that can be the same, by total."""
+    name, ours = seen.program.application, (seen.ours.own, seen.ours.samples)
+    found = _hottest(name, SELF, (seen.dwarf.own, seen.dwarf.samples), ours)
+    found += _hottest(name, SELF_BY_FRAME_POINTER, (seen.frame_pointer.own, seen.frame_pointer.samples), ours)
+    if seen.totals_comparable:
+        whole = (seen.ours.whole, seen.ours.samples)
+        found += _hottest(name, TOTAL, (seen.dwarf.whole, seen.dwarf.samples), whole)
+    return found
+
+
+def _hottest(program: str, measure: str, theirs: Counted, own: Counted) -> list[Comparison]:
+    if not theirs[1] or not own[1]:
+        return []
+    return compare(program, measure, theirs, own, dict.fromkeys([*top(theirs[0]), *top(own[0])]))
+
+
+def _presence(seen: Sequence[Seen], running: Counter[str], whole: int) -> list[Comparison]:
+    """Share of each program in all samples: its label must catch what the kernel's name catches."""
+    found = []
+    for one in seen:
+        name = Function(one.program.application, "")
+        theirs = Counter({name: sum(running[comm] for comm in (one.program.comm, *one.program.also))})
+        found += compare(
+            name.name, PRESENCE, (theirs, running.total()), (Counter({name: one.ours.samples}), whole), [name]
+        )
+    return found

@@ -1,0 +1,129 @@
+"""Programs sampled by the product and by `perf` at once: the same functions with the same shares."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from benchmarks.agreement import views
+from benchmarks.agreement.names import Function, Namer
+from benchmarks.agreement.peer import PerfUnusable
+from benchmarks.agreement.product import Product, gateway
+from benchmarks.agreement.programs import prepare
+from benchmarks.agreement.run import Seen, Window, look
+from benchmarks.agreement.shares import allowed, deviation, overlap, top
+from gateway.process.identity import read_identity
+from services.preflight import judge, read_facts
+from storage.archive import Archive
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+SECONDS = 6.0
+RATE_HZ = 199
+# Few samples: below this a program was starved, and nothing is learned from its shares.
+ENOUGH = 60
+
+
+@pytest.fixture
+def folder(server_directory: Path, tmp_path: Path) -> Iterator[Path]:
+    """A folder with a path short enough for sockets."""
+    made = server_directory / f"agreement-{tmp_path.name[-20:]}"
+    made.mkdir()
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def product(engine: Engine, archive: Archive, folder: Path) -> Iterator[Product]:
+    for program in ("perf", "addr2line", "readelf", "nm"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    verdict = judge(read_facts())
+    if verdict.problem is not None:
+        pytest.skip(verdict.problem)
+    unit = read_identity(os.getpid()).unit
+    if unit.endswith(".service"):
+        pytest.skip(f"all that starts here is the application {unit}")
+    with gateway(folder / "gateway.sock", folder / "gateway.log") as address:
+        made = Product(engine, archive, folder / "symbols", address)
+        yield made
+        made.close()
+
+
+def seen_by_both(product: Product, folder: Path, *names: str) -> tuple[Window, dict[str, Seen]]:
+    programs, missing = prepare(folder, names)
+    if missing:
+        pytest.skip("; ".join(missing))
+    try:
+        window = look(product, programs, folder, SECONDS, RATE_HZ)
+    except PerfUnusable as reason:
+        pytest.skip(str(reason))
+    seen = {one.program.application: one for one in window.seen}
+    for name, one in seen.items():
+        if one.dwarf.samples < ENOUGH:
+            pytest.skip(f"{name} hardly ran: {one.dwarf.samples} samples")
+    return window, seen
+
+
+def outside(window: Window) -> list[str]:
+    limit = allowed(len(window.comparisons))
+    return [str(one) for one in window.comparisons if abs(one.deviation) > limit]
+
+
+def names(functions) -> set[str]:
+    return {function.name for function in functions}
+
+
+def test_programs_of_several_languages_have_the_same_profile(product: Product, folder: Path) -> None:
+    window, seen = seen_by_both(product, folder, "python", "gzip", "c", "cplusplus")
+    assert outside(window) == []
+    measures = {one.measure for one in window.comparisons}
+    assert measures == {"self", "self (-g)", "total", "samples"}
+    for one in seen.values():
+        assert one.overlap > 0, one
+        assert one.ours.samples >= ENOUGH
+    assert "_PyEval_EvalFrameDefault" in names(seen["documents.py"].ours.whole)
+    assert {"times", "primes"} <= names(top(seen["fp-c"].ours.own))
+    # gzip has no symbols: its rows are starts of functions in the file.
+    assert all("+0x" in f.name for f in top(seen["fp-gzip"].ours.own)[:1])
+
+
+def test_odd_shapes_of_stacks_and_processes(product: Product, folder: Path) -> None:
+    window, seen = seen_by_both(product, folder, "deep", "threads", "children", "late")
+    assert outside(window) == []
+    deep, threads, children, late = (seen[f"fp-{name}"] for name in ("deep", "threads", "children", "late"))
+    # Recursion deeper than what is stored keeps its two ends.
+    assert {"_start", "main", "deep", "descend", "at_the_bottom", "work"} <= names(deep.ours.whole)
+    assert deep.ours.rooted > 0.95
+    # Threads are the process's, whatever name they give themselves, and begin where the C library starts them.
+    assert {"start_thread", "thread", "in_a_thread"} <= names(threads.ours.whole)
+    assert {"children", "in_a_child"} <= names(children.ours.whole)
+    # A program is met that was not there when the window began.
+    assert "spectral_norm" in names(late.ours.whole)
+    assert {f.binary for f in late.ours.own} >= {"fp-late"}
+
+
+def test_a_program_of_a_millisecond_is_known_by_its_name(product: Product, folder: Path) -> None:
+    _, seen = seen_by_both(product, folder, "short")
+    true = seen["fp-true"]
+    assert {"_dl_start", "_dl_sysdep_start"} & names(true.ours.whole)
+    assert overlap(top(true.dwarf.own), top(true.ours.own)) > 0
+
+
+def test_a_difference_is_noticed() -> None:
+    """The comparison can fail: shares that differ by more than sampling explains are outside."""
+    assert abs(deviation(100, 1000, 110, 1000)) < allowed(100)
+    assert deviation(100, 1000, 200, 1000) > allowed(100)
+    assert deviation(0, 1000, 1000, 1000) > allowed(100)
+    assert deviation(1000, 1000, 1000, 1000) == 0
+
+
+def test_names_of_one_address_are_one_function() -> None:
+    namer = Namer({"gzip": "fp-gzip"})
+    assert namer.same(Function("gzip+0x10", "gzip")) == Function("fp-gzip+0x10", "fp-gzip")
+    assert namer.same(Function("work.constprop.0", "a")) == namer.same(Function("work", "a"))
+    assert namer.same(Function("f<a<b> >()", "a")) == namer.same(Function("f<a<b>>()", "a"))
+    assert views.of_perf([], namer, ()).samples == 0
