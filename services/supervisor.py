@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from services.embedded.folder import set_aside_long_log
 from services.errors import CannotStart
 
 _PR_SET_PDEATHSIG = 1
@@ -56,7 +57,7 @@ class Child:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Start the process; its output is appended to the part's log."""
+        """Start the process; its output is appended to the part's log, or to a new one when that is long."""
         parent = os.getpid()
 
         def follow_parent() -> None:
@@ -64,7 +65,8 @@ class Child:
             if os.getppid() != parent:  # it died between fork and prctl
                 os._exit(1)
 
-        self.part.log.parent.mkdir(parents=True, exist_ok=True)
+        self.part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        set_aside_long_log(self.part.log)
         with self.part.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self.part.command,

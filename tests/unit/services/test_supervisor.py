@@ -51,6 +51,21 @@ def test_a_child_does_not_work_in_the_folder_it_was_started_from(tmp_path, monke
     assert (tmp_path / "part.log").read_text() == "/\nup\n"
 
 
+def test_logs_are_their_users_own_and_do_not_grow_without_bound(tmp_path):
+    log = tmp_path / "log" / "part.log"
+    child = Child(part(tmp_path, FOREVER, log=log, ready=lambda: b"up" in log.read_bytes()))
+    child.start()
+    child.wait_until_ready()
+    child.stop()
+    assert log.parent.stat().st_mode & 0o077 == 0
+    with log.open("r+b") as file:
+        file.truncate(17 << 20)
+    child.start()
+    child.wait_until_ready()
+    child.stop()
+    assert log.read_text() == "up\n"
+
+
 def test_a_child_that_ends_while_starting_is_an_error_with_its_last_lines(tmp_path):
     child = Child(part(tmp_path, [sys.executable, "-c", "print('no such socket'); raise SystemExit(3)"]))
     child.start()
