@@ -16,11 +16,13 @@ from pathlib import Path
 import grpc
 import pytest
 import zstandard
+from elftools.elf.elffile import ELFFile
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.perf.events import EVENTS, probe
 
 ROOT = Path(__file__).parents[1]
+PROGRAM = (sys.executable, "-m", "gateway")
 DEADLINE_S = 30.0
 
 
@@ -88,17 +90,19 @@ class Daemon:
 
 
 def command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "gateway", *options]
+    return [*PROGRAM, *options]
 
 
 @contextmanager
-def running(folder: Path, *options: str, listen: str = "") -> Iterator[Daemon]:
+def running(
+    folder: Path, *options: str, listen: str = "", program: Sequence[str] = PROGRAM
+) -> Iterator[Daemon]:
     """A gateway that listens, on a Unix socket in the folder unless told otherwise."""
     log = folder / f"gateway-{uuid.uuid4().hex[:8]}.log"
     address = listen or f"unix:{folder}/gateway.sock"
     with (
         log.open("wb") as stderr,
-        subprocess.Popen(command("--listen", address, *options), cwd=ROOT, stderr=stderr) as process,
+        subprocess.Popen([*program, "--listen", address, *options], cwd=ROOT, stderr=stderr) as process,
     ):
         try:
             wait_until(
@@ -195,13 +199,19 @@ def check(capture: capture_pb2.Capture) -> None:
         assert counted == segment.samples
 
 
-def ask(stub: gateway_pb2_grpc.GatewayStub, wanted: gateway_pb2.Plan) -> Answer:
+def ask(
+    stub: gateway_pb2_grpc.GatewayStub,
+    wanted: gateway_pb2.Plan,
+    *,
+    on_begin: Callable[[], object] = lambda: None,
+) -> Answer:
     """Call Capture and read the stream to its end."""
     answer = Answer()
     for reply in stub.Capture(wanted, timeout=DEADLINE_S, wait_for_ready=True):
         match reply.WhichOneof("reply"):
             case "begin":
                 answer.begin = reply.begin
+                on_begin()
             case "progress":
                 answer.progress.append(reply.progress)
             case "data":
@@ -211,6 +221,21 @@ def ask(stub: gateway_pb2_grpc.GatewayStub, wanted: gateway_pb2.Plan) -> Answer:
             case "refusal":
                 answer.refusal = reply.refusal
     return answer
+
+
+def function_starts(binary: Path) -> dict[str, int]:
+    """File offsets of the functions of an ELF file, by pyelftools."""
+    with binary.open("rb") as file:
+        elf = ELFFile(file)
+        segments = [segment.header for segment in elf.iter_segments("PT_LOAD")]
+        symbols = elf.get_section_by_name(".symtab").iter_symbols()
+        return {
+            symbol.name: symbol["st_value"] - segment.p_vaddr + segment.p_offset
+            for symbol in symbols
+            for segment in segments
+            if symbol["st_info"]["type"] == "STT_FUNC"
+            and segment.p_vaddr <= symbol["st_value"] < segment.p_vaddr + segment.p_filesz
+        }
 
 
 def groups_where(capture: capture_pb2.Capture, **labels: str) -> list[int]:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import grpc
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from fleetpb import capture_pb2, gateway_pb2
 from tests.gateway_daemon import (
@@ -26,6 +25,7 @@ from tests.gateway_daemon import (
     ask,
     command,
     ends_of,
+    function_starts,
     groups_where,
     plan,
     require_perf_events,
@@ -72,9 +72,11 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workload]:
         subprocess.Popen([binary, "600"]) as busy,
         subprocess.Popen([sys.executable, script]) as python,
     ):
-        yield Workload(binary, busy, script, python)
-        busy.kill()
-        python.kill()
+        try:
+            yield Workload(binary, busy, script, python)
+        finally:
+            busy.kill()
+            python.kill()
 
 
 @pytest.fixture(scope="module")
@@ -88,21 +90,6 @@ def answer(daemon: Daemon, workload: Workload) -> Answer:
     """One capture of everything, for the tests that only read it."""
     with daemon.stub() as stub:
         return ask(stub, plan(seconds=2.2, rate_hz=499, counters=True, campaign="test"))
-
-
-def function_starts(binary: Path) -> dict[str, int]:
-    """File offsets of the functions of an ELF file, by pyelftools."""
-    with binary.open("rb") as file:
-        elf = ELFFile(file)
-        segments = [segment.header for segment in elf.iter_segments("PT_LOAD")]
-        symbols = elf.get_section_by_name(".symtab").iter_symbols()
-        return {
-            symbol.name: symbol["st_value"] - segment.p_vaddr + segment.p_offset
-            for symbol in symbols
-            for segment in segments
-            if symbol["st_info"]["type"] == "STT_FUNC"
-            and segment.p_vaddr <= symbol["st_value"] < segment.p_vaddr + segment.p_filesz
-        }
 
 
 def open_perf_events(daemon: Daemon) -> bool:
