@@ -135,6 +135,9 @@ class KernelMap:
                     self._runtime.append((value, name.decode("ascii", "replace")))
             elif module in self._module_starts:
                 self._module_starts[module].append(value)
+            elif value:
+                # A module whose place is hidden: what lies behind this symbol is not the trampoline before it.
+                self._runtime.append((value, ""))
 
 
 def read_kernel_map(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> KernelMap:

@@ -1,0 +1,145 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetpb import gateway_pb2
+from gateway.errors import PlanRefused
+from gateway.limits import Capacity, Schedule, schedule, thinning_factor
+from gateway.settings import Limits
+
+# At 10 µs a sample the default share of the machine pays for 3000 samples per second and CPU.
+CHEAP = Capacity(cpus=2, sample_cost_s=10e-6, nominal_mhz=2000.0)
+
+
+def event(name: str = "cpu", **fields: float | bool) -> gateway_pb2.EventPlan:
+    return gateway_pb2.EventPlan(event=name, **({"duration_ms": 1000, "rate_hz": 99.0} | fields))
+
+
+def plan(*events: gateway_pb2.EventPlan, **fields: object) -> gateway_pb2.Plan:
+    return gateway_pb2.Plan(**({"visit_id": bytes(16), "events": events} | fields))
+
+
+def scheduled(*events: gateway_pb2.EventPlan, limits: Limits | None = None, **fields: object) -> Schedule:
+    return schedule(plan(*events, **fields), limits or Limits(), CHEAP)
+
+
+def test_a_modest_plan_is_done_as_asked():
+    result = scheduled(event(stacks=True), counters=True)
+    ((cpu,),) = result.turns
+    assert (cpu.requested_period, cpu.period, cpu.thinned_why) == (10101010, 10101010, "")
+    assert cpu.stacks
+    assert result.changes == ()
+    assert (result.stack_bytes, result.max_depth, result.counters) == (16384, 256, True)
+    assert result.seconds == 1.0
+
+
+def test_cycles_take_their_period_from_the_nominal_frequency():
+    ((cycles,),) = scheduled(event("cycles", rate_hz=100.0)).turns
+    assert cycles.period == 20_000_000
+
+
+def test_events_that_count_no_time_need_a_period():
+    ((faults,),) = scheduled(event("page-faults", rate_hz=0, period=7)).turns
+    assert (faults.requested_period, faults.period) == (7, 7)
+    with pytest.raises(PlanRefused, match="period must be set") as refused:
+        scheduled(event("page-faults"))
+    assert refused.value.reason == gateway_pb2.Refusal.INVALID
+
+
+def test_turns_run_in_ascending_order_whatever_the_plans_order():
+    result = scheduled(
+        event("page-faults", period=9, rate_hz=0, turn=3, duration_ms=500),
+        event(turn=1, duration_ms=2000),
+        event("cycles", turn=3, duration_ms=1500),
+    )
+    assert [[planned.name for planned in turn] for turn in result.turns] == [
+        ["cpu"],
+        ["page-faults", "cycles"],
+    ]
+    assert result.seconds == 3.5
+
+
+def test_a_name_that_nothing_goes_by_stays_to_be_reported():
+    ((unknown,),) = scheduled(event("quantum-flips")).turns
+    assert unknown.event is None
+    assert unknown.name == "quantum-flips"
+
+
+def test_a_rate_above_the_cap_is_thinned_by_the_smallest_whole_factor():
+    result = scheduled(event(rate_hz=999.0), limits=Limits(max_rate_hz=400.0))
+    ((cpu,),) = result.turns
+    assert cpu.period == 3 * cpu.requested_period
+    assert "400 per second" in cpu.thinned_why
+    assert result.changes == (f"cpu: {cpu.thinned_why}",)
+
+
+def test_a_rate_above_the_budget_is_thinned_never_refused():
+    dear = Capacity(cpus=2, sample_cost_s=1e-3, nominal_mhz=0.0)
+    result = schedule(plan(event(rate_hz=99.0)), Limits(cpu_share=0.01), dear)
+    ((cpu,),) = result.turns
+    assert cpu.period == 10 * cpu.requested_period
+    assert "0.01 of the machine" in cpu.thinned_why
+
+
+def test_one_thread_unwinds_so_many_cpus_leave_each_less():
+    alone = Capacity(cpus=1, sample_cost_s=50e-6, nominal_mhz=0.0)
+    many = Capacity(cpus=256, sample_cost_s=50e-6, nominal_mhz=0.0)
+    assert alone.highest_rate(Limits(cpu_share=0.03)) == pytest.approx(600.0)
+    assert many.highest_rate(Limits(cpu_share=0.03)) == pytest.approx(0.5 / 50e-6 / 256)
+
+
+def test_a_window_above_the_cap_is_shortened_in_proportion():
+    result = scheduled(
+        event(duration_ms=60_000), event(turn=1, duration_ms=20_000), limits=Limits(max_seconds=40.0)
+    )
+    assert [turn[0].seconds for turn in result.turns] == pytest.approx([30.0, 10.0])
+    assert result.changes == ("shortened from 80 s to 40 s, the longest window allowed here",)
+
+
+@pytest.mark.parametrize(
+    ("senseless", "field"),
+    [
+        (plan(event(), visit_id=b"short"), "visit_id"),
+        (plan(), "events"),
+        (plan(*[event(turn=turn) for turn in range(33)]), "events"),
+        (plan(event(), event()), "twice"),
+        (plan(event("")), "name"),
+        (plan(event("x" * 65)), "name"),
+        (plan(event(duration_ms=0)), "duration_ms"),
+        (plan(event(rate_hz=-1.0)), "rate_hz"),
+        (plan(event(rate_hz=math.inf)), "rate_hz"),
+        (plan(event(rate_hz=math.nan)), "rate_hz"),
+        (plan(event(rate_hz=0.0)), "rate_hz"),
+        (plan(event(period=(1 << 62) + 1)), "period"),
+        (plan(event(), stack_bytes=100), "stack_bytes"),
+        (plan(event(), stack_bytes=65536), "stack_bytes"),
+        (plan(event(), max_depth=1025), "max_depth"),
+    ],
+)
+def test_a_plan_without_sense_names_its_field(senseless: gateway_pb2.Plan, field: str):
+    with pytest.raises(PlanRefused, match=field) as refused:
+        schedule(senseless, Limits(), CHEAP)
+    assert refused.value.reason == gateway_pb2.Refusal.INVALID
+
+
+rates = st.floats(0.001, 1e9)
+
+
+@given(rates, rates)
+def test_the_factor_is_the_smallest_that_obeys(rate: float, highest: float):
+    factor = thinning_factor(rate, highest)
+    assert factor >= 1
+    assert rate / factor <= highest * (1 + 1e-6)
+    if factor > 1:
+        assert rate / (factor - 1) > highest
+
+
+@given(st.floats(0.01, 1e6), st.floats(1.0, 1e4), st.floats(1e-6, 1e-2))
+def test_whatever_is_asked_the_rate_stays_below_cap_and_budget(rate: float, cap: float, cost: float):
+    limits, capacity = Limits(max_rate_hz=cap), Capacity(2, cost, 0.0)
+    ((cpu,),) = schedule(plan(event(rate_hz=rate)), limits, capacity).turns
+    assert cpu.period % cpu.requested_period == 0
+    assert 1e9 / cpu.period <= min(cap, capacity.highest_rate(limits)) * (1 + 1e-6)
+    assert bool(cpu.thinned_why) == (cpu.period != cpu.requested_period)
