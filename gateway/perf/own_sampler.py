@@ -133,7 +133,6 @@ class OwnSampler(Sampler):
             if len(self._events) + len(self.cpus) > room:
                 self.left_out += 1
                 continue
-            self._known.add(tid)
             for cpu in self.cpus:
                 try:
                     descriptor = self._open(self._attributes, pid=tid, cpu=cpu)
@@ -145,6 +144,8 @@ class OwnSampler(Sampler):
                 self._events.append((cpu, descriptor))
                 if self._enabled:
                     ioctl(descriptor, IOC_ENABLE, 0)
+                # What was refused may be granted later: a program that is being started, for one.
+                self._known.add(tid)
 
 
 def _raise_descriptor_limit() -> None:
