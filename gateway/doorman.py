@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 # A server that does not end by itself after SIGTERM is killed after this long.
 _PATIENCE_S: Final = 10.0
+# More callers wait in the sockets' backlogs. A collector holds one connection; strangers can open many, and
+# without a limit they would use up the descriptors.
+_MAX_CALLERS: Final = 64
 
 _log: Final = logging.getLogger("gateway.doorman")
 
@@ -81,6 +84,9 @@ class Doorman:
         before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         wakeup = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
         self._selector.register(woken, selectors.EVENT_READ, lambda _: self._hear(woken))
+        for door in self._doors:
+            # A caller may hang up between poll and accept, which would then wait for the next one.
+            door.public.setblocking(False)
         try:
             self._start()
             while self._status is None:
@@ -171,7 +177,6 @@ class Doorman:
     def _turn_away(self) -> None:
         """Let go whoever waited for a server that died, so that they see a failure and not a hang."""
         for door in self._doors:
-            door.public.setblocking(False)
             with contextlib.suppress(BlockingIOError):
                 while True:
                     door.public.accept()[0].close()
@@ -189,6 +194,9 @@ class Doorman:
             self._start()
 
     def _accept(self, door: Door) -> None:
+        if len(self._relays) >= _MAX_CALLERS:
+            self._watch_doors(None)
+            return
         try:
             caller, _ = door.public.accept()
         except OSError:
@@ -202,7 +210,13 @@ class Doorman:
             server.close()
             return
         self._note_bytes()
-        self._relays.add(Relay(self._selector, caller, server, self._note_bytes, self._relays.discard))
+        self._relays.add(Relay(self._selector, caller, server, self._note_bytes, self._see_off))
+
+    def _see_off(self, relay: Relay) -> None:
+        full = len(self._relays) >= _MAX_CALLERS
+        self._relays.discard(relay)
+        if full and self._up and not self._stopping:
+            self._watch_doors(self._accept)
 
     def _note_bytes(self) -> None:
         self._last_bytes = time.monotonic()

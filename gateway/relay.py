@@ -67,17 +67,19 @@ class Relay:
         self._on_bytes = on_bytes
         self._on_end = on_end
         self._open = True
+        self._waited = [0, 0]
         for connection in self._sockets:
             connection.setblocking(False)
-            selector.register(connection, selectors.EVENT_READ, self._serve)
+        self._wait()
 
     def close(self) -> None:
         """Drop both connections; may be called twice."""
         if not self._open:
             return
         self._open = False
-        for connection in self._sockets:
-            self._selector.unregister(connection)
+        for connection, waited in zip(self._sockets, self._waited, strict=True):
+            if waited:
+                self._selector.unregister(connection)
             connection.close()
         self._on_end(self)
 
@@ -100,12 +102,24 @@ class Relay:
         if any(way.finished for way in self._ways):
             self.close()
             return
-        for connection, out, back in zip(self._sockets, self._ways, reversed(self._ways), strict=True):
-            wanted = 0
+        self._wait()
+
+    def _wait(self) -> None:
+        """Wait for what can go on.
+
+        A side that has ended, or whose bytes the other side does not take, is ready to be read all the time:
+        waiting for it would be a busy loop.
+        """
+        for side, (out, back) in enumerate((self._ways, self._ways[::-1])):
+            connection, waited, wanted = self._sockets[side], self._waited[side], 0
             if not out.ended and len(out.pending) < _BUFFER_BYTES:
                 wanted |= selectors.EVENT_READ
             if back.pending:
                 wanted |= selectors.EVENT_WRITE
-            # A socket that is waited for in no way cannot stay registered, but one way always has work:
-            # if `out` is full, its sink is waited for.
-            self._selector.modify(connection, wanted or selectors.EVENT_READ, self._serve)
+            if wanted and waited:
+                self._selector.modify(connection, wanted, self._serve)
+            elif wanted:
+                self._selector.register(connection, wanted, self._serve)
+            elif waited:
+                self._selector.unregister(connection)
+            self._waited[side] = wanted

@@ -1,4 +1,5 @@
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_an_address_in_nothing_known_is_not_guessed(kernel: KernelMap, address: 
 @given(st.lists(st.integers(1, len(KALLSYMS) - 1), max_size=10).map(sorted))
 def test_the_pieces_it_is_read_in_do_not_matter(cuts: list[int]):
     bounds = [0, *cuts, len(KALLSYMS)]
-    pieces = [KALLSYMS[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    pieces = [KALLSYMS[start:end] for start, end in pairwise(bounds)]
     whole, cut = KernelMap([KALLSYMS], [EXT4]), KernelMap(pieces, [EXT4])
     for address in (BASE + 0x150, BASE + 0x290, MODULE + 0x44, TRAMPOLINE + 8, BPF + 4):
         assert cut.find(address, exact=True) == whole.find(address, exact=True)
