@@ -123,10 +123,13 @@ STACKS: Final = FLAT | SampleType.CALLCHAIN | SampleType.REGS_USER | SampleType.
 
 
 def time_of(record: memoryview) -> int:
-    """When the record was written, ns of the event's clock."""
+    """When the record was written, ns of the event's clock; 0 for one that is too short to say."""
     kind, _, size = _header(record)
     at = _SAMPLE_TIME_AT if kind == _SAMPLE else size - 8
-    time: int = _word(record, at)[0]
+    try:
+        time: int = _word(record, at)[0]
+    except struct.error:
+        return 0
     return time
 
 
@@ -136,7 +139,14 @@ def is_sample(record: memoryview) -> bool:
 
 
 def parse(record: memoryview, layout: SampleType) -> Record | None:
-    """The value of one record with its header; None for types that nothing here needs."""
+    """The value of one record with its header; None for types that nothing here needs, and for a damaged one."""
+    try:
+        return _parse(record, layout)
+    except (struct.error, TypeError, OverflowError):
+        return None
+
+
+def _parse(record: memoryview, layout: SampleType) -> Record | None:
     kind, misc, size = _header(record)
     if kind == _SAMPLE:
         return _parse_stacks(record, misc) if layout & SampleType.CALLCHAIN else _parse_flat(record, misc)

@@ -1,0 +1,137 @@
+"""What a drain hands out, on rings that are files, and what is asked of the kernel."""
+
+import mmap
+import struct
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.perf.attributes import Flag, SampleType
+from gateway.perf.events import EVENTS
+from gateway.perf.records import Record, Sample
+from gateway.perf.ring import Ring
+from gateway.perf.sampler import RING_BYTES, Sampler, Sampling
+
+CPU = EVENTS["cpu"]
+DATA_BYTES = mmap.PAGESIZE
+
+
+class FileSampler(Sampler):
+    """A sampler without the kernel; `write` puts a flat sample into a ring."""
+
+    def __init__(self, folder: Path, rings: int) -> None:
+        super().__init__(Sampling(CPU, 10_000_000, stacks=False), range(rings))
+        self._memories = []
+        for number in range(rings):
+            path = folder / f"ring{number}"
+            path.write_bytes(bytes(mmap.PAGESIZE + DATA_BYTES))
+            with path.open("r+b") as file:
+                self._memories.append(mmap.mmap(file.fileno(), 0))
+                self._rings.append(Ring(file.fileno(), DATA_BYTES))
+
+    def descriptors(self) -> Iterable[int]:
+        return []
+
+    def lost(self) -> list[int]:
+        return []
+
+    def write(self, ring: int, stamp: int, ip: int) -> None:
+        memory = self._memories[ring]
+        (head,) = struct.unpack_from("<Q", memory, 1024)
+        struct.pack_into("<IHHQIIQ", memory, mmap.PAGESIZE + head, 9, 2, 32, ip, 1, 1, stamp)
+        struct.pack_into("<Q", memory, 1024, head + 32)
+
+    def tail(self, ring: int) -> int:
+        (tail,) = struct.unpack_from("<Q", self._memories[ring], 1032)
+        return tail
+
+
+@pytest.fixture
+def sampler(tmp_path: Path) -> Iterator[FileSampler]:
+    with FileSampler(tmp_path, 2) as made:
+        yield made
+
+
+def collect(into: list[int]) -> Callable[[Record], None]:
+    def consume(record: Record) -> None:
+        assert isinstance(record, Sample)
+        into.append(record.ip)
+
+    return consume
+
+
+def test_records_of_all_cpus_come_in_order_of_time(sampler: FileSampler):
+    for ring, stamp in [(0, 10), (0, 30), (0, 50), (1, 20), (1, 40)]:
+        sampler.write(ring, stamp, ip=stamp)
+    seen: list[int] = []
+    sampler.drain(collect(seen))
+    assert seen == [10, 20, 30, 40, 50]
+    assert sampler.bytes_read == 5 * 32
+
+
+def test_what_is_younger_than_the_drain_waits_for_the_next_one(sampler: FileSampler):
+    later = time.monotonic_ns() + 3_600_000_000_000
+    sampler.write(0, 1, ip=1)
+    sampler.write(1, later, ip=2)
+    seen: list[int] = []
+    sampler.drain(collect(seen))
+    assert seen == [1]
+    sampler.drain(collect(seen), everything=True)
+    assert seen == [1, 2]
+
+
+def test_space_is_given_back_behind_each_record_and_in_the_rings_order(sampler: FileSampler):
+    """An interrupt's record (30) may lie before the one that it interrupted (20)."""
+    for stamp in (10, 30, 20, 40):
+        sampler.write(0, stamp, ip=stamp)
+    tails: list[int] = []
+    seen: list[int] = []
+
+    def consume(record: Record) -> None:
+        assert isinstance(record, Sample)
+        seen.append(record.ip)
+        tails.append(sampler.tail(0))
+
+    sampler.drain(consume)
+    assert sorted(seen) == [10, 20, 30, 40]
+    assert tails == sorted(tails)
+    assert all(tail <= 32 * number for number, tail in enumerate(tails)), "given back before it was read"
+    assert sampler.tail(0) == 4 * 32
+
+
+def test_a_record_is_not_handed_out_twice(sampler: FileSampler):
+    sampler.write(0, 1, ip=1)
+    seen: list[int] = []
+    sampler.drain(collect(seen))
+    sampler.drain(collect(seen))
+    assert seen == [1]
+
+
+def test_what_is_asked_of_the_kernel():
+    asked = Sampling(CPU, 10_101_010).attributes()
+    assert asked.sample_period == 10_101_010
+    assert asked.sample_stack_user == 16384
+    assert asked.clockid == time.CLOCK_MONOTONIC
+    flags = Flag(asked.flags)
+    assert Flag.DISABLED | Flag.EXCLUDE_IDLE | Flag.SAMPLE_ID_ALL | Flag.MMAP2 | Flag.TASK in flags
+    # With PERF_SAMPLE_PERIOD (1 << 8) the kernel takes every software event, whatever the period.
+    assert not asked.sample_type & 1 << 8
+    # attr.freq (1 << 10) reaches a quarter of the wished rate on software events.
+    assert not asked.flags & 1 << 10
+
+
+def test_without_stacks_nothing_of_the_stack_is_copied():
+    asked = Sampling(CPU, 10_101_010, stacks=False, follow=False).attributes()
+    assert SampleType(asked.sample_type) == SampleType.IP | SampleType.TID | SampleType.TIME
+    assert asked.sample_stack_user == asked.sample_regs_user == 0
+    assert not Flag(asked.flags) & (Flag.MMAP2 | Flag.TASK | Flag.COMM)
+
+
+@pytest.mark.parametrize("rate", [99, 499, 999])
+def test_a_ring_is_read_before_a_busy_cpu_has_filled_half_of_it(rate: int):
+    sampling = Sampling(CPU, round(1e9 / rate))
+    wait = sampling.wait(RING_BYTES)
+    assert 0 < wait <= 0.25
+    assert wait * rate * 16384 <= RING_BYTES / 2
