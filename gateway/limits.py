@@ -147,7 +147,9 @@ def _plan_event(wanted: gateway_pb2.EventPlan, limits: Limits, capacity: Capacit
         raise _invalid(f"{wanted.event}: does not count time, so period must be set, not rate_hz")
     factor, why = 1, ""
     if units_per_second:
-        rate = units_per_second / requested
+        # Of the rate that was asked for: the whole period may be a little short of it, and a rate that is
+        # just allowed would be halved for that.
+        rate = wanted.rate_hz or units_per_second / requested
         factor, why = _thin(rate, limits, capacity)
     return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
 

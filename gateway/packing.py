@@ -25,6 +25,7 @@ EXACT: Final = 1
 KERNEL: Final = 2
 BY_FRAME_POINTER: Final = 4
 
+_MAX_DISTANCE: Final = (1 << 32) - 1
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
 
@@ -165,7 +166,9 @@ class Packer:
         ordered = sorted(zip(order, self._frames, strict=True))
         table.mapping.extend([frame.mapping for _, frame in ordered])
         table.offset.extend([frame.offset for _, frame in ordered])
-        table.into_function.extend([frame.into_function for _, frame in ordered])
+        # A damaged unwind table may claim a function of more than 4 GiB: then no entry covers the frame.
+        into = [frame.into_function for _, frame in ordered]
+        table.into_function.extend([distance if distance <= _MAX_DISTANCE else 0 for distance in into])
         table.flags.extend([frame.flags for _, frame in ordered])
 
     def _put_stacks(self, table: capture_pb2.StackTable, order: list[int], frame_order: list[int]) -> None:

@@ -141,5 +141,12 @@ def test_whatever_is_asked_the_rate_stays_below_cap_and_budget(rate: float, cap:
     limits, capacity = Limits(max_rate_hz=cap), Capacity(2, cost, 0.0)
     ((cpu,),) = schedule(plan(event(rate_hz=rate)), limits, capacity).turns
     assert cpu.period % cpu.requested_period == 0
-    assert 1e9 / cpu.period <= min(cap, capacity.highest_rate(limits)) * (1 + 1e-6)
+    rounded = 1 + 0.5 / cpu.requested_period  # a period is a whole number of nanoseconds
+    assert 1e9 / cpu.period <= min(cap, capacity.highest_rate(limits)) * rounded * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("rate", [1, 19, 49, 97, 99, 199, 333, 499, 997, 999])
+def test_a_rate_that_is_just_allowed_is_not_thinned(rate: int):
+    ((cpu,),) = scheduled(event(rate_hz=rate), limits=Limits(max_rate_hz=rate)).turns
+    assert cpu.period == cpu.requested_period
     assert bool(cpu.thinned_why) == (cpu.period != cpu.requested_period)

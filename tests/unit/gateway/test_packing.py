@@ -132,6 +132,17 @@ def test_a_segment_that_could_not_be_sampled_has_no_profiles():
     assert (segment.support, segment.errno, len(segment.profiles)) == (capture_pb2.SUPPORT_UNSUPPORTED, 2, 0)
 
 
+def test_a_function_longer_than_the_column_holds_is_no_function():
+    """A damaged unwind table must not cost the machine its captures."""
+    packer = Packer()
+    segment = packer.segment(capture_pb2.Segment())
+    frame = packer.frame(FrameKey(packer.image(LIBC), 1 << 40, 1 << 32, EXACT))
+    group = packer.group(GroupKey(identity("a"), 0), 1)
+    segment.counts[group, packer.stack((frame,), COMPLETE)] += 1
+    capture = unpack(packer.pack(capture_pb2.Capture()))
+    assert list(capture.frames.into_function) == [0]
+
+
 frames = st.builds(
     FrameKey,
     st.integers(0, 2),
