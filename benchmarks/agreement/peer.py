@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_FRAMES: Final = 1024
 _ANSWER_S: Final = 30.0
-_HEAD: Final = re.compile(r"^\s*(.+?)\s+(\d+)/(\d+)\s+(\d+)\.(\d{9}):\s*$")
+_HEAD: Final = re.compile(r"^\s*(.+?)\s+(-?\d+)/(-?\d+)\s+(\d+)\.(\d{9}):\s*$")
 _FRAME: Final = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 

@@ -26,7 +26,6 @@ SELF: Final = "self"
 SELF_BY_FRAME_POINTER: Final = "self (-g)"
 TOTAL: Final = "total"
 PRESENCE: Final = "samples"
-_WARM_UP_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,6 @@ def look(product: Product, programs: Sequence[Program], folder: Path, seconds: f
         for program in programs:
             if program.command and not program.starts_late:
                 _start(program, stack)
-        # A gateway's first capture reads the kernel's symbols, which takes long while all CPUs are busy.
-        product.profile(_WARM_UP_S, rate_hz, lambda _done, _samples: None)
         with (
             peer.recording(recordings[0], rate_hz, "--call-graph", f"dwarf,{STACK_BYTES}"),
             peer.recording(recordings[1], rate_hz, "-g"),
