@@ -12,7 +12,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,8 @@ from time import monotonic
 from kombu.exceptions import KombuError
 from sqlalchemy import Connection, Engine
 
-from collector.sweep import make_room
+from collector.dispatch import Dispatch
+from collector.sweep import make_room, send_due
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
@@ -30,13 +31,17 @@ from services.settings import Settings
 from services.supervisor import Child, Part
 from storage import campaigns, inventory, migrate
 from storage.database import normalized, open_engine
-from storage.errors import UnknownCampaign
-from symbolizer.broker import make_broker
+from storage.errors import DatabaseError, UnknownCampaign
+from symbolizer.broker import make_broker, make_sender
 
 Say = Callable[[str], None]
 
 DEFAULT_RATE_HZ = 99.0
 """99, so as not to run in step with work that repeats at 100 Hz."""
+
+
+RESEND_S = 5.0
+"""Between two tasks for one capture while the last ones are waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Stack:
         self._valkey = None if settings.redis_url else EmbeddedValkey(settings.state_dir / "valkey")
         self._children: list[Child] = []
         self._engine: Engine | None = None
+        self._dispatch: Dispatch | None = None
         self.machine = platform.node() or "localhost"
         self.gateway = f"unix:{self._folder / 'gateway.sock'}"
         self.port = settings.api_port
@@ -129,6 +135,13 @@ class Stack:
             if child.part.name == "collector":
                 child.stop()
         self._children = [child for child in self._children if child.part.name != "collector"]
+        self._dispatch = Dispatch(make_sender(self._redis_url()), resend_s=RESEND_S)
+
+    def send_due(self) -> None:
+        """Send again what waits to be landed: the collector did until `stop_sampling`."""
+        if self._engine is not None and self._dispatch is not None:
+            with suppress(DatabaseError):  # `tend` brings it back
+                send_due(self._engine, self._dispatch)
 
     def stop(self) -> None:
         """End every part, the last started first; one that does not end keeps none of the others running."""

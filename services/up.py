@@ -184,6 +184,7 @@ def _wait_for_landing(stack: Stack, api: "Api") -> None:
     deadline = time.monotonic() + LAST_LANDING_S
     while time.monotonic() < deadline:
         stack.tend()
+        stack.send_due()
         try:
             if api.get("status")["captures"]["waiting"] == 0:
                 return

@@ -143,6 +143,21 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
     return None
 
 
+def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:
+    """Hold a lease for `seconds` more from now; False: it is not this one's any more."""
+    renewed = connection.execute(
+        update(capture)
+        .where(
+            capture.c.visit_id == held.visit_id,
+            capture.c.attempts == held.attempt,
+            capture.c.landed < held.generation,
+            capture.c.leased_until >= func.clock_timestamp(),
+        )
+        .values(leased_until=func.clock_timestamp() + timedelta(seconds=seconds))
+    )
+    return renewed.rowcount == 1
+
+
 def release(
     connection: Connection, visit_id: UUID, *, why: str, attempt: int | None = None, counts: bool = True
 ) -> None:

@@ -6,8 +6,10 @@ reason and the collector's sweep sends the capture again; one that can never lan
 
 import hashlib
 import logging
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -32,8 +34,8 @@ log = logging.getLogger(__name__)
 class LeaseTerms:
     """How long a capture is a worker's, and how often one is tried."""
 
-    seconds: float = 180.0
-    """After a worker died this long passes before another may take its capture."""
+    seconds: float = 30.0
+    """After a worker died this long passes before another may take its capture; one that lives renews it."""
     attempts_limit: int = 5
     """A capture that failed this often is set aside with its last reason."""
 
@@ -72,7 +74,8 @@ class Lander:
             return None
         started = time.monotonic()
         try:
-            landed = self._land(lease)
+            with self._held(lease):
+                landed = self._land(lease)
         except (BadCapture, BlobTooLarge) as error:
             why = str(error)
             log.warning("set aside: visit=%s why=%s", visit_id, why)
@@ -103,6 +106,28 @@ class Lander:
         landed = land(self._engine, self._interner, lease.visit_id, lease.generation, capture, resolved)
         self._note_binaries(resolved.binaries)
         return landed
+
+    @contextmanager
+    def _held(self, lease: Lease) -> Iterator[None]:
+        """Renew the lease, from a thread, while inside: a cold debug file may take minutes to read."""
+        done = threading.Event()
+
+        def renew() -> None:
+            while not done.wait(self._terms.seconds / 3):
+                try:
+                    with self._engine.begin() as connection:
+                        if not captures.renew(connection, lease, seconds=self._terms.seconds):
+                            return
+                except DatabaseError as error:  # the landing meets it too, and says what becomes of it
+                    log.warning("lease not renewed: visit=%s why=%s", lease.visit_id, error)
+
+        thread = threading.Thread(target=renew, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:
         """Tell the store what is new about binaries' symbols; it matters to nobody's numbers."""

@@ -225,6 +225,25 @@ class TestFailures:
         assert lease(engine, visit_id, limit=3) is None
         assert set_aside_why(engine, visit_id) == "Every worker that tried it ended without a word."
 
+    def test_who_holds_it_can_hold_it_longer_and_nobody_else(self, engine):
+        (visit_id,) = archived(engine)
+        first = lease(engine, visit_id, seconds=30)
+        assert first is not None
+
+        def renewed(held) -> bool:
+            with engine.begin() as connection:
+                return captures.renew(connection, held, seconds=3600)
+
+        assert renewed(first)
+        with engine.connect() as connection:
+            left = connection.scalar(select(capture.c.leased_until - func.clock_timestamp()))
+        assert left > timedelta(minutes=50)
+        wake(engine, visit_id)
+        assert not renewed(first), "it ran out, or rests after a failure"
+        second = lease(engine, visit_id)
+        assert not renewed(first), "it is another's"
+        assert renewed(second)
+
     def test_a_failure_that_is_not_the_captures_is_no_attempt(self, engine):
         (visit_id,) = archived(engine)
         for _ in range(5):

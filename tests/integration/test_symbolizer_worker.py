@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -26,7 +27,7 @@ from storage.schema import binary, capture, function, profile
 from storage.visits import DrawnVisit
 from symbolizer.broker import make_broker, make_sender
 from symbolizer.elf import ElfFile
-from symbolizer.landing import DEFAULT_TERMS, Lander
+from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import Resolver
 
@@ -213,6 +214,27 @@ def test_an_archive_that_is_away_sets_nothing_aside(fleet: Fleet, engine: Engine
         connection.execute(update(capture).values(leased_until=None))
     assert lander.land(visit_id) is not None
     assert fleet.landed(visit_id)
+
+
+def test_a_landing_that_takes_longer_than_a_lease_stays_its_workers(
+    fleet: Fleet, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit_id = fleet.archive()
+    resolver = Resolver(LocalFiles(), tmp_path / "cache")
+    resolve, seen = resolver.resolve, []
+
+    def slowly(message: capture_pb2.Capture) -> object:
+        first = fleet.row(visit_id).leased_until
+        wait_until(lambda: fleet.row(visit_id).leased_until > first + timedelta(seconds=1.5), "renewed")
+        seen.append(fleet.due())
+        return resolve(message)
+
+    monkeypatch.setattr(resolver, "resolve", slowly)
+    lander = Lander(engine, Archive(str(tmp_path / "archive")), resolver, terms=LeaseTerms(seconds=6))
+    assert lander.land(visit_id) is not None
+    assert seen == [[]]
+    assert fleet.landed(visit_id)
+    assert "lease" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_killed_pool_process_loses_nothing(

@@ -93,7 +93,7 @@ def landed(stack: RunningStack) -> list[dict]:
 
 
 LANDED = text("""
-    SELECT c.visit_id, c.samples, c.landed, c.wanted, c.set_aside,
+    SELECT c.visit_id, c.samples, c.landed, c.wanted, c.set_aside, c.attempts, c.failure, c.archived_at, c.leased_until,
            coalesce(sum(p.samples), 0)::bigint AS profiled,
            count(p.*) AS profiles,
            count(DISTINCT p.generation) AS generations
