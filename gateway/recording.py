@@ -36,6 +36,9 @@ _REAPED: Final = 0xFFFFFFFF
 _MOST_FRUITLESS: Final = 6
 _KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
 _VDSO: Final = "[vdso]"
+_FLAG_BITS: Final = 3
+_FLAGS: Final = (1 << _FLAG_BITS) - 1
+_GUESTS: Final = frozenset({int(Mode.GUEST_KERNEL), int(Mode.GUEST_USER)})
 
 
 class _Process:
@@ -44,6 +47,7 @@ class _Process:
     `read_at`: /proc was read then, older records are already in it. `identity` is what is known so far,
     `executable` the first file that was mapped since it started a program. `look_again` is the number of the
     drain from which on its mappings may be read once more, `fruitless` how often that showed nothing new.
+    `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address.
     """
 
     __slots__ = (
@@ -53,6 +57,7 @@ class _Process:
         "group",
         "identity",
         "look_again",
+        "mappings",
         "read_at",
         "sampled",
         "space",
@@ -68,6 +73,12 @@ class _Process:
         self.look_again = 0
         self.fruitless = 0
         self.frames: dict[int, int] = {}
+        self.mappings: dict[int, int] = {}
+
+    def forget_frames(self) -> None:
+        """Forget what was found at addresses: other mappings may be there now."""
+        self.frames.clear()
+        self.mappings.clear()
 
 
 class Recorder:
@@ -165,33 +176,37 @@ class Recorder:
                 frame = known[key] = self._kernel_frame(address, exact=bool(exact))
             frames.append(frame)
             exact = 0
-        if sample.mode in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
+        if sample.mode in _GUESTS:
             return (self._unknown(),), capture_pb2.STACK_END_NO_MAPPING
         if flat:
             if not frames:
-                frames.append(self._user_frame(sample.pid, process, sample.ip, exact=True, flags=0))
+                frames.append(self._user_frame(sample.pid, process, sample.ip, flags=EXACT))
             return tuple(frames), capture_pb2.STACK_END_FLAT
         if not sample.registers:
             if not frames:
                 frames.append(self._unknown())
             return tuple(frames), capture_pb2.STACK_END_KERNEL_ONLY
         if sample.compat:
-            frames.append(self._user_frame(sample.pid, process, user_ip(sample), exact=True, flags=0))
+            frames.append(self._user_frame(sample.pid, process, user_ip(sample), flags=EXACT))
             return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
         walk = self._walk(sample, process)
-        cached = process.frames
-        odd = walk.exact + walk.by_frame_pointer if len(walk.exact) > 1 or walk.by_frame_pointer else None
-        for position, address in enumerate(walk.addresses):
-            is_exact = position == 0 if odd is None else position in walk.exact
-            flags = BY_FRAME_POINTER if odd is not None and position in walk.by_frame_pointer else 0
-            key = address << 3 | flags | is_exact
-            frame = cached.get(key)
-            if frame is None:
-                frame = cached[key] = self._user_frame(
-                    sample.pid, process, address, exact=is_exact, flags=flags
-                )
-            frames.append(frame)
+        frames += self._user_frames(sample.pid, process, walk)
         return tuple(frames), walk.end
+
+    def _user_frames(self, pid: int, process: _Process, walk: Walk) -> list[int]:
+        keys = [address << _FLAG_BITS for address in walk.addresses]
+        for position in walk.exact:
+            keys[position] |= EXACT
+        for position in walk.by_frame_pointer:
+            keys[position] |= BY_FRAME_POINTER
+        known = process.frames
+        try:
+            return [known[key] for key in keys]
+        except KeyError:
+            for key in keys:
+                if key not in known:
+                    known[key] = self._user_frame(pid, process, key >> _FLAG_BITS, flags=key & _FLAGS)
+            return [known[key] for key in keys]
 
     def _walk(self, sample: Sample, process: _Process) -> Walk:
         pid, space = sample.pid, process.space
@@ -213,7 +228,7 @@ class Recorder:
         except (ProcessGone, AccessDenied):
             found = False
         if found:
-            process.frames.clear()
+            process.forget_frames()
             process.fruitless = 0
         else:
             process.fruitless = min(process.fruitless + 1, _MOST_FRUITLESS)
@@ -246,16 +261,16 @@ class Recorder:
             return Image(capture_pb2.Mapping.MODULE, f"[{module.name}]", module.build_id)
         return Image(capture_pb2.Mapping.KERNEL, "[kernel]", self._kernel_build_id)
 
-    def _user_frame(self, pid: int, process: _Process, address: int, *, exact: bool, flags: int) -> int:
-        flags |= EXACT if exact else 0
+    def _user_frame(self, pid: int, process: _Process, address: int, *, flags: int) -> int:
         # A call may be the last instruction of its mapping, so a return address is looked up a byte earlier.
-        lookup = address if exact else address - 1
+        lookup = address if flags & EXACT else address - 1
         vma = process.space.find(lookup)
         if vma is None:
             return self._packer.frame(FrameKey(self._packer.image(UNKNOWN), 0, 0, flags))
-        image = self._user_image(pid, vma)
-        mapping = self._packer.image(image)
-        if image.kind == capture_pb2.Mapping.ANONYMOUS:
+        mapping = process.mappings.get(vma.start)
+        if mapping is None:
+            mapping = process.mappings[vma.start] = self._packer.image(self._user_image(pid, vma))
+        if not vma.has_file and vma.path != _VDSO:
             return self._packer.frame(FrameKey(mapping, 0, 0, flags))
         offset = address - vma.start + vma.offset
         looked_up = lookup - vma.start + vma.offset
@@ -346,7 +361,7 @@ class Recorder:
                 record.deleted,
             )
         )
-        process.frames.clear()
+        process.forget_frames()
 
     def _fork(self, record: Forked) -> None:
         if record.pid == record.parent:

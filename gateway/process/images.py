@@ -234,12 +234,10 @@ class Images:
 
     def _still_holds(self, image: Image, key: _Key, pid: int, vma: Vma) -> bool:
         """Whether an image found earlier is what the mapping shows."""
-        if not vma.has_file:
-            return True
-        if image.signature is None:
-            # It could not be opened through one process that may have been ending; another may do.
-            return key in self._checked and image.pid == pid
-        return bool(vma.build_id) or key in self._checked
+        if image.signature is not None:
+            return bool(vma.build_id) or key in self._checked
+        # It could not be opened through one process that may have been ending; another may do.
+        return not vma.has_file or (key in self._checked and image.pid == pid)
 
     def _look(self, pid: int, vma: Vma) -> Image:
         source = (pid, vma)
