@@ -44,7 +44,7 @@ class OwnSampler(Sampler):
         try:
             for cpu in self.cpus:
                 self._outputs[cpu] = self._open(self._output_attributes(), pid=0, cpu=cpu)
-                self._map(self._outputs[cpu])
+            self._map(list(self._outputs.values()))
             self._add(list(self._threads()))
         except OSError as error:
             self.close()

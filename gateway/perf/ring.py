@@ -7,6 +7,7 @@ order is enough; arm64 would need a load-acquire of head and a store-release of 
 express: `host.require_supported` refuses such machines.
 """
 
+import contextlib
 import ctypes
 import mmap
 from collections.abc import Iterator
@@ -64,7 +65,8 @@ class Ring:
         return self._tail.value
 
     def close(self) -> None:
-        """Unmap it. Views given out by `records` must be gone."""
-        self._data.release()
+        """Unmap it. While a view given out by `records` lives, as in the traceback of an error, so does the memory."""
         del self._head, self._tail
-        self._memory.close()
+        with contextlib.suppress(BufferError):
+            self._data.release()
+            self._memory.close()

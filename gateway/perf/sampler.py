@@ -28,7 +28,7 @@ from gateway.perf.attributes import (
     ReadFormat,
     open_event,
 )
-from gateway.perf.events import Event, support_of
+from gateway.perf.events import NANOSECONDS, Event, support_of
 from gateway.perf.records import FLAT, STACKS, Record, parse, time_of
 from gateway.perf.ring import Ring
 
@@ -36,6 +36,11 @@ from gateway.perf.ring import Ring
 # kernel lets anybody lock per CPU (kernel.perf_event_mlock_kb = 516) when RLIMIT_MEMLOCK grants nothing more.
 RING_BYTES: Final = 1 << 20
 SMALL_RING_BYTES: Final = 512 << 10
+# At a higher rate 1 MiB is soon full: at 499 Hz in 0.12 s, and on a machine with more to run than CPUs the
+# reader was seen to come 0.4 s late. So a ring holds a second, within these bounds of one and of all together.
+_LARGEST_RING_BYTES: Final = 8 << 20
+_ALL_RINGS_BYTES: Final = 64 << 20
+_RING_HOLDS_S: Final = 1.0
 
 # Besides the stack copy: header, registers, a kernel call chain of common depth.
 _SAMPLE_OVERHEAD_BYTES: Final = 600
@@ -85,11 +90,24 @@ class Sampling:
         """Seconds that a ring of a fully busy CPU may be left alone: at most half of it fills."""
         if not self.event.counts_time:
             return _LONGEST_WAIT_S / 2  # the rate of such an event is not known beforehand
+        return min(_LONGEST_WAIT_S, max(_SHORTEST_WAIT_S, ring_bytes / 2 / self._bytes_per_second()))
+
+    def ring_bytes(self, cpus: int) -> int:
+        """Bytes of the ring of each of so many CPUs: a power of two, at least `RING_BYTES`."""
+        if not self.event.counts_time:
+            return RING_BYTES
+        limit = min(_LARGEST_RING_BYTES, _ALL_RINGS_BYTES // cpus)
+        size = RING_BYTES
+        while size * 2 <= limit and size < self._bytes_per_second() * _RING_HOLDS_S:
+            size *= 2
+        return size
+
+    def _bytes_per_second(self) -> float:
+        """What a fully busy CPU writes, for an event that counts time."""
         sample = _SAMPLE_OVERHEAD_BYTES + (self.stack_bytes if self.stacks else 0)
         # Cycles pass at some GHz: the estimate of one unit per nanosecond is low by a factor of at most six.
-        pace = 1.0 if self.event.unit == "nanoseconds" else 1 / 6
-        half_full = ring_bytes / 2 / sample * self.period * pace / 1e9
-        return min(_LONGEST_WAIT_S, max(_SHORTEST_WAIT_S, half_full))
+        pace = 1.0 if self.event.unit == NANOSECONDS else 1 / 6
+        return sample * 1e9 / (self.period * pace)
 
 
 class Sampler(ABC):
@@ -159,7 +177,7 @@ class Sampler(ABC):
     @property
     def wait_s(self) -> float:
         """Seconds to the next drain."""
-        return self.sampling.wait(self._rings[0].data_bytes if self._rings else RING_BYTES)
+        return self.sampling.wait(min((ring.data_bytes for ring in self._rings), default=RING_BYTES))
 
     @property
     def bytes_read(self) -> int:
@@ -168,25 +186,34 @@ class Sampler(ABC):
 
     def close(self) -> None:
         """Unmap the rings and close the descriptors; may be called twice."""
-        self._rings.clear()
+        self._unmap()
         self._resources.close()
 
-    def _map(self, descriptor: int) -> Ring:
-        try:
-            ring = Ring(descriptor, RING_BYTES)
-        except PermissionError:
+    def _map(self, descriptors: Sequence[int]) -> None:
+        """Map a ring for each descriptor, all of one size: the largest that RLIMIT_MEMLOCK allows all of them.
+
+        What the kernel lets a user lock is one sum over CPUs, so the first could leave nothing for the others.
+        """
+        size = self.sampling.ring_bytes(len(self.cpus))
+        while True:
             try:
-                ring = Ring(descriptor, SMALL_RING_BYTES)
+                for descriptor in descriptors:
+                    self._rings.append(Ring(descriptor, size))
+                break
             except PermissionError as error:
-                raise EventUnavailable(
-                    f"RLIMIT_MEMLOCK leaves no room for a ring of {SMALL_RING_BYTES >> 10} KiB per CPU; "
-                    "grant CAP_IPC_LOCK or raise it (systemd: LimitMEMLOCK=infinity)",
-                    support=support_of(errno.EPERM),
-                    errno=errno.EPERM,
-                ) from error
-        self._resources.callback(ring.close)
-        self._rings.append(ring)
-        return ring
+                self._unmap()
+                if size <= SMALL_RING_BYTES:
+                    raise EventUnavailable(
+                        f"RLIMIT_MEMLOCK leaves no room for a ring of {SMALL_RING_BYTES >> 10} KiB per CPU; "
+                        "grant CAP_IPC_LOCK or raise it (systemd: LimitMEMLOCK=infinity)",
+                        support=support_of(errno.EPERM),
+                        errno=errno.EPERM,
+                    ) from error
+                size //= 2
+
+    def _unmap(self) -> None:
+        while self._rings:
+            self._rings.pop().close()
 
     def _open(self, attributes: Attributes, *, pid: int, cpu: int) -> int:
         """Open, without PERF_FORMAT_LOST where the kernel does not know it. Closed with the sampler."""
@@ -212,7 +239,7 @@ class MachineSampler(Sampler):
         try:
             for cpu in self.cpus:
                 self._events.append(self._open(self._attributes, pid=-1, cpu=cpu))
-                self._map(self._events[-1])
+            self._map(self._events)
         except OSError as error:
             self.close()
             raise unavailable(sampling.event, error.errno or errno.EINVAL) from error

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from fleetpb import capture_pb2
+from gateway.errors import EventUnavailable
 from gateway.perf.attributes import Flag, SampleType
 from gateway.perf.events import EVENTS
 from gateway.perf.records import Record, Sample
 from gateway.perf.ring import Ring
-from gateway.perf.sampler import RING_BYTES, Sampler, Sampling
+from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES, Sampler, Sampling
 
 CPU = EVENTS["cpu"]
 DATA_BYTES = mmap.PAGESIZE
@@ -135,3 +139,62 @@ def test_a_ring_is_read_before_a_busy_cpu_has_filled_half_of_it(rate: int):
     wait = sampling.wait(RING_BYTES)
     assert 0 < wait <= 0.25
     assert wait * rate * 16384 <= RING_BYTES / 2
+
+
+@given(st.floats(1, 5000), st.integers(1, 512), st.sampled_from([8192, 16384, 32768]))
+def test_a_ring_holds_a_second_unless_that_is_too_much(rate: float, cpus: int, stack_bytes: int):
+    ring_bytes = Sampling(EVENTS["cpu"], round(1e9 / rate), stack_bytes=stack_bytes).ring_bytes(cpus)
+    assert ring_bytes >= RING_BYTES
+    assert ring_bytes & (ring_bytes - 1) == 0
+    assert ring_bytes == RING_BYTES or ring_bytes * cpus <= 64 << 20
+    second = rate * stack_bytes
+    assert ring_bytes >= second or ring_bytes * 2 > min(8 << 20, (64 << 20) // cpus)
+
+
+def test_at_the_usual_rate_a_ring_is_a_mebibyte_on_many_cpus_and_two_on_few():
+    usual = Sampling(EVENTS["cpu"], round(1e9 / 99))
+    assert [usual.ring_bytes(cpus) >> 20 for cpus in (2, 32, 64, 256)] == [2, 2, 1, 1]
+
+
+def test_an_error_while_records_are_read_closes_everything_and_stays_the_error(tmp_path: Path):
+    def fail(record: Record) -> None:
+        raise OSError(f"broke at {record}")
+
+    sampler = FileSampler(tmp_path, 2)
+    sampler.write(0, 1, 0x10)
+    with pytest.raises(OSError, match="broke at Sample"), sampler:
+        sampler.drain(fail)
+    sampler.close()
+
+
+def test_the_rings_of_all_cpus_shrink_together_until_the_limit_allows_them(monkeypatch: pytest.MonkeyPatch):
+    allowed = 2 * SMALL_RING_BYTES + 8192
+    mapped = []
+
+    def limited(descriptor: int, data_bytes: int) -> Ring:
+        if sum(ring.data_bytes for ring in mapped if ring.is_mapped) + data_bytes > allowed:
+            raise PermissionError(1, "Operation not permitted")
+        mapped.append(FakeRing(data_bytes))
+        return mapped[-1]
+
+    monkeypatch.setattr("gateway.perf.sampler.Ring", limited)
+    sampler = FileSampler.__new__(FileSampler)
+    Sampler.__init__(sampler, Sampling(CPU, 10_000_000), range(2))
+    sampler._map([3, 4])
+    assert [ring.data_bytes for ring in sampler._rings] == [SMALL_RING_BYTES, SMALL_RING_BYTES]
+    sampler.close()
+    assert not any(ring.is_mapped for ring in mapped)
+    allowed = SMALL_RING_BYTES
+    with pytest.raises(EventUnavailable, match="RLIMIT_MEMLOCK") as refused:
+        sampler._map([3, 4])
+    assert refused.value.support == capture_pb2.SUPPORT_DENIED
+    assert not any(ring.is_mapped for ring in mapped)
+
+
+class FakeRing:
+    def __init__(self, data_bytes: int) -> None:
+        self.data_bytes = data_bytes
+        self.is_mapped = True
+
+    def close(self) -> None:
+        self.is_mapped = False
