@@ -218,8 +218,8 @@ class Recorder:
     def _look_again(self, pid: int, process: _Process) -> bool:
         """Read the mappings anew; whether that showed any that no record had told of.
 
-        JIT compilers and libffi make memory executable by mprotect, of which perf reports nothing. A process
-        is looked at once a drain, and ever more seldom while its walks end nowhere for another reason.
+        perf reports mmap and mprotect but not mremap, and nothing while an event is disabled or its ring full.
+        A process is looked at once a drain, and ever more seldom while its walks end nowhere for another reason.
         """
         if self._drains < process.look_again:
             return False

@@ -74,8 +74,7 @@ class AddressSpace:
     def refresh(self, vmas: Iterable[Vma]) -> bool:
         """Take over mappings read anew; whether there was any that was not known.
 
-        For walks that end in no mapping: a JIT compiler makes reserved memory executable by mprotect, of
-        which perf reports nothing.
+        For walks that end in no mapping: of memory that mremap moves perf reports nothing.
         """
         known = {(vma.start, vma.end, vma.offset, vma.inode) for vma in self._vmas}
         new = [vma for vma in vmas if (vma.start, vma.end, vma.offset, vma.inode) not in known]
