@@ -338,8 +338,11 @@ def test_a_plan_without_sense_is_refused_by_the_name_of_its_field(
 def test_a_plan_whose_turn_comes_too_late_is_void(daemon: Daemon):
     with daemon.stub() as stub:
         stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S)
-        # Each of them measures for 0.2 s, one after the other; the plan waits behind those without a thread.
+        # Each of them measures for 0.2 s, one after the other. When the second is answered all the others
+        # are there, and the plan waits behind those that have no thread yet.
         waiting = [stub.Health.future(gateway_pb2.HealthRequest(), timeout=DEADLINE_S) for _ in range(16)]
+        for call in waiting[:2]:
+            call.result()
         refusal = ask(stub, plan(ttl_ms=1)).refusal
         for call in waiting:
             call.result()
