@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RESULTS: Final = Path(__file__).with_name("results")
+# Of the peer's column, also where the terminal is narrow.
+_LEAST_WIDTH: Final = 24
 _CPU_MODEL_FIELD: Final = "model name"
 
 Value: TypeAlias = float | int | str
@@ -71,12 +73,17 @@ class Report:
         self.name: Final = name
         self._peer = peer
         self._figures: list[Figure] = []
+        self._notes: dict[str, Value] = {}
 
     def add(self, key: str, value: Value, bar: Bar | None = None, *, peer: str = "") -> None:
         """Note a figure; the key says its unit. Floats keep four significant digits."""
         if isinstance(value, float):
             value = float(f"{value:.4g}")
         self._figures.append(Figure(key, value, bar, peer))
+
+    def note(self, key: str, value: Value) -> None:
+        """Keep with the figures how they came about; the table does not show it."""
+        self._notes[key] = value
 
     @property
     def missed(self) -> list[str]:
@@ -85,12 +92,13 @@ class Report:
 
     def show(self, console: Console) -> None:
         """Print the table."""
-        table = Table(title=f"{self.name}: {_machine_line()}", title_justify="left", box=None, pad_edge=False)
+        title = f"{self.name}: {_machine_line()}"
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         table.add_column("figure", no_wrap=True)
         table.add_column("value", justify="right", no_wrap=True)
         table.add_column("bar", justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)
-        table.add_column(self._peer, overflow="fold")
+        table.add_column(self._peer, overflow="fold", min_width=_LEAST_WIDTH)
         for figure in self._figures:
             value = f"{figure.value:,}" if isinstance(figure.value, int) else str(figure.value)
             table.add_row(
@@ -105,7 +113,7 @@ class Report:
     def write(self, folder: Path = RESULTS) -> Path:
         """Write the figures and the facts of this machine as one flat object; the file's path."""
         figures = {figure.key: figure.value for figure in self._figures}
-        content = {**figures, "bars_missed": ", ".join(self.missed), **machine_facts()}
+        content = {**figures, "bars_missed": ", ".join(self.missed), **self._notes, **machine_facts()}
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{self.name}.json"
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
