@@ -10,6 +10,7 @@ express: `host.require_supported` refuses such machines.
 import contextlib
 import ctypes
 import mmap
+import struct
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +19,8 @@ from gateway.errors import GatewayError
 _HEAD: Final = 1024
 _TAIL: Final = 1032
 _HEADER_BYTES: Final = 8
+_SIZE_AT: Final = 6
+_size: Final = struct.Struct("<H").unpack_from
 
 
 class Ring:
@@ -39,21 +42,19 @@ class Ring:
         The bytes stay valid until that position is released. A record that wraps is copied.
         """
         position, head = self._tail.value, self._head.value
+        data, mask, data_bytes = self._data, self._mask, self.data_bytes
         while position < head:
-            start = position & self._mask
+            start = position & mask
             # perf_event_header: type u32, misc u16, size u16; records are 8-byte aligned, so it never wraps
-            size = self._data[start + 6] | self._data[start + 7] << 8
+            size: int = _size(data, start + _SIZE_AT)[0]
             if size < _HEADER_BYTES:
                 raise GatewayError(f"the kernel's ring holds a record of {size} bytes; its head was misread")
             position += size
             end = start + size
-            if end <= self.data_bytes:
-                yield position, self._data[start:end]
+            if end <= data_bytes:
+                yield position, data[start:end]
             else:
-                yield (
-                    position,
-                    memoryview(bytes(self._data[start:]) + bytes(self._data[: end - self.data_bytes])),
-                )
+                yield position, memoryview(bytes(data[start:]) + bytes(data[: end - data_bytes]))
 
     def release(self, position: int) -> None:
         """Let the kernel overwrite everything before the position."""
