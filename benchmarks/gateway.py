@@ -211,6 +211,7 @@ def report(found: Findings, load: Load) -> Report:
     told.add("unwind_perf_longer", agreed.perf_longer)
     told.add("unwind_extra_callers", agreed.extra_callers, peer="callers that only the gateway found")
     told.note("unwind_extra_callers_unchecked", agreed.extra_callers_unchecked)
+    told.note("frames_per_stack", round(median(captured.frames_per_stack for captured in found.warm), 1))
     told.note("unwind_stacks", agreed.stacks)
     told.note("load", ", ".join(load.names))
     told.note("rounds", len(found.warm))

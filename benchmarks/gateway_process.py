@@ -39,6 +39,8 @@ class Captured:
     samples: int
     compressed_bytes: int
     lost: int
+    frames_per_stack: float
+    """Of the distinct stacks."""
     rate_hz: float
     """Samples per second and CPU."""
     source: str
@@ -113,6 +115,7 @@ class GatewayProcess:
             samples=samples,
             compressed_bytes=len(data),
             lost=sum(sum(segment.lost) for segment in segments),
+            frames_per_stack=len(capture.stacks.frames) / len(capture.stacks.length),
             rate_hz=samples / sampled_s,
             source=capture.strings[segments[0].source],
             changes=(*changes, *thinned),
