@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 _SPARE_THREADS: Final = 4
 _MAX_REQUEST_BYTES: Final = 64 << 10
 _GRACE_S: Final = 5.0
-# New objects between two looks for cycles: some megabytes at most.
-_COLLECTED_AFTER: Final = 20_000
 _PR_SET_PDEATHSIG: Final = 1
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
@@ -74,11 +72,9 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, ready: int)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     server.start()
-    # What was loaded stays until the end; the collector need not look at it again and again. A capture keeps
-    # thousands of tuples and makes no cycles: looking for some after every 700 took a tenth of its CPU time.
+    # What was loaded stays until the end; the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_COLLECTED_AFTER)
     os.write(ready, b"\1")
     os.close(ready)
     _log.debug("server ready", extra={"fields": {"access": station.access.value}})

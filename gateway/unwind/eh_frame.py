@@ -69,6 +69,8 @@ class UnwindTable:
         self.damaged_entries = 0
         self.table_bytes = 0
         self._rules: dict[int, Rule] = {}
+        # Who asks for a rule asks for the function's start next; the search is dear where memory is cold.
+        self._functions: dict[int, int | None] = {}
         self._entries: dict[int, Entry | None] = {}
         self._cies: dict[int, Cie] = {}
         self._starts: Sequence[int] = ()
@@ -83,22 +85,27 @@ class UnwindTable:
         if rule is None:
             if len(self._rules) >= _MAX_KEPT_RULES:
                 self._rules.clear()
+                self._functions.clear()
             rule = self._rules[offset] = self._find(offset)
         return rule
 
     def function_start(self, offset: int) -> int | None:
         """Return the file offset at which the entry that covers `offset` begins; None: none covers it."""
+        if offset in self._functions:
+            return self._functions[offset]
         found = self._covering(offset)
-        if found is None or self._layout is None:
-            return None
-        entry, _ = found
-        return None if entry is None else self._layout.offset(entry.start)
+        return None if found is None else self._start(found[0])
+
+    def _start(self, entry: Entry | None) -> int | None:
+        return None if entry is None or self._layout is None else self._layout.offset(entry.start)
 
     def _find(self, offset: int) -> Rule:
         found = self._covering(offset)
         if found is None:
+            self._functions[offset] = None
             return self._without_entry(offset)
         entry, address = found
+        self._functions[offset] = self._start(entry)
         if entry is None:
             return UNUSABLE_RULE
         row = bisect_right(entry.starts, address) - 1
