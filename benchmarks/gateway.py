@@ -11,8 +11,10 @@ capture of a server, which is started for it, loads its modules and reads each b
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,7 @@ COLD_CAPTURES: Final = 3
 ROUNDS: Final = 5
 FULL_ROUNDS: Final = 15
 _IDLE_S: Final = 20.0
+_TERMINATED: Final = 128 + signal.SIGTERM
 # What follows the rounds of both gateways: steps of the progress bar.
 _OTHER_STEPS: Final = 6
 
@@ -221,6 +224,13 @@ def report(found: Findings, load: Load) -> Report:
 
 def main() -> int:
     """Measure, print, write results/gateway.json. The exit status is 0 if it could be measured."""
+    argparse.ArgumentParser(
+        prog="python -m benchmarks.gateway",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
+    # Whoever ends it must not leave the load behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     console = Console()
     rounds = FULL_ROUNDS if os.environ.get("FULL") == "1" else ROUNDS
     if shutil.which("perf") is None:
