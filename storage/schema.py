@@ -4,7 +4,7 @@ The tables fall into five families: who there is (`machine`, `stratum`, `campaig
 visited (`visit`, `capture`, `coverage` and what captures brought about machines), the interned
 dictionaries (`function`, `stack`, `dim_value`, `label_set`, `sample_type`, `binary`), the facts
 (`profile`, `chunk`, `line_chunk`, partitioned by UTC day), and what is merged from them (`roll`,
-`roll_queue`, `roll_replaced`, `fseries`). Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+`roll_weighted`, `exposure`, `roll_queue`, `roll_replaced`, `fseries`). Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
 Only migrations create these tables; `storage/migrations` must stay equal to this module (a test
 compares them). Values are raw integers everywhere: weights are applied when a question is asked.
@@ -427,6 +427,24 @@ label_set = Table(
     Index(None, "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
 )
 
+dictionary_epoch = Table(
+    "dictionary_epoch",
+    metadata,
+    Column("only", Boolean, primary_key=True, server_default=text("true"), comment="one row"),
+    Column("epoch", BigInteger, nullable=False, comment="grows when a sweep begins to mark"),
+    Column("marking", Boolean, nullable=False, comment="a sweep is under way: ids in use are noted"),
+    CheckConstraint("only", name="only"),
+    comment="held FOR SHARE by every landing, so that no row goes that one is about to use",
+)
+
+dictionary_touched = Table(
+    "dictionary_touched",
+    metadata,
+    Column("dictionary", Text, primary_key=True, comment="stack, function, …"),
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    comment="rows that landings found again while a sweep marked: they stay",
+)
+
 # --- Facts, partitioned by UTC day ----------------------------------------------------------------
 
 
@@ -529,25 +547,101 @@ roll_replaced = Table(
     comment="profiles and chunks that a newer generation replaced, until they are taken out of the cells",
 )
 
+
+def _cell_key() -> list[Column[Any]]:
+    """What every merged cell is keyed by, whatever its level."""
+    return [
+        Column("cube", SmallInteger, primary_key=True, autoincrement=False),
+        Column("campaign_id", SmallInteger, primary_key=True, autoincrement=False),
+        Column("stacks", Boolean, primary_key=True),
+        Column("sample_type_id", SmallInteger, primary_key=True, autoincrement=False),
+    ]
+
+
 roll = Table(
     "roll",
     metadata,
-    Column("cube", SmallInteger, primary_key=True),
-    Column("campaign_id", SmallInteger, primary_key=True),
-    Column("stacks", Boolean, primary_key=True),
-    Column("stratum_id", Integer, primary_key=True),
-    Column("sample_type_id", SmallInteger, primary_key=True),
-    Column("level", SmallInteger, primary_key=True, comment="-1 hour, 0…3: 4^level days"),
-    Column("bucket", Integer, primary_key=True, comment="hours or days since 1970 UTC"),
-    Column("k1", Integer, primary_key=True, comment="first key of the cube; 0: none"),
-    Column("k2", Integer, primary_key=True),
-    Column("facts", Integer, nullable=False),
+    *_cell_key(),
+    Column("stratum_id", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "utilisation_class",
+        SmallInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="of the visits, as in `coverage`: their weights differ",
+    ),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="-1 hour, 0 day"),
+    Column("bucket", Integer, primary_key=True, autoincrement=False, comment="hours or days since 1970 UTC"),
+    Column("k1", Integer, primary_key=True, autoincrement=False, comment="first key of the cube; 0: none"),
+    Column("k2", Integer, primary_key=True, autoincrement=False),
+    Column("facts", Integer, nullable=False, comment="pairs in data"),
     Column("profiles", Integer, nullable=False),
     Column("visits", Integer, nullable=False, comment="with at least one sample here"),
     Column("samples", BigInteger, nullable=False),
     Column("total", BigInteger, nullable=False, comment="in units of the sample type: Σ samples × period"),
     Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs"),
-    Column("moments", LargeBinary, comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4)"),
+    Column(
+        "moments",
+        LargeBinary,
+        comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4); NULL: the cube keeps none",
+    ),
+    comment="cells of an hour or a day: raw integers, weighted when a question is asked",
+)
+
+roll_weighted = Table(
+    "roll_weighted",
+    metadata,
+    *_cell_key(),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="1…3: 4^level days"),
+    Column(
+        "bucket",
+        Integer,
+        primary_key=True,
+        autoincrement=False,
+        comment="days since 1970 UTC ÷ 4^level, rounded down",
+    ),
+    Column("k1", Integer, primary_key=True, autoincrement=False),
+    Column("k2", Integer, primary_key=True, autoincrement=False),
+    Column("facts", Integer, nullable=False, comment="pairs in data"),
+    Column("profiles", Integer, nullable=False),
+    Column("visits", Integer, nullable=False, comment="with at least one sample here"),
+    Column("samples", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False, comment="raw, as in `roll`"),
+    Column("weighted_total", Double, nullable=False, comment="estimate of the whole fleet's, in units"),
+    Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs, raw, as in `roll`"),
+    Column("weighted", LargeBinary, nullable=False, comment="the fleet's units of the same stacks, doubles"),
+    Column(
+        "moments", LargeBinary, comment="per function the parts of its variance; NULL: the cube keeps none"
+    ),
+    comment="closed days merged over strata, with the weights of their final coverage",
+)
+
+roll_built = Table(
+    "roll_built",
+    metadata,
+    Column("cube", SmallInteger, primary_key=True, autoincrement=False),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="1…3"),
+    Column("bucket", Integer, primary_key=True, autoincrement=False),
+    Column("built_at", _utc, nullable=False, server_default=_now),
+    comment="buckets of roll_weighted that hold all there is; a row goes when one of its days changes",
+)
+
+exposure = Table(
+    "exposure",
+    metadata,
+    Column("campaign_id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("sample_type_id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("stacks", Boolean, primary_key=True),
+    Column("stratum_id", Integer, primary_key=True, autoincrement=False),
+    Column("hour", Integer, primary_key=True, autoincrement=False, comment="hours since 1970 UTC"),
+    Column(
+        "utilisation_class", SmallInteger, primary_key=True, autoincrement=False, comment="as in coverage"
+    ),
+    Column("day", Date, nullable=False),
+    Column("visits", Integer, nullable=False, comment="merged into cells, those without any sample too"),
+    Column("seconds", Double, nullable=False, comment="they watched this event"),
+    Index(None, "day"),
+    comment="what the cells of an hour were observed in; written with them, so that both always agree",
 )
 
 fseries = Table(

@@ -18,6 +18,9 @@ COMPRESSED = (
     ("line_chunk", "data"),
     ("roll", "data"),
     ("roll", "moments"),
+    ("roll_weighted", "data"),
+    ("roll_weighted", "weighted"),
+    ("roll_weighted", "moments"),
     ("roll_replaced", "data"),
     ("fseries", "data"),
 )
@@ -198,6 +201,24 @@ def upgrade() -> None:
         comment="candidates for a binary's symbols, the best quality wins",
     )
     op.create_table(
+        "dictionary_epoch",
+        sa.Column("only", sa.Boolean(), server_default=sa.text("true"), nullable=False, comment="one row"),
+        sa.Column("epoch", sa.BigInteger(), nullable=False, comment="grows when a sweep begins to mark"),
+        sa.Column(
+            "marking", sa.Boolean(), nullable=False, comment="a sweep is under way: ids in use are noted"
+        ),
+        sa.CheckConstraint("only", name=op.f("ck_dictionary_epoch_only")),
+        sa.PrimaryKeyConstraint("only", name=op.f("pk_dictionary_epoch")),
+        comment="held FOR SHARE by every landing, so that no row goes that one is about to use",
+    )
+    op.create_table(
+        "dictionary_touched",
+        sa.Column("dictionary", sa.Text(), nullable=False, comment="stack, function, …"),
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("dictionary", "id", name=op.f("pk_dictionary_touched")),
+        comment="rows that landings found again while a sweep marked: they stay",
+    )
+    op.create_table(
         "dim_value",
         sa.Column("value_id", sa.Integer(), sa.Identity(always=True), nullable=False),
         sa.Column("dim", sa.Text(), nullable=False, comment="application, version, platform, datacenter, …"),
@@ -205,6 +226,37 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("value_id", name=op.f("pk_dim_value")),
         sa.UniqueConstraint("dim", "value", name=op.f("uq_dim_value_dim_value")),
     )
+    op.create_table(
+        "exposure",
+        sa.Column("campaign_id", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("sample_type_id", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("stacks", sa.Boolean(), nullable=False),
+        sa.Column("stratum_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("hour", sa.Integer(), autoincrement=False, nullable=False, comment="hours since 1970 UTC"),
+        sa.Column(
+            "utilisation_class",
+            sa.SmallInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="as in coverage",
+        ),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column(
+            "visits", sa.Integer(), nullable=False, comment="merged into cells, those without any sample too"
+        ),
+        sa.Column("seconds", sa.Double(), nullable=False, comment="they watched this event"),
+        sa.PrimaryKeyConstraint(
+            "campaign_id",
+            "sample_type_id",
+            "stacks",
+            "stratum_id",
+            "hour",
+            "utilisation_class",
+            name=op.f("pk_exposure"),
+        ),
+        comment="what the cells of an hour were observed in; written with them, so that both always agree",
+    )
+    op.create_index(op.f("ix_exposure_day"), "exposure", ["day"], unique=False)
     op.create_table(
         "fseries",
         sa.Column("campaign_id", sa.SmallInteger(), nullable=False),
@@ -409,16 +461,31 @@ def upgrade() -> None:
     op.create_index(op.f("ix_profile_visit_id"), "profile", ["visit_id"], unique=False)
     op.create_table(
         "roll",
-        sa.Column("cube", sa.SmallInteger(), nullable=False),
-        sa.Column("campaign_id", sa.SmallInteger(), nullable=False),
+        sa.Column("cube", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("campaign_id", sa.SmallInteger(), autoincrement=False, nullable=False),
         sa.Column("stacks", sa.Boolean(), nullable=False),
-        sa.Column("stratum_id", sa.Integer(), nullable=False),
-        sa.Column("sample_type_id", sa.SmallInteger(), nullable=False),
-        sa.Column("level", sa.SmallInteger(), nullable=False, comment="-1 hour, 0…3: 4^level days"),
-        sa.Column("bucket", sa.Integer(), nullable=False, comment="hours or days since 1970 UTC"),
-        sa.Column("k1", sa.Integer(), nullable=False, comment="first key of the cube; 0: none"),
-        sa.Column("k2", sa.Integer(), nullable=False),
-        sa.Column("facts", sa.Integer(), nullable=False),
+        sa.Column("sample_type_id", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("stratum_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column(
+            "utilisation_class",
+            sa.SmallInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="of the visits, as in `coverage`: their weights differ",
+        ),
+        sa.Column("level", sa.SmallInteger(), autoincrement=False, nullable=False, comment="-1 hour, 0 day"),
+        sa.Column(
+            "bucket",
+            sa.Integer(),
+            autoincrement=False,
+            nullable=False,
+            comment="hours or days since 1970 UTC",
+        ),
+        sa.Column(
+            "k1", sa.Integer(), autoincrement=False, nullable=False, comment="first key of the cube; 0: none"
+        ),
+        sa.Column("k2", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("facts", sa.Integer(), nullable=False, comment="pairs in data"),
         sa.Column("profiles", sa.Integer(), nullable=False),
         sa.Column("visits", sa.Integer(), nullable=False, comment="with at least one sample here"),
         sa.Column("samples", sa.BigInteger(), nullable=False),
@@ -433,20 +500,31 @@ def upgrade() -> None:
             "moments",
             sa.LargeBinary(),
             nullable=True,
-            comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4)",
+            comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4); NULL: the cube keeps none",
         ),
         sa.PrimaryKeyConstraint(
             "cube",
             "campaign_id",
             "stacks",
-            "stratum_id",
             "sample_type_id",
+            "stratum_id",
+            "utilisation_class",
             "level",
             "bucket",
             "k1",
             "k2",
             name=op.f("pk_roll"),
         ),
+        comment="cells of an hour or a day: raw integers, weighted when a question is asked",
+    )
+    op.create_table(
+        "roll_built",
+        sa.Column("cube", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("level", sa.SmallInteger(), autoincrement=False, nullable=False, comment="1…3"),
+        sa.Column("bucket", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("built_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("cube", "level", "bucket", name=op.f("pk_roll_built")),
+        comment="buckets of roll_weighted that hold all there is; a row goes when one of its days changes",
     )
     op.create_table(
         "roll_queue",
@@ -506,6 +584,60 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("entry_id", "profile_id", name=op.f("pk_roll_replaced")),
         comment="profiles and chunks that a newer generation replaced, until they are taken out of the cells",
+    )
+    op.create_table(
+        "roll_weighted",
+        sa.Column("cube", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("campaign_id", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column("stacks", sa.Boolean(), nullable=False),
+        sa.Column("sample_type_id", sa.SmallInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "level", sa.SmallInteger(), autoincrement=False, nullable=False, comment="1…3: 4^level days"
+        ),
+        sa.Column(
+            "bucket",
+            sa.Integer(),
+            autoincrement=False,
+            nullable=False,
+            comment="days since 1970 UTC ÷ 4^level, rounded down",
+        ),
+        sa.Column("k1", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("k2", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("facts", sa.Integer(), nullable=False, comment="pairs in data"),
+        sa.Column("profiles", sa.Integer(), nullable=False),
+        sa.Column("visits", sa.Integer(), nullable=False, comment="with at least one sample here"),
+        sa.Column("samples", sa.BigInteger(), nullable=False),
+        sa.Column("total", sa.BigInteger(), nullable=False, comment="raw, as in `roll`"),
+        sa.Column(
+            "weighted_total", sa.Double(), nullable=False, comment="estimate of the whole fleet's, in units"
+        ),
+        sa.Column(
+            "data", sa.LargeBinary(), nullable=False, comment="(stack id, units) pairs, raw, as in `roll`"
+        ),
+        sa.Column(
+            "weighted",
+            sa.LargeBinary(),
+            nullable=False,
+            comment="the fleet's units of the same stacks, doubles",
+        ),
+        sa.Column(
+            "moments",
+            sa.LargeBinary(),
+            nullable=True,
+            comment="per function the parts of its variance; NULL: the cube keeps none",
+        ),
+        sa.PrimaryKeyConstraint(
+            "cube",
+            "campaign_id",
+            "stacks",
+            "sample_type_id",
+            "level",
+            "bucket",
+            "k1",
+            "k2",
+            name=op.f("pk_roll_weighted"),
+        ),
+        comment="closed days merged over strata, with the weights of their final coverage",
     )
     op.create_table(
         "sample_type",
@@ -747,6 +879,7 @@ def upgrade() -> None:
     # ### end Alembic commands ###
     for table, column in COMPRESSED:
         op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE EXTERNAL")
+    op.execute("INSERT INTO dictionary_epoch (only, epoch, marking) VALUES (true, 0, false)")
 
 
 def downgrade() -> None:
@@ -769,9 +902,11 @@ def downgrade() -> None:
     op.drop_table("stratum")
     op.drop_table("stack")
     op.drop_table("sample_type")
+    op.drop_table("roll_weighted")
     op.drop_table("roll_replaced")
     op.drop_index("uq_roll_queue_visit_id", table_name="roll_queue", postgresql_where=sa.text("sign = 1"))
     op.drop_table("roll_queue")
+    op.drop_table("roll_built")
     op.drop_table("roll")
     op.drop_index(op.f("ix_profile_visit_id"), table_name="profile")
     op.drop_index(op.f("ix_profile_sample_type_id_application_day"), table_name="profile")
@@ -796,7 +931,11 @@ def downgrade() -> None:
     )
     op.drop_table("function")
     op.drop_table("fseries")
+    op.drop_index(op.f("ix_exposure_day"), table_name="exposure")
+    op.drop_table("exposure")
     op.drop_table("dim_value")
+    op.drop_table("dictionary_touched")
+    op.drop_table("dictionary_epoch")
     op.drop_table("debug_file")
     op.drop_table("coverage")
     op.drop_table("chunk")
