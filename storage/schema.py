@@ -433,7 +433,7 @@ dictionary_epoch = Table(
     Column("only", Boolean, primary_key=True, server_default=text("true"), comment="one row"),
     Column("epoch", BigInteger, nullable=False, comment="grows when a sweep begins to mark"),
     Column("marking", Boolean, nullable=False, comment="a sweep is under way: ids in use are noted"),
-    CheckConstraint("only", name="only"),
+    CheckConstraint('"only"', name="only"),
     comment="held FOR SHARE by every landing, so that no row goes that one is about to use",
 )
 

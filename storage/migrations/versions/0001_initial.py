@@ -207,7 +207,7 @@ def upgrade() -> None:
         sa.Column(
             "marking", sa.Boolean(), nullable=False, comment="a sweep is under way: ids in use are noted"
         ),
-        sa.CheckConstraint("only", name=op.f("ck_dictionary_epoch_only")),
+        sa.CheckConstraint('"only"', name=op.f("ck_dictionary_epoch_only")),
         sa.PrimaryKeyConstraint("only", name=op.f("pk_dictionary_epoch")),
         comment="held FOR SHARE by every landing, so that no row goes that one is about to use",
     )
@@ -879,7 +879,7 @@ def upgrade() -> None:
     # ### end Alembic commands ###
     for table, column in COMPRESSED:
         op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE EXTERNAL")
-    op.execute("INSERT INTO dictionary_epoch (only, epoch, marking) VALUES (true, 0, false)")
+    op.execute('INSERT INTO dictionary_epoch ("only", epoch, marking) VALUES (true, 0, false)')
 
 
 def downgrade() -> None:
