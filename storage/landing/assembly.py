@@ -35,6 +35,8 @@ class Assembly:
     profiles: int
     facts: int
     samples: int
+    watched: bool
+    """Some event was sampled, whether or not anything ran: the visit counts as exposure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def assemble(
         cpu_rows(visit, capture),
         counter_rows(visit, capture, applications),
     )
-    return Assembly(tables, len(profiles.rows), facts, int(per_stack.sum()))
+    watched = any(sample_type is not None for sample_type in sample_types)
+    return Assembly(tables, len(profiles.rows), facts, int(per_stack.sum()), watched)
 
 
 def _kinds(capture: capture_pb2.Capture, resolved: ResolvedFrames) -> list[Kind]:

@@ -144,7 +144,10 @@ def _take_out(connection: Connection, visit_id: UUID, day: date) -> None:
         delete(roll_queue).where(roll_queue.c.visit_id == visit_id, roll_queue.c.sign == 1)
     ).rowcount
     mine = (profile.c.day == day) & (profile.c.visit_id == visit_id)
-    if not pending and connection.scalar(select(select(profile.c.profile_id).where(mine).exists())):
+    watched = select(capture_segment.c.segment).where(
+        capture_segment.c.visit_id == visit_id, capture_segment.c.sample_type_id.is_not(None)
+    )
+    if not pending and connection.scalar(select(watched.exists())):
         entry = connection.scalar(
             insert(roll_queue).values(day=day, visit_id=visit_id, sign=-1).returning(roll_queue.c.entry_id)
         )
@@ -167,7 +170,7 @@ def _put_in(connection: Connection, facts: VisitFacts, rows: Assembly) -> None:
     for table_rows in rows.tables:
         if table_rows.rows:
             copy_into(connection, table_rows.table, table_rows.columns, table_rows.rows)
-    if rows.profiles:
+    if rows.watched:  # an idle machine too: its seconds are exposure, and enter the cells with the visit
         connection.execute(insert(roll_queue).values(day=facts.day, visit_id=facts.visit_id, sign=1))
 
 

@@ -229,6 +229,19 @@ def test_an_idle_machine_was_watched_too(engine: Engine) -> None:
         ("cpu", "ok", 5.0, 0, False),
         ("cycles", "unsupported", 0.0, 0, True),
     ]
+    assert queued(engine, [visit_id])[visit_id] == [(1, 0)], "its seconds are exposure"
+    _merge(engine, visit_id)
+    land(engine, Interner(engine), visit_id, 2, message, resolved)
+    assert queued(engine, [visit_id])[visit_id] == [(-1, 0), (1, 0)], (
+        "they leave the cells and enter them again"
+    )
+
+
+def test_a_visit_that_watched_nothing_is_no_exposure(engine: Engine) -> None:
+    [visit_id] = archived(engine)
+    made = MadeCapture(visit_id)
+    made.message.segments.add(event=made.text("cycles"), support=capture_pb2.SUPPORT_DENIED, errno=13)
+    assert land(engine, Interner(engine), visit_id, 1, *made.finished()).outcome == "landed"
     assert queued(engine, [visit_id])[visit_id] == []
 
 
