@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from collector.draw import draw
 from collector.schedule import round_at, round_start, scatter
-from storage import campaigns, inventory, visits
+from storage import campaigns, coverage, inventory, visits
 from storage.campaigns import Campaign
 from storage.inventory import Machine
 from storage.visits import BY_HAND, DrawnVisit
@@ -41,7 +41,8 @@ def draw_round(
     """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
 
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
-    in what is left of the round. The machines are those enabled that the campaign selects.
+    in what is left of the round. The machines are those enabled that the campaign selects; the coverage
+    learns how many there are in every stratum, drawn or not.
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)
@@ -50,9 +51,13 @@ def draw_round(
     chosen = {
         m.machine_id: m for m in inventory.machines(connection) if _selected(m, definition.select_machines)
     }
-    choices = draw(_by_stratum(connection, list(chosen.values())), definition.visits_per_round, random)
-    start = max(now, round_start(number, definition.period_s))
-    moments = scatter(len(choices), start, round_start(number + 1, definition.period_s), random)
+    strata = _by_stratum(connection, list(chosen.values()))
+    choices = draw(strata, definition.visits_per_round, random)
+    start, end = (
+        max(now, round_start(number, definition.period_s)),
+        round_start(number + 1, definition.period_s),
+    )
+    moments = scatter(len(choices), start, end, random)
     appointments = [
         Appointment(
             DrawnVisit(
@@ -71,6 +76,11 @@ def draw_round(
         )
         for choice, moment in zip(choices, moments, strict=True)
     ]
+    if definition.visits_per_round > 0:
+        populations = {stratum_id: len(machines) for stratum_id, machines in strata.items()}
+        coverage.note_populations(
+            connection, campaign.campaign_id, populations, coverage.hours_between(start, end)
+        )
     visits.record_draw(connection, [appointment.visit for appointment in appointments])
     return appointments
 

@@ -3,11 +3,16 @@
 One row for each campaign × stratum × hour × utilisation class (DESIGN §4). A visit counts as drawn
 in class -1 from its draw on, and moves to its own class when it ends, so at any moment
 `sum(drawn)` is the number of visits drawn and `drawn - answered - failed` of class -1 those under way.
-`storage.visits` is the only writer.
+Every stratum has a row in every hour that a round reaches into, also where chance left it out: a
+stratum nobody was drawn from is machine-time that no weight speaks for, and answers must say so.
+`storage.visits` and a round's draw are the only writers.
 """
 
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, timedelta
+from math import ceil
+from typing import Any
 
 from sqlalchemy import Connection, func
 from sqlalchemy.dialects.postgresql import insert
@@ -16,6 +21,7 @@ from storage.schema import coverage
 
 UNKNOWN_CLASS = -1
 CLASSES = 4
+_BATCH = 1000
 
 
 def utilisation_class(utilisation: float | None) -> int:
@@ -51,24 +57,52 @@ class Change:
     """Machines in the stratum; the row keeps the largest."""
 
 
+def note_populations(
+    connection: Connection,
+    campaign_id: int,
+    populations: Mapping[int, int],
+    hours: Iterable[int],
+) -> None:
+    """Note how many machines each stratum has in these hours, the largest number staying.
+
+    Call it in the transaction of the draw, before `storage.visits.record_draw`: it locks the rows of
+    class -1 in the order of their cells, and the draw then adds to some of the same ones.
+    """
+    cells = sorted(
+        (Cell(campaign_id, stratum_id, hour, _day_of(hour)), population)
+        for hour in set(hours)
+        for stratum_id, population in populations.items()
+    )
+    for start in range(0, len(cells), _BATCH):
+        rows = insert(coverage).values(
+            [
+                _row(cell, UNKNOWN_CLASS, Change(population=population))
+                for cell, population in cells[start : start + _BATCH]
+            ]
+        )
+        connection.execute(
+            rows.on_conflict_do_update(
+                index_elements=list(coverage.primary_key),
+                set_={"population": rows.excluded.population},
+                # Rounds are a minute apart: a row whose population stays is locked, not written again.
+                where=coverage.c.population < rows.excluded.population,
+            )
+        )
+
+
+def hours_between(start: datetime, end: datetime) -> range:
+    """Hours since 1970 UTC that [start, end) has a moment in; the one of `start` if it is empty."""
+    first = int(start.timestamp() // 3600)
+    return range(first, max(first + 1, ceil(end.timestamp() / 3600)))
+
+
 def add(connection: Connection, cell: Cell, utilisation_class: int, change: Change) -> None:
     """Add to one row, making it if need be.
 
     Callers that touch several rows do so in ascending order of (cell, class): else two of them can
     deadlock.
     """
-    row = insert(coverage).values(
-        campaign_id=cell.campaign_id,
-        stratum_id=cell.stratum_id,
-        hour=cell.hour,
-        day=cell.day,
-        utilisation_class=utilisation_class,
-        population=change.population,
-        drawn=change.drawn,
-        answered=change.answered,
-        failed=change.failed,
-        seconds=change.seconds,
-    )
+    row = insert(coverage).values(_row(cell, utilisation_class, change))
     connection.execute(
         row.on_conflict_do_update(
             index_elements=list(coverage.primary_key),
@@ -81,3 +115,11 @@ def add(connection: Connection, cell: Cell, utilisation_class: int, change: Chan
             },
         )
     )
+
+
+def _row(cell: Cell, utilisation_class: int, change: Change) -> dict[str, Any]:
+    return {**asdict(cell), "utilisation_class": utilisation_class, **asdict(change)}
+
+
+def _day_of(hour: int) -> date:
+    return date(1970, 1, 1) + timedelta(days=hour // 24)

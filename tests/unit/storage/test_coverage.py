@@ -1,10 +1,11 @@
 import math
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.coverage import utilisation_class
+from storage.coverage import hours_between, utilisation_class
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,16 @@ def test_classes_are_quarters(utilisation, expected):
 def test_busier_is_never_a_lower_class(a, b):
     low, high = sorted((a, b))
     assert utilisation_class(low) <= utilisation_class(high)
+
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "hours"),
+    [(0, 60, 1), (0, 3600, 1), (3590, 3600, 1), (3590, 3601, 2), (0, 86_400, 24), (5, 5, 1), (0, 0, 1)],
+)
+def test_a_span_touches_the_hours_it_has_a_moment_in(start_s, end_s, hours):
+    first = int(NOON.timestamp()) // 3600
+    start, end = (NOON + timedelta(seconds=s) for s in (start_s, end_s))
+    assert list(hours_between(start, end)) == list(range(first, first + hours))

@@ -1,0 +1,181 @@
+"""Every stratum of a round has its population in the coverage, also where chance drew nobody."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection, Engine, Row, func, select
+
+from collector import appointments
+from storage import campaigns, coverage, inventory, visits
+from storage.campaigns import Campaign, Definition, EventPlan
+from storage.inventory import NewMachine
+from storage.schema import coverage as rows
+from storage.schema import visit
+from storage.visits import Outcome
+
+pytestmark = pytest.mark.integration
+
+NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
+HOUR = int(NOON.timestamp()) // 3600
+FLEET = Definition("fleet", period_s=60, visits_per_round=1, events=(EventPlan("cpu", 5000, rate_hz=99),))
+
+
+def make_fleet(connection: Connection, sizes: tuple[int, ...], definition: Definition = FLEET) -> Campaign:
+    """A stratum of each size, one a data centre."""
+    for n, size in enumerate(sizes):
+        for m in range(size):
+            inventory.add(connection, NewMachine(f"dc{n}-{m}", "h:1", datacenter=f"dc{n}"))
+    return campaigns.create_or_update(connection, definition)
+
+
+def draw(connection: Connection, campaign: Campaign, now: datetime = NOON, seed: int = 1) -> int:
+    drawn = appointments.draw_round(connection, campaign, now, np.random.default_rng(seed))
+    assert drawn is not None
+    return len(drawn)
+
+
+def populations(connection: Connection, campaign: Campaign) -> dict[int, dict[int, tuple[int, int]]]:
+    """Hour → stratum → (population, drawn), of class -1."""
+    found: dict[int, dict[int, tuple[int, int]]] = {}
+    for row in connection.execute(
+        select(rows).where(rows.c.campaign_id == campaign.campaign_id, rows.c.utilisation_class == -1)
+    ):
+        found.setdefault(row.hour, {})[row.stratum_id] = (row.population, row.drawn)
+    return found
+
+
+@pytest.fixture
+def fleet(engine: Engine) -> Campaign:
+    with engine.begin() as connection:
+        return make_fleet(connection, (3, 40, 7, 1, 12))
+
+
+def test_strata_without_a_draw_have_their_row(engine: Engine, fleet: Campaign) -> None:
+    with engine.begin() as connection:
+        assert draw(connection, fleet) == 1
+        found = populations(connection, fleet)
+    assert list(found) == [HOUR]
+    assert sorted(size for size, _ in found[HOUR].values()) == [1, 3, 7, 12, 40]
+    assert sorted(drawn for _, drawn in found[HOUR].values()) == [0, 0, 0, 0, 1]
+
+
+def test_drawing_all_day_equals_the_visits(engine: Engine, fleet: Campaign) -> None:
+    with engine.begin() as connection:
+        for n in range(40):
+            draw(connection, fleet, NOON + timedelta(minutes=n), seed=n)
+        found = populations(connection, fleet)
+        drawn = connection.execute(
+            select(visit.c.hour, visit.c.stratum_id, func.count()).group_by(visit.c.hour, visit.c.stratum_id)
+        ).all()
+    assert {(h, s): n for h, strata in found.items() for s, (_, n) in strata.items() if n} == {
+        (h, s): n for h, s, n in drawn
+    }
+    assert all(sorted(size for size, _ in strata.values()) == [1, 3, 7, 12, 40] for strata in found.values())
+
+
+def test_the_largest_population_of_the_hour_stays(engine: Engine, fleet: Campaign) -> None:
+    with engine.begin() as connection:
+        draw(connection, fleet)
+        for n in range(7):
+            inventory.remove(connection, f"dc1-{n}")
+        inventory.add(connection, NewMachine("new", "h:1", datacenter="dc0"))
+        draw(connection, fleet, NOON + timedelta(minutes=1))
+        draw(connection, fleet, NOON + timedelta(hours=1))
+        found = populations(connection, fleet)
+    assert sorted(size for size, _ in found[HOUR].values()) == [1, 4, 7, 12, 40]
+    assert sorted(size for size, _ in found[HOUR + 1].values()) == [1, 4, 7, 12, 33]
+
+
+def test_a_long_round_has_rows_in_all_its_hours(engine: Engine) -> None:
+    """Its moments lie scattered over them, so all of them were drawn from, whatever chance chose."""
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, (5, 5), replace(FLEET, period_s=86_400, visits_per_round=3))
+        draw(connection, campaign)
+        found = populations(connection, campaign)
+    assert sorted(found) == list(range(HOUR, HOUR + 12))
+    assert all(len(strata) == 2 for strata in found.values())
+    days = {(row.hour, row.day) for row in connection_rows(engine)}
+    assert {day for _, day in days} == {NOON.date()}
+
+
+def test_a_round_over_midnight_has_rows_of_both_days(engine: Engine) -> None:
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, (5,), replace(FLEET, period_s=7 * 3600, visits_per_round=1))
+        draw(connection, campaign, NOON + timedelta(hours=11))
+    assert all(
+        row.day == (datetime.fromtimestamp(row.hour * 3600, UTC)).date() for row in connection_rows(engine)
+    )
+    assert len({row.day for row in connection_rows(engine)}) == 2
+
+
+def test_a_campaign_that_never_draws_has_no_coverage(engine: Engine) -> None:
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, (5,), replace(FLEET, visits_per_round=0))
+        assert draw(connection, campaign) == 0
+        assert populations(connection, campaign) == {}
+
+
+def test_draws_and_endings_at_once_never_deadlock(engine: Engine, fleet: Campaign) -> None:
+    """Each draw touches every stratum's row, each ending two; a deadlock would raise DatabaseBusy."""
+    with engine.begin() as connection:
+        for n in range(60):
+            draw(connection, fleet, NOON + timedelta(minutes=n), seed=n)
+        ids = list(connection.scalars(select(visit.c.visit_id)))
+    ending = iter(ids)
+    numbers = iter(range(60, 90))
+    lock = threading.Lock()
+
+    def end() -> bool:
+        with lock:
+            some = [visit_id for visit_id, _ in zip(ending, range(3), strict=False)]
+        with engine.begin() as connection:
+            for visit_id in some[:1]:
+                visits.finish(
+                    connection, visit_id, outcome=Outcome.ANSWERED, detail="", ended_at=NOON, seconds=5.0,
+                    utilisation=int(visit_id.hex[:2], 16) / 256,
+                )  # fmt: skip
+        return bool(some)
+
+    def draw_more() -> bool:
+        with lock:
+            number = next(numbers, None)
+        if number is not None:
+            with engine.begin() as connection:
+                # The hours that are being ended too: rounds overlap them.
+                coverage.note_populations(
+                    connection,
+                    fleet.campaign_id,
+                    dict.fromkeys(populations(connection, fleet)[HOUR], 100 + number),
+                    [HOUR, HOUR + 1],
+                )
+                visits.abandon(connection, NOON - timedelta(days=1))
+        return number is not None
+
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[], bool]) -> None:
+        try:
+            while work():
+                pass
+        except BaseException as error:  # noqa: BLE001 - told to the test below
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in (end, end, draw_more, draw_more)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert errors == []
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.sum(rows.c.drawn))) == 60
+        assert {p for p, _ in populations(connection, fleet)[HOUR].values()} == {189}
+
+
+def connection_rows(engine: Engine) -> list[Row[Any]]:
+    with engine.connect() as connection:
+        return list(connection.execute(select(rows)))
