@@ -166,7 +166,7 @@ capture = Table(
     metadata,
     Column("visit_id", Uuid, ForeignKey("visit.visit_id"), primary_key=True),
     Column("day", Date, nullable=False, comment="the visit's"),
-    Column("blob", Text, nullable=False, comment="key in the archive"),
+    Column("blob", Text, nullable=False, comment="key in the archive; '' once it was old enough to go"),
     Column("bytes", BigInteger, nullable=False, comment="of the blob"),
     Column("raw_bytes", BigInteger, nullable=False, comment="after decompression"),
     Column("sha256", LargeBinary, nullable=False, comment="of the blob"),
@@ -191,6 +191,7 @@ capture = Table(
     ),
     Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
     Index(None, "day"),
+    Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
     Index(
         "ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")
     ),
@@ -433,8 +434,9 @@ dictionary_epoch = Table(
     Column("only", Boolean, primary_key=True, server_default=text("true"), comment="one row"),
     Column("epoch", BigInteger, nullable=False, comment="grows when a sweep begins to mark"),
     Column("marking", Boolean, nullable=False, comment="a sweep is under way: ids in use are noted"),
+    Column("swept_at", _utc, comment="end of the last sweep; NULL: none yet"),
     CheckConstraint('"only"', name="only"),
-    comment="held FOR SHARE by every landing, so that no row goes that one is about to use",
+    comment="locked in share by every landing, so that no row goes that one is about to use",
 )
 
 dictionary_touched = Table(

@@ -5,10 +5,12 @@ StorageError
 │   └── FormatTooNew        operator: upgrade this side, then it lands
 ├── Unknown
 │   └── UnknownCapture      developer: the capture row is written before its task is sent
+├── DatabaseError
+│   └── DictionarySwept     nobody: the landing begins again with what it looks up now
 └── CorruptChunk            operator: land the capture again from the archive
 """
 
-from storage.errors import BadCapture, StorageError, Unknown
+from storage.errors import BadCapture, DatabaseError, StorageError, Unknown
 
 
 class FormatTooNew(BadCapture):
@@ -22,6 +24,10 @@ class FormatTooNew(BadCapture):
 
 class UnknownCapture(Unknown):
     """There is no capture row for the visit."""
+
+
+class DictionarySwept(DatabaseError):
+    """A sweep of the dictionaries began since ids were looked up: they may be gone."""
 
 
 class CorruptChunk(StorageError):

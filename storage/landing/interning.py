@@ -6,6 +6,10 @@ workers meet the same new functions, and none may wait for another's facts. Rows
 order of their key, so that two workers with the same new rows wait for each other in one direction
 only. A crash leaves rows nobody uses yet, which the next landing finds. These commits wait for the
 disk: a remembered id must outlive a crash of the server.
+
+Rows that nothing uses any more are swept. What is remembered is good for one epoch of the dictionaries
+(`storage.landing.epoch`); when the next begins it is forgotten and `DictionarySwept` raised, because
+ids of the old epoch may be in the caller's hands already: he begins again.
 """
 
 import json
@@ -20,6 +24,8 @@ from sqlalchemy import ARRAY, Column, Connection, Engine, Table, text
 from sqlalchemy.dialects import postgresql
 
 from storage.landing.copying import copy_into, copy_ints
+from storage.landing.epoch import Epoch, hold
+from storage.landing.errors import DictionarySwept
 from storage.landing.images import BinaryImage
 from storage.landing.markers import Kind
 from storage.landing.resolved import FunctionName
@@ -63,6 +69,14 @@ class Interner:
         self._engine = engine
         self._stacks = _Remembered(STACKS_REMEMBERED)
         self._others: dict[str, _Remembered] = {}
+        self._epoch: int | None = None
+
+    def hold(self, connection: Connection) -> None:
+        """Keep all rows whose ids were handed out until the transaction ends; begin the landing's with it.
+
+        Raises `DictionarySwept`: some may be gone already; everything is forgotten, intern it again.
+        """
+        self._agree(hold(connection))
 
     def functions(self, names: Sequence[FunctionName], kinds: Sequence[Kind]) -> Ids:
         """Ids of functions; one that was named after it landed is the function it is named as."""
@@ -117,6 +131,14 @@ class Interner:
         """Forget every id, because rows nobody used were swept."""
         self._stacks.clear()
         self._others.clear()
+        self._epoch = None
+
+    def _agree(self, now: Epoch) -> None:
+        if self._epoch is None:
+            self._epoch = now.number
+        if self._epoch != now.number:
+            self.forget()
+            raise DictionarySwept("A sweep of the dictionaries began; what was looked up before is void.")
 
     def _intern(
         self,
@@ -131,7 +153,9 @@ class Interner:
         if new:
             rows = [row_of(key) for key in new]
             with self._engine.begin() as connection:
-                ids = _upsert(connection, table, columns, rows)
+                epoch = hold(connection)
+                self._agree(epoch)
+                ids = _upsert(connection, table, columns, rows, note=epoch.marking)
             known.add(new, ids.tolist())  # after the commit: what is remembered must be there
         return known.ids(keys)
 
@@ -170,13 +194,24 @@ _KEYS = {
     "binary": ("key",),
 }
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
+SWEPT: Mapping[str, tuple[str, ...]] = {
+    "stack": ("stack_id",),
+    "function": ("function_id", "alias_of"),
+    "label_set": ("label_set_id",),
+    "dim_value": ("value_id",),
+    "binary": ("binary_id",),
+}
+"""Dictionaries whose unused rows are swept, and their columns with ids that are handed out."""
 _RESULTS = {"function": "coalesce(d.alias_of, d.function_id)"}
 
 
 def _upsert(
-    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, note: bool
 ) -> Ids:
-    """Insert the rows that are not there, by COPY into a temporary table; their ids in order."""
+    """Insert the rows that are not there, by COPY into a temporary table; their ids in order.
+
+    `note` those that are there: a sweep that is under way may not have seen them in use.
+    """
     name = connection.dialect.identifier_preparer.format_table(table)  # "binary" is a reserved word
     fresh = f"fresh_{table.name}"
     types = ", ".join(f"{column} {_type(table.c[column])}" for column in columns)
@@ -191,6 +226,14 @@ def _upsert(
         text(f"CREATE TEMPORARY TABLE IF NOT EXISTS {fresh} (n int, {types}) ON COMMIT DELETE ROWS")
     )
     copy_into(connection, table, columns, rows, target=fresh)
+    if note and table.name in SWEPT:
+        for id_ in SWEPT[table.name]:
+            connection.execute(
+                text(
+                    f"INSERT INTO dictionary_touched (dictionary, id) SELECT '{table.name}', d.{id_} FROM {fresh} t"  # noqa: S608 - names of the schema
+                    f" JOIN {name} d ON {same} WHERE d.{id_} IS NOT NULL ORDER BY d.{id_} ON CONFLICT DO NOTHING"
+                )
+            )
     missing = (
         f"SELECT {names} FROM {fresh} t WHERE NOT EXISTS (SELECT FROM {name} d WHERE {same}) ORDER BY {order}"  # noqa: S608 - names of the schema
     )

@@ -1,6 +1,6 @@
 """Landing: a symbolized capture becomes rows, exactly once per generation.
 
-The transaction begins by claiming the generation,
+The transaction holds the dictionaries' epoch (`storage.landing.epoch`) and claims the generation,
 
     UPDATE capture SET landed = g WHERE visit_id = … AND landed < g
 
@@ -22,7 +22,7 @@ from storage import partitions
 from storage.errors import BadCapture, PartitionMissing
 from storage.landing.assembly import Assembly, assemble
 from storage.landing.copying import copy_into
-from storage.landing.errors import UnknownCapture
+from storage.landing.errors import DictionarySwept, UnknownCapture
 from storage.landing.interning import Interner
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import VisitFacts
@@ -74,9 +74,19 @@ def land(  # noqa: PLR0917 - the contract of the pipeline's last step
         facts, landed = _visit_facts(connection, visit_id)
     if landed >= generation:
         return Landed("already")
-    rows = assemble(interner, facts, generation, message, resolved)
+    while True:
+        try:
+            rows = assemble(interner, facts, generation, message, resolved)
+            return _write(engine, interner, facts, generation, rows)
+        except DictionarySwept:  # at most once a sweep: the interner has forgotten what it knew
+            continue
+
+
+def _write(engine: Engine, interner: Interner, facts: VisitFacts, generation: int, rows: Assembly) -> Landed:
+    visit_id = facts.visit_id
     try:
         with engine.begin() as connection:
+            interner.hold(connection)
             if not _claim(connection, visit_id, generation):
                 return Landed("already")
             if generation > 1:

@@ -7,10 +7,11 @@ and a late landing with the old symbols meets the same row and is named at once.
 comes with the capture's next generation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, Engine, or_, select, text, update
+from sqlalchemy import Connection, Engine, Row, or_, select, text, update
 
+from storage.landing.errors import DictionarySwept
 from storage.landing.interning import Interner
 from storage.landing.markers import Kind
 from storage.landing.resolved import FunctionName, Status
@@ -56,10 +57,25 @@ def rename(engine: Engine, interner: Interner, binary_key: str, names: Mapping[i
     targets = [names[row.start] for row in rows]
     if any(name.binary_key is not None for name in targets):
         raise ValueError("a function is named by a name")
+    while True:
+        try:
+            return _point(engine, interner, binary_key, rows, targets)
+        except DictionarySwept:  # the named functions' rows may be gone again: nobody uses them yet
+            continue
+
+
+def _point(
+    engine: Engine,
+    interner: Interner,
+    binary_key: str,
+    rows: Sequence[Row[int, int | None, int]],
+    targets: Sequence[FunctionName],
+) -> int:
     ids = interner.functions(targets, [Kind(row.kind) for row in rows])
     better = function.alias("better")
     renamed = 0
     with engine.begin() as connection:
+        interner.hold(connection)
         # One at a time for a binary: two uploads would lock the same rows in different order.
         connection.execute(
             text("SELECT pg_advisory_xact_lock(:first, hashtext(:key))"), {"first": _LOCK, "key": binary_key}

@@ -207,9 +207,15 @@ def upgrade() -> None:
         sa.Column(
             "marking", sa.Boolean(), nullable=False, comment="a sweep is under way: ids in use are noted"
         ),
+        sa.Column(
+            "swept_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="end of the last sweep; NULL: none yet",
+        ),
         sa.CheckConstraint('"only"', name=op.f("ck_dictionary_epoch_only")),
         sa.PrimaryKeyConstraint("only", name=op.f("pk_dictionary_epoch")),
-        comment="held FOR SHARE by every landing, so that no row goes that one is about to use",
+        comment="locked in share by every landing, so that no row goes that one is about to use",
     )
     op.create_table(
         "dictionary_touched",
@@ -815,7 +821,9 @@ def upgrade() -> None:
         "capture",
         sa.Column("visit_id", sa.Uuid(), nullable=False),
         sa.Column("day", sa.Date(), nullable=False, comment="the visit's"),
-        sa.Column("blob", sa.Text(), nullable=False, comment="key in the archive"),
+        sa.Column(
+            "blob", sa.Text(), nullable=False, comment="key in the archive; '' once it was old enough to go"
+        ),
         sa.Column("bytes", sa.BigInteger(), nullable=False, comment="of the blob"),
         sa.Column("raw_bytes", sa.BigInteger(), nullable=False, comment="after decompression"),
         sa.Column("sha256", sa.LargeBinary(), nullable=False, comment="of the blob"),
@@ -870,6 +878,9 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_capture_day"), "capture", ["day"], unique=False)
     op.create_index(
+        "ix_capture_kept", "capture", ["day"], unique=False, postgresql_where=sa.text("blob <> ''")
+    )
+    op.create_index(
         "ix_capture_to_land",
         "capture",
         ["archived_at"],
@@ -883,6 +894,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_capture_kept", table_name="capture", postgresql_where=sa.text("blob <> ''"))
     op.drop_index(
         "ix_capture_to_land",
         table_name="capture",
