@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.columns import Ints, pack, unpack
+from storage.landing.columns import Ints, pack_many, unpack
 from storage.landing.errors import CorruptChunk
 
 _SCALED = 0x10
@@ -26,17 +26,35 @@ def encode(stack_ids: npt.ArrayLike, values: npt.ArrayLike) -> bytes:
     Raises ValueError when they are not.
     """
     ids = np.asarray(stack_ids, np.int64)
+    return encode_many(ids, values, [len(ids)])[0]
+
+
+def encode_many(stack_ids: npt.ArrayLike, values: npt.ArrayLike, counts: npt.ArrayLike) -> list[bytes]:
+    """The blobs of many chunks whose pairs stand one chunk after the other; inverse of `decode_many`.
+
+    Raises ValueError as `encode` does.
+    """
+    ids = np.asarray(stack_ids, np.int64)
     amounts = np.asarray(values, np.int64)
-    if ids.shape != amounts.shape or ids.ndim != 1:
+    rows = np.asarray(counts, np.int64)
+    if ids.shape != amounts.shape or ids.ndim != 1 or int(rows.sum()) != len(ids):
         raise ValueError("one value for each stack id")
+    filled = rows > 0
+    first = (np.cumsum(rows) - rows)[filled]
     differences = np.diff(ids, prepend=0)
+    differences[first] = ids[first]
     if ids.size and (int(differences.min()) < 1 or int(amounts.min()) < 1):
         raise ValueError("stack ids ascend strictly from 1, values are at least 1")
-    divisor = int(np.gcd.reduce(amounts)) if ids.size else 1
-    if divisor == 1:
-        return pack((differences, amounts))
-    blob = pack((differences, amounts // divisor))
-    return bytes((blob[0] | _SCALED,)) + _U64.pack(divisor) + blob[1:]
+    divisors = np.ones(len(rows), np.int64)
+    if ids.size:
+        divisors[filled] = np.gcd.reduceat(amounts, first)
+        if int(divisors.max()) > 1:
+            amounts = amounts // np.repeat(divisors, rows)
+    blobs = pack_many((differences, amounts), rows)
+    for i in np.flatnonzero(divisors > 1).tolist():
+        blob = blobs[i]
+        blobs[i] = bytes((blob[0] | _SCALED,)) + _U64.pack(int(divisors[i])) + blob[1:]
+    return blobs
 
 
 def decode_many(

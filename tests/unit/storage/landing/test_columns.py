@@ -5,10 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.columns import pack, unpack
+from storage.landing.columns import pack, pack_many, unpack
 from storage.landing.errors import CorruptChunk
 
-integers = st.one_of(st.integers(0, 300), st.integers(0, 2**63 - 1))
+integers = st.one_of(
+    st.integers(0, 300),
+    st.integers(65_000, 66_000),
+    st.sampled_from([254, 255, 65_534, 65_535, 2**63 - 1]),
+    st.integers(0, 2**63 - 1),
+)
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.lists(st.tuples(*[integers] * width), max_size=40), max_size=6).map(
         lambda rows: (width, rows)
@@ -27,6 +32,14 @@ def test_many_blobs_are_read_as_one_table(table: tuple[int, list[list[tuple[int,
     read = unpack(blobs, np.array([len(rows) for rows in parts], np.int64), width)
     flat = [row for rows in parts for row in rows]
     assert [column.tolist() for column in read] == [column.tolist() for column in columns_of(flat, width)]
+
+
+@given(tables)
+def test_packing_many_is_packing_each(table: tuple[int, list[list[tuple[int, ...]]]]) -> None:
+    width, parts = table
+    flat = [row for rows in parts for row in rows]
+    blobs = pack_many(columns_of(flat, width), np.array([len(rows) for rows in parts], np.int64))
+    assert blobs == [pack(columns_of(rows, width)) for rows in parts]
 
 
 def test_a_memoryview_is_as_good_as_bytes() -> None:
@@ -59,7 +72,20 @@ def test_damage_is_an_error_or_another_table_but_never_a_crash(
 
 
 @pytest.mark.parametrize(
-    "blob", [b"", b"\x00", b"\x07abc", b"\x02", b"\x02not zstd", b"\x01\x00", b"\x01\xff\xff\xff"]
+    "blob",
+    [
+        b"",
+        b"\x00",
+        b"\x07abc",
+        b"\x02",
+        b"\x02not zstd",
+        b"\x01\x00",
+        b"\x01\xff\xff\xff",
+        b"\x01\x00\x00\xff\xfe\x00",  # 254 in the 16-bit list
+        b"\x01\x00\x00\xff\xff\xff" + (65_534).to_bytes(8, "little"),  # and 65534 in the last one
+        b"\x01\x00\x00\xff\xff\xff" + (1 << 63).to_bytes(8, "little"),
+        b"\x01\x00\x00\x00\x00",
+    ],
 )
 def test_what_is_no_blob_of_three_rows_is_refused(blob: bytes) -> None:
     with pytest.raises(CorruptChunk):
