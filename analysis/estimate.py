@@ -1,0 +1,151 @@
+"""Values with their intervals, from moments.
+
+A share p has the interval of Korn and Graubard: the exact binomial one (Clopper–Pearson), as if
+p·(1 − p)/V(p) independent samples had been drawn, where V is the variance between visits. With few
+contributing visits even V is not known: the number of samples is then reduced by (z/t)² with t at
+one degree of freedom less than there are contributing visits, and the row is marked `few`. A total has the
+interval of Fay and Feuer, which is the same idea for a number without an upper end (exact Poisson).
+Rows that nobody has seen have an upper bound too: that of the visits, had each been one sample.
+Sources: DESIGN §4; Korn and Graubard, Survey Methodology 24 (1998); Fay and Feuer, Statistics in
+Medicine 16 (1997).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from analysis.arrays import Bool, Float
+from analysis.moments import Moments
+
+LEVEL = 0.95
+"""Share of intervals that contain what they estimate."""
+FEW = 10.0
+"""Contributing visits below which a row is marked: its interval is wide, and may still be too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """R estimates with their intervals."""
+
+    value: Float
+    lo: Float
+    hi: Float
+    few: Bool
+    """Fewer than `FEW` contributing visits."""
+    effective: Float
+    """Independent samples that would say as much."""
+
+
+def shares(moments: Moments, level: float = LEVEL) -> Estimates:
+    """Shares y/x, 0…1. Without anything seen at all they are 0 with the interval 0…1."""
+    rows = len(moments.y)
+    x = moments.x
+    if x <= 0:
+        return Estimates(
+            np.zeros(rows), np.zeros(rows), np.ones(rows), np.ones(rows, np.bool_), np.zeros(rows)
+        )
+    p = np.clip(moments.y / x, 0.0, 1.0)
+    variance = np.maximum(moments.vyy - 2 * p * moments.vxy + p**2 * moments.vxx, 0.0) / x**2
+    spread = p * (1 - p)
+    # Without spread between visits, or at 0 and 1, nothing tells the design effect: a visit counts as one sample.
+    known = (variance > 1e-12 * spread) & (spread > 0)
+    n = np.where(
+        known, np.divide(spread, variance, out=np.zeros(rows), where=known), moments.effective_visits
+    )
+    n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
+    tail = (1 - level) / 2
+    k = p * n
+    return Estimates(
+        value=p,
+        lo=np.where(p > 0, _beta(k, n - k + 1, tail), 0.0),
+        hi=np.where(p < 1, _beta(k + 1, n - k, 1 - tail), 1.0),
+        few=moments.contributing < FEW,
+        effective=n,
+    )
+
+
+def totals(moments: Moments, level: float = LEVEL) -> Estimates:
+    """Totals y in units of the moments, ≥ 0. Of a row that nobody has seen, at most what its share could be."""
+    y, variance = moments.y, moments.vyy
+    known = (y > 0) & (variance > 0)
+    n = np.where(
+        known, np.divide(y**2, variance, out=np.zeros(len(y)), where=known), moments.effective_visits
+    )
+    n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
+    tail = (1 - level) / 2
+    seen = y > 0
+    return Estimates(
+        value=y,
+        lo=np.where(seen, y * special.gammaincinv(n, tail) / n, 0.0),
+        hi=np.where(
+            seen, y * special.gammaincinv(n + 1, 1 - tail) / n, shares(moments, level).hi * moments.x
+        ),
+        few=moments.contributing < FEW,
+        effective=n,
+    )
+
+
+def total(moments: Moments, level: float = LEVEL) -> Estimates:
+    """The whole selection's total x, as one row."""
+    return totals(whole(moments), level)
+
+
+def whole(moments: Moments) -> Moments:
+    """The whole selection as the only row of its moments."""
+    one = np.ones(1)
+    return Moments(
+        y=one * moments.x,
+        x=moments.x,
+        vyy=one * moments.vxx,
+        vxy=one * moments.vxx,
+        vxx=moments.vxx,
+        second=one * moments.x_second,
+        fourth=one * moments.x_second**2 / max(moments.effective_visits, 1e-9),
+        x_second=moments.x_second,
+        visits=np.full(1, round(moments.landed), np.int64),
+        landed=moments.landed,
+        df=moments.df,
+    )
+
+
+def ratios(moments: Moments, level: float = LEVEL) -> Estimates:
+    """Ratios y/x of any two sums, such as cycles per instruction: of sums, never means of ratios.
+
+    The interval is symmetric on the logarithmic scale. NaN where x is 0.
+    """
+    rows = len(moments.y)
+    if moments.x <= 0:
+        nothing = np.full(rows, np.nan)
+        return Estimates(nothing, nothing, nothing, np.ones(rows, np.bool_), np.zeros(rows))
+    r = moments.y / moments.x
+    variance = np.maximum(moments.vyy - 2 * r * moments.vxy + r**2 * moments.vxx, 0.0) / moments.x**2
+    seen = r > 0
+    relative = np.sqrt(np.divide(variance, r**2, out=np.zeros(rows), where=seen))
+    factor = np.exp(np.minimum(_quantile(_degrees(moments), level) * relative, 700.0))
+    return Estimates(
+        value=r,
+        lo=r / factor,
+        hi=r * factor,
+        few=moments.contributing < FEW,
+        effective=np.divide(1.0, relative**2, out=np.full(rows, np.inf), where=relative > 0),
+    )
+
+
+def _degrees(moments: Moments) -> Float:
+    """Degrees of freedom of each row's variance: those of its contributing visits, at most the design's."""
+    return np.clip(moments.contributing - 1, 1.0, max(min(moments.df, moments.landed - 1), 1.0))
+
+
+def _quantile(df: Float, level: float) -> Float:
+    return np.asarray(special.stdtrit(df, (1 + level) / 2), np.float64)
+
+
+def _shrinkage(moments: Moments, known: Bool, level: float) -> Float:
+    """(z/t)²: what is left of a sample size whose variance was itself estimated."""
+    z = float(special.ndtri((1 + level) / 2))
+    return np.where(known, (z / _quantile(_degrees(moments), level)) ** 2, 1.0)
+
+
+def _beta(a: Float, b: Float, quantile: float) -> Float:
+    return np.asarray(special.betaincinv(np.maximum(a, 1e-12), np.maximum(b, 1e-12), quantile), np.float64)
