@@ -88,6 +88,11 @@ class Settings(BaseSettings):
     concurrent_visits: int = Field(
         default=32, ge=1, description="Machines one collector visits at the same time."
     )
+    price_per_core_hour: float | None = Field(
+        default=None,
+        ge=0,
+        description="What an hour of one core costs, in any currency. Not set: answers are not shown in money.",
+    )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
 
     @field_validator(

@@ -3,33 +3,34 @@
 from typing import Any
 
 from storage.query.engine import FlameAnswer, TableAnswer
+from storage.query.estimates import Interval
 from storage.query.flame import Flame
 from storage.query.functions import FunctionRow
 from storage.query.labels import Labels
-from storage.query.samples import Totals
 from storage.query.scan import SampleType
 from storage.query.selection import Selection
 from storage.query.status import Status
 from storage.query.table import Row
 from storage.query.times import format_time
+from storage.query.totals import Totals
 
 Json = dict[str, Any]
 
 
 def table(selection: Selection, answer: TableAnswer) -> Json:
     """The answer of /table."""
-    whole, scale = answer.totals.units, answer.kind.seconds_per_unit
+    scale = answer.kind.seconds_per_unit
     return {
         "selection": _selection(selection, answer.kind),
         "totals": _totals(answer.totals, scale),
         "by": list(answer.table.by),
-        "rows": [_row(row, whole, scale) for row in answer.table.rows],
+        "rows": [_row(row, scale) for row in answer.table.rows],
         "rows_total": answer.table.rows_total,
         "remainder": {
             "rows": answer.table.remainder_rows,
             "self": answer.table.remainder_self,
             "self_seconds": _seconds(answer.table.remainder_self, scale),
-            "self_share": _share(answer.table.remainder_self, whole),
+            "self_share": answer.table.remainder_share,
         },
     }
 
@@ -39,7 +40,10 @@ def flame_summary(selection: Selection, answer: FlameAnswer) -> Json:
     return {
         "selection": _selection(selection, answer.kind),
         "totals": _totals(answer.totals, answer.kind.seconds_per_unit),
-        "functions": [_function(row) for row in answer.flame.functions],
+        "functions": [
+            _function(row) | {"effective": effective}
+            for row, effective in zip(answer.flame.functions, answer.flame.effective, strict=True)
+        ],
         "pruned": {"nodes": answer.flame.pruned_nodes, "share": answer.flame.pruned_share},
     }
 
@@ -72,7 +76,7 @@ def labels(selection: Selection, answer: Labels) -> Json:
     }
 
 
-def status(answer: Status) -> Json:
+def status(answer: Status, price_per_core_hour: float | None) -> Json:
     """The answer of /status."""
     return {
         "now": format_time(answer.now),
@@ -95,6 +99,7 @@ def status(answer: Status) -> Json:
             "set_aside": answer.captures.set_aside,
         },
         "events": [{"event": event, "unit": unit} for event, unit in answer.events],
+        "price_per_core_hour": price_per_core_hour,
         "latest": None if answer.latest is None else format_time(answer.latest),
         "symbols": {
             "missing": [
@@ -119,6 +124,7 @@ def _selection(selection: Selection, kind: SampleType) -> Json:
 
 
 def _totals(totals: Totals, scale: float | None) -> Json:
+    coverage = totals.coverage
     return {
         "samples": totals.samples,
         "units": totals.units,
@@ -130,10 +136,22 @@ def _totals(totals: Totals, scale: float | None) -> Json:
         "symbolized": totals.symbolized,
         "leaf_symbolized": totals.leaf_symbolized,
         "complete": totals.complete,
+        "design": "random" if coverage.random else "none",
+        "path": totals.path,
+        "asked_seconds": coverage.asked_s,
+        "covered_seconds": coverage.covered_s,
+        "population": coverage.population,
+        "uncovered_share": coverage.uncovered,
+        "visits_drawn": coverage.drawn,
+        "visits_landed": coverage.landed,
+        "core_seconds": _interval(totals.estimate, scale),
+        "cores": _interval(totals.estimate, scale and coverage.covered_s and scale / coverage.covered_s),
+        "estimate": _interval(totals.estimate, 1.0),
     }
 
 
-def _row(row: Row, whole: int, scale: float | None) -> Json:
+def _row(row: Row, scale: float | None) -> Json:
+    own, total = row.own_estimate, row.total_estimate
     return {
         "key": row.key,
         "function_id": row.function_id,
@@ -143,10 +161,26 @@ def _row(row: Row, whole: int, scale: float | None) -> Json:
         "total_samples": row.total_samples,
         "self_seconds": _seconds(row.self, scale),
         "total_seconds": _seconds(row.total, scale),
-        "self_share": _share(row.self, whole),
-        "total_share": _share(row.total, whole),
+        "self_share": row.self_share,
+        "self_lo": own and own.share.lo,
+        "self_hi": own and own.share.hi,
+        "total_share": row.total_share,
+        "total_lo": total and total.share.lo,
+        "total_hi": total and total.share.hi,
+        "self_core_seconds": own and _interval(own.units, scale),
+        "total_core_seconds": total and _interval(total.units, scale),
+        "few": bool((own and own.few) or (total and total.few)),
+        "visits": row.visits,
         "machines": row.machines,
     }
+
+
+def _interval(interval: Interval | None, scale: float | None) -> Json | None:
+    """In other units; None where there is no estimate or the units are not those (`scale` None or 0)."""
+    if interval is None or not scale:
+        return None
+    scaled = interval.scaled(scale)
+    return {"value": scaled.value, "lo": scaled.lo, "hi": scaled.hi}
 
 
 def _function(row: FunctionRow) -> Json:
@@ -163,8 +197,8 @@ def _function(row: FunctionRow) -> Json:
 def _nodes(graph: Flame, scale: float | None) -> Json:
     factor = 1.0 if scale is None else scale
     return {
-        "total": (graph.total * factor).tolist(),
-        "self": (graph.self * factor).tolist(),
+        "total": (graph.total_weight * factor).tolist(),
+        "self": (graph.self_weight * factor).tolist(),
         "parent": graph.parent.tolist(),
         "function": graph.function.tolist(),
     }

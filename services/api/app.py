@@ -56,11 +56,13 @@ def create_app(
     static: Path = STATIC,
     secure: bool = False,
     concurrent_queries: int = CONCURRENT_QUERIES,
+    price_per_core_hour: float | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
     `allowed_hosts` are the names it may be called by besides loopback ones; `secure`: it is served
-    over TLS; `static`: the built web UI, or a place where there is none.
+    over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
+    currency, None: not known.
     """
     metrics = Metrics(queries)
 
@@ -81,7 +83,11 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     problems.install(app)
-    app.include_router(api_router(queries, access, CapacityLimiter(concurrent_queries)))
+    app.include_router(
+        api_router(
+            queries, access, CapacityLimiter(concurrent_queries), price_per_core_hour=price_per_core_hour
+        )
+    )
     app.include_router(health_router(queries, metrics, access))
     app.include_router(login_router(access, secure=secure))
     app.include_router(ui_router(static))

@@ -8,7 +8,8 @@ All numbers little-endian:
     8       4     u32 n, nodes
     12      4     u32 j, bytes of JSON, a multiple of 8
     16      j     JSON in UTF-8, padded with spaces: the answer without `nodes`
-    16+j    8n    f64 total, in seconds, or in units for events not counted in time
+    16+j    8n    f64 total: estimated core-seconds of the fleet, or units for events not counted
+                  in time; without a random design, what was observed
             8n    f64 self
             4n    i32 parent, −1 for the root
             4n    i32 function, index into the JSON's `functions`
@@ -39,8 +40,8 @@ def encode_flame(summary: dict[str, Any], flame: Flame, seconds_per_unit: float 
         (
             _HEADER.pack(_MAGIC, _VERSION, len(flame.total), len(head)),
             head,
-            (flame.total * factor).astype("<f8").tobytes(),
-            (flame.self * factor).astype("<f8").tobytes(),
+            (flame.total_weight * factor).astype("<f8").tobytes(),
+            (flame.self_weight * factor).astype("<f8").tobytes(),
             flame.parent.astype("<i4").tobytes(),
             flame.function.astype("<i4").tobytes(),
         )

@@ -53,6 +53,14 @@ class SelectionEcho(Answer):
     ignore: str = Field(description="Empty: not asked for.")
 
 
+class IntervalAnswer(Answer):
+    """An estimate for the fleet with its 95 % interval."""
+
+    value: float
+    lo: float
+    hi: float
+
+
 class TotalsAnswer(Answer):
     """What stands behind an answer, after all filters."""
 
@@ -61,17 +69,49 @@ class TotalsAnswer(Answer):
         description="Samples weighted with the units each stands for; table and flame graph add up to it."
     )
     seconds: float | None = Field(
-        description="The same in CPU core-seconds; null for events not counted in time."
+        description="The same in CPU core-seconds, as observed; null for events not counted in time."
     )
-    machines: int = Field(description="Machines with at least one of the samples.")
-    visits: int = Field(description="Visits with at least one of the samples.")
+    machines: int | None = Field(
+        description="Machines with at least one of the samples; null where merged cells do not know, like visits."
+    )
+    visits: int | None = Field(description="Visits with at least one of the samples.")
     profiles: int = Field(description="Process groups with at least one of the samples.")
     kept: float = Field(
-        description="Share of the selection that focus and ignore left; 1 without them.", ge=0, le=1
+        description="Estimated share of the selection that focus and ignore left; 1 without them.", ge=0, le=1
     )
     symbolized: float = Field(description="Share whose every function has a name.", ge=0, le=1)
     leaf_symbolized: float = Field(description="Share whose innermost function has a name.", ge=0, le=1)
     complete: float = Field(description="Share whose stack reaches the thread's start.", ge=0, le=1)
+    design: Literal["random", "none"] = Field(
+        description="random: visits were drawn at random, so every figure is an estimate of the fleet with an "
+        "interval; none: observations only (a campaign of visits by hand)."
+    )
+    path: Literal["cells", "chunks", "mixed"] = Field(
+        description="What was read: merged cells, every visit's own chunks, or both. Figures are the same."
+    )
+    asked_seconds: float = Field(description="Length of the selection.")
+    covered_seconds: float = Field(
+        description="Of those, the hours in which the campaign drew visits; estimates speak of them only."
+    )
+    population: float = Field(
+        description="Machines the campaign draws from, a mean over the covered seconds."
+    )
+    uncovered_share: float = Field(
+        description="Share of the covered machine-time in strata and days without a landed visit.", ge=0, le=1
+    )
+    visits_drawn: int = Field(description="Visits drawn in the selection's time, whatever came of them.")
+    visits_landed: int = Field(
+        description="Of those, landed and having watched the event, idle machines too."
+    )
+    core_seconds: IntervalAnswer | None = Field(
+        description="CPU time of the whole fleet in the covered time; null without a random design, or for events "
+        "not counted in time."
+    )
+    cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
+    estimate: IntervalAnswer | None = Field(
+        description="The whole fleet's units of the event in the covered time, for a gauge its mean level; null "
+        "without a random design."
+    )
 
 
 class TableRow(Answer):
@@ -95,13 +135,39 @@ class TableRow(Answer):
     total: int = Field(
         description="Units of the samples with a function of this row anywhere in their stack."
     )
-    self_samples: int
-    total_samples: int
-    self_seconds: float | None = Field(description="Null for events not counted in time, like total_seconds.")
+    self_samples: int | None = Field(description="Null where merged cells do not know, like total_samples.")
+    total_samples: int | None
+    self_seconds: float | None = Field(
+        description="As observed; null for events not counted in time, like total_seconds."
+    )
     total_seconds: float | None
-    self_share: float = Share
+    self_share: float = Field(
+        description="Estimated share of the whole selection, before focus and ignore; without a random design the "
+        "share observed. Likewise total_share.",
+        ge=0,
+        le=1,
+    )
+    self_lo: float | None = Field(
+        description="95 % interval of the share; null without a random design, like all intervals.",
+        ge=0,
+        le=1,
+    )
+    self_hi: float | None = Field(ge=0, le=1)
     total_share: float = Share
-    machines: int = Field(description="Machines with a sample in the row's total.")
+    total_lo: float | None = Field(ge=0, le=1)
+    total_hi: float | None = Field(ge=0, le=1)
+    self_core_seconds: IntervalAnswer | None = Field(
+        description="CPU time of the whole fleet in the covered time; null for events not counted in time, like "
+        "total_core_seconds."
+    )
+    total_core_seconds: IntervalAnswer | None
+    few: bool = Field(
+        description="Too few visits contribute for a narrow interval to be honest: this one was widened."
+    )
+    visits: int | None = Field(description="Visits with a sample in the row's total.")
+    machines: int | None = Field(
+        description="Machines with a sample in the row's total; null where merged cells do not know."
+    )
 
 
 class Remainder(Answer):
@@ -110,7 +176,7 @@ class Remainder(Answer):
     rows: int
     self: int = Field(description="Units.")
     self_seconds: float | None
-    self_share: float = Share
+    self_share: float = Field(description="Estimated, like those of the rows.", ge=0, le=1)
 
 
 class TableAnswer(Answer):
@@ -133,6 +199,11 @@ class FlameFunction(Answer):
     binary: str
     status: StatusName
     kind: KindName = Field(description="marker: no code; it says what is missing from the stack there.")
+    effective: float | None = Field(
+        description="How many independent samples the function's share is worth. Its nodes borrow that for their "
+        "intervals: the design effect is the function's. Null for the root, light functions, and without a "
+        "random design."
+    )
 
 
 class Pruned(Answer):
@@ -145,7 +216,10 @@ class Pruned(Answer):
 class FlameNodes(Answer):
     """Columns over the nodes, in depth-first preorder, children by descending total; node 0 is the root."""
 
-    total: list[float] = Field(description="Seconds; units for events not counted in time.")
+    total: list[float] = Field(
+        description="Estimated core-seconds of the fleet, units for events not counted in time; without a random "
+        "design what was observed."
+    )
     self: list[float] = Field(description="Likewise. Total − self − children's totals was cut off.")
     parent: list[int] = Field(description="-1 for the root.")
     function: list[int] = Field(description="Index into `functions`.")
@@ -256,5 +330,8 @@ class StatusAnswer(Answer):
     visits: VisitsStatus
     captures: CapturesStatus
     events: list[EventStatus]
+    price_per_core_hour: float | None = Field(
+        description="FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set."
+    )
     latest: str | None = Field(description="Draw of the newest visit that has landed; null before the first.")
     symbols: SymbolsStatus

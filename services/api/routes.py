@@ -34,7 +34,13 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def api_router(queries: QueryEngine, access: Access, limiter: CapacityLimiter) -> APIRouter:
+def api_router(
+    queries: QueryEngine,
+    access: Access,
+    limiter: CapacityLimiter,
+    *,
+    price_per_core_hour: float | None = None,
+) -> APIRouter:
     """The routes over these queries, for callers this access lets in.
 
     Queries run in threads, at most as many at once as `limiter` has; others wait their turn.
@@ -142,7 +148,7 @@ def api_router(queries: QueryEngine, access: Access, limiter: CapacityLimiter) -
         tags=["fleet"],
     )
     async def status(request: Request) -> Response:
-        return await answer(request, lambda: _json(answers.status(queries.status())))
+        return await answer(request, lambda: _json(answers.status(queries.status(), price_per_core_hour)))
 
     return router
 

@@ -70,6 +70,7 @@ def serve(
     state_dir: Path,
     tokens: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
+    price_per_core_hour: float | None = None,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
@@ -86,7 +87,13 @@ def serve(
     engine = open_engine(database_url, application="api", pool_size=CONCURRENT_QUERIES + 2)
     queries = QueryEngine(engine)
     try:
-        app = create_app(queries, access, allowed_hosts=names, secure=listen.secure)
+        app = create_app(
+            queries,
+            access,
+            allowed_hosts=names,
+            secure=listen.secure,
+            price_per_core_hour=price_per_core_hour,
+        )
         config = uvicorn.Config(
             app,
             ssl_certfile=listen.tls_cert,

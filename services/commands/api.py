@@ -35,4 +35,5 @@ def api(
         state_dir=settings.state_dir,
         tokens=settings.api_tokens,
         allowed_hosts=settings.api_allowed_hosts,
+        price_per_core_hour=settings.price_per_core_hour,
     )

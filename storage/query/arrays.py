@@ -6,6 +6,7 @@ import numpy.typing as npt
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
+Float = npt.NDArray[np.float64]
 
 _EXACT_IN_FLOAT64 = 1 << 53
 
@@ -21,6 +22,19 @@ def sum_at(index: npt.NDArray[np.integer], values: Int64, size: int) -> Int64:
     sums = np.zeros(size, np.int64)
     np.add.at(sums, index, values)
     return sums
+
+
+def weight_at(index: npt.NDArray[np.integer], values: Float, size: int) -> Float:
+    """Sums of any floats by `index` (0…size−1)."""
+    return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def ranges(starts: Int64, ends: Int64) -> Int64:
+    """All numbers of the ranges [start, end), one range after the other."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    found: Int64 = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return found
 
 
 def group_starts(sorted_keys: npt.NDArray[np.integer]) -> Int64:

@@ -13,11 +13,12 @@ from storage.errors import DatabaseError
 from storage.query import flame, labels, status, table
 from storage.query.flame import Flame
 from storage.query.labels import Labels
-from storage.query.samples import Samples, SampleSource, Totals
+from storage.query.samples import Samples, SampleSource
 from storage.query.scan import SampleType
 from storage.query.selection import Selection
 from storage.query.status import CapturesStatus, Status
 from storage.query.table import Page, Table
+from storage.query.totals import Totals, totals
 
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
@@ -63,14 +64,14 @@ class QueryEngine:
         with self._reading() as connection:
             samples = self._source.read(connection, selection, names)
             found = table.tabulate(connection, self._source.functions, samples, by, page)
-        return TableAnswer(samples.kind, self._source.totals(samples), found)
+        return TableAnswer(samples.kind, totals(self._source.functions, samples), found)
 
     def flame(self, selection: Selection, max_nodes: int) -> FlameAnswer:
         """The selection's samples as a tree of calls. Raises as `table` does."""
         with self._reading() as connection:
             samples = self._source.read(connection, selection)
         drawn = flame.draw(self._source.functions, samples, max_nodes)
-        return FlameAnswer(samples.kind, self._source.totals(samples), drawn)
+        return FlameAnswer(samples.kind, totals(self._source.functions, samples), drawn)
 
     def samples(self, selection: Selection, by: Sequence[str] = ()) -> Samples:
         """The selection's samples themselves, with the ids of these labels."""

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Double,
     Integer,
     LargeBinary,
     Select,
@@ -40,6 +41,7 @@ _CODES: tuple[tuple[type[TypeEngine[Any]], str, str], ...] = (
     (SmallInteger, "h", ">i2"),  # before Integer, its base
     (BigInteger, "q", ">i8"),
     (Integer, "i", ">i4"),
+    (Double, "d", ">f8"),
     (Boolean, "?", "?"),
     (Uuid, "16s", "V16"),
 )
@@ -60,6 +62,19 @@ class Rows:
     def ints(self, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
         """A column as int64."""
         return np.array(self._columns[name], np.int64)
+
+    def floats(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """A column as float64."""
+        return np.array(self._columns[name], np.float64)
+
+    def uuids(self, name: str) -> np.ndarray[Any, np.dtype[np.bytes_]]:
+        """A column of UUIDs as 16 bytes each, which sort and compare."""
+        column = self._columns[name]
+        return (
+            np.ascontiguousarray(column).view("S16")
+            if isinstance(column, np.ndarray)
+            else np.array(column, "S16")
+        )
 
     def values(self, name: str) -> list[Any]:
         """A column as Python values; a UUID is its 16 bytes."""

@@ -2,44 +2,24 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from sqlalchemy import Connection, select
 
 from storage.landing.errors import CorruptChunk
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
 from storage.query import patterns, prefix_tree
-from storage.query.arrays import Bool, Int64, distinct
+from storage.query.arrays import Bool, Float, Int64, distinct, sum_at
+from storage.query.design import Design, read_design
 from storage.query.functions import Functions
 from storage.query.reading import among, read_arrays
-from storage.query.scan import MAX_BYTES, Facts, Profiles, SampleType, sample_type_of, scan
+from storage.query.scan import MAX_BYTES, Facts, Profiles, SampleType, campaign_of, sample_type_of, scan
 from storage.query.selection import Selection
 from storage.query.stack_tree import Shape, Stacks, StackTree
 from storage.schema import stack
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What stands behind an answer, after all filters."""
-
-    samples: int
-    units: int
-    """Samples weighted with the units each stands for."""
-    machines: int
-    visits: int
-    profiles: int
-    kept: float
-    """Share of the selection's units that `focus` and `ignore` left; 1 without them."""
-    symbolized: float
-    """Share of units whose stack has a name for every function; 1 when there are none, like the two below."""
-    leaf_symbolized: float
-    """Share of units whose innermost function has a name."""
-    complete: float
-    """Share of units whose stack reaches the thread's start."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is derived is kept
 class Samples:
     """Facts of a selection, and the part of the tree they use. `shape.leaf` has one node per fact."""
 
@@ -47,7 +27,30 @@ class Samples:
     profiles: Profiles
     facts: Facts
     shape: Shape
-    kept: float
+    design: Design
+    selected: Int64
+    """Units of each visit of `profiles.visits` before `focus` and `ignore`: what shares are of."""
+
+    weight: Float
+    """Units of the fleet for each unit that a visit of `profiles.visits` observed; all 1 without a design."""
+    group: Int64
+    """Variance stratum of each visit of `profiles.visits`; -1: it weighs nothing."""
+
+    @cached_property
+    def weighted(self) -> Float:
+        """Units of the fleet that each fact stands for."""
+        found: Float = self.facts.units * self.weight[self.profiles.visit[self.facts.profile]]
+        return found
+
+    @cached_property
+    def whole(self) -> float:
+        """Units of the fleet in the whole selection, before `focus` and `ignore`."""
+        return float((self.weight * self.selected).sum())
+
+    @cached_property
+    def by_visit(self) -> Int64:
+        """Units of each visit that `focus` and `ignore` left."""
+        return sum_at(self.profiles.visit[self.facts.profile], self.facts.units, len(self.profiles.visits))
 
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
         """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""
@@ -85,34 +88,18 @@ class SampleSource:
         """
         kind = sample_type_of(connection, selection)
         profiles, facts = scan(connection, selection, kind, labels)
-        shape = self._shape(connection, facts.stack)
-        samples = Samples(kind, profiles, facts, shape, kept=1.0)
-        return self._filtered(samples, selection) if selection.focus or selection.ignore else samples
-
-    def totals(self, samples: Samples) -> Totals:
-        """What stands behind these samples."""
-        units = int(samples.facts.units.sum())
-        present = np.unique(samples.facts.profile)
-        visits = {samples.profiles.visit[i] for i in present.tolist()}
-        shape = samples.shape
-        status, kind = self.functions.status(shape.function), self.functions.kind(shape.function)
-        marker = kind == Kind.MARKER
-        nameless = (status < Status.SYMTAB) & ~marker
-        own = shape.self_at(samples.facts.units)
-        unnamed = prefix_tree.below_any(nameless, shape.end)
-        leafless = nameless | marker  # no code of its own: what ran there is not known
-        incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
-        return Totals(
-            samples=int(samples.facts.samples.sum()),
-            units=units,
-            machines=len(np.unique(samples.profiles.machine[present])),
-            visits=len(visits),
-            profiles=len(present),
-            kept=samples.kept,
-            symbolized=_share(units - int(own[unnamed | (leafless & (own > 0))].sum()), units),
-            leaf_symbolized=_share(units - int(own[leafless].sum()), units),
-            complete=_share(units - int(own[incomplete].sum()), units),
+        design = read_design(
+            connection,
+            selection,
+            campaign_of(connection, selection),
+            kind.id,
+            stacks=profiles.stacks,
+            gauge=kind.gauge,
         )
+        shape = self._shape(connection, facts.stack)
+        selected = sum_at(profiles.visit[facts.profile], facts.units, len(profiles.visits))
+        samples = Samples(kind, profiles, facts, shape, design, selected, *design.of(profiles.visits))
+        return self._filtered(samples, selection) if selection.focus or selection.ignore else samples
 
     def load_all(self, connection: Connection) -> bool:
         """Build the tree of all stacks there are; meant for a thread of its own.
@@ -157,9 +144,4 @@ class SampleSource:
         if selection.ignore:
             chosen = self.functions.matching(used, patterns.search(selection.ignore))[which]
             keep &= ~prefix_tree.below_any(chosen, shape.end)
-        kept = samples.of(keep[shape.leaf])
-        return replace(kept, kept=_share(int(kept.facts.units.sum()), int(samples.facts.units.sum())))
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 1.0
+        return samples.of(keep[shape.leaf])

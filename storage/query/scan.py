@@ -10,6 +10,7 @@ from storage.errors import BadSelection, UnknownCampaign
 from storage.landing.codec import decode_many
 from storage.query import label_names
 from storage.query.arrays import Bool, Int64
+from storage.query.design import Ids
 from storage.query.reading import Rows, read_fixed, read_rows
 from storage.query.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
 from storage.schema import campaign, chunk, profile, sample_type, visit
@@ -28,6 +29,8 @@ class SampleType:
     event: str
     unit: str
     id: int | None
+    gauge: bool = False
+    """A level such as the heap in use: averaged over visits, never multiplied by time."""
 
     @property
     def seconds_per_unit(self) -> float | None:
@@ -39,13 +42,18 @@ class SampleType:
 class Profiles:
     """Columns over the profiles of a selection."""
 
-    visit: list[bytes]
+    visits: Ids
+    """The different visits they are of, ascending."""
+    visit: Int64
+    """Index into `visits`."""
     machine: Int64
     facts: Int64
     samples: Int64
     period: Int64
     labels: dict[str, Int64]
     """Stored ids by column of `profile`, of the labels that were asked for."""
+    stacks: bool | None
+    """Whether they have stacks or leaves only; None: there are none."""
 
     def __len__(self) -> int:
         return len(self.machine)
@@ -81,19 +89,30 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
     The default event is always known, so that a store that is still empty answers with nothing.
     """
     rows = connection.execute(
-        select(sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id)
+        select(sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id, sample_type.c.kind)
     ).all()
     fitting = sorted(
         (row for row in rows if row.event == selection.event and selection.unit in {"", row.unit}),
         key=lambda row: (row.unit != TIME_UNIT, row.unit),
     )
     if fitting:
-        return SampleType(fitting[0].event, fitting[0].unit, fitting[0].sample_type_id)
+        first = fitting[0]
+        return SampleType(first.event, first.unit, first.sample_type_id, gauge=first.kind == "gauge")
     if selection.event == DEFAULT_EVENT and selection.unit in {"", TIME_UNIT}:
         return SampleType(DEFAULT_EVENT, TIME_UNIT, None)
     known = ", ".join(sorted(f"{row.event} ({row.unit})" for row in rows)) or f"{DEFAULT_EVENT} ({TIME_UNIT})"
     asked = f"{selection.event} ({selection.unit})" if selection.unit else selection.event
     raise BadSelection(f"Nobody has sampled {asked!r}.", hint=f"Events: {known}.")
+
+
+def campaign_of(connection: Connection, selection: Selection) -> int | None:
+    """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
+    found: int | None = connection.execute(
+        select(campaign.c.campaign_id).where(campaign.c.name == selection.campaign)
+    ).scalar()
+    if found is None and selection.campaign != DEFAULT_CAMPAIGN:
+        raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
+    return found
 
 
 def scan_profiles(
@@ -141,11 +160,7 @@ def _matching(
     for label in labels:
         label_names.check_label(connection, label)
     conditions = [label_names.condition(connection, matcher) for matcher in selection.matchers]
-    campaign_id = connection.execute(
-        select(campaign.c.campaign_id).where(campaign.c.name == selection.campaign)
-    ).scalar()
-    if campaign_id is None and selection.campaign != DEFAULT_CAMPAIGN:
-        raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
+    campaign_id = campaign_of(connection, selection)
     if campaign_id is None or kind.id is None:
         return None
     return (
@@ -174,15 +189,17 @@ def _one_depth(rows: Rows) -> Bool:
 
 
 def _profiles(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
-    visits = rows.values("visit_id")
+    visits, visit_index = np.unique(rows.uuids("visit_id")[keep], return_inverse=True)
     columns = {label_names.column_of(label) for label in labels}
     return Profiles(
-        visit=[visits[i] for i in np.flatnonzero(keep).tolist()],
+        visits=visits,
+        visit=visit_index.astype(np.int64),
         machine=rows.ints("machine_id")[keep],
         facts=rows.ints("facts")[keep],
         samples=rows.ints("samples")[keep],
         period=rows.ints("period")[keep],
         labels={name: rows.ints(name)[keep] for name in columns},
+        stacks=bool(rows.values("stacks")[int(np.argmax(keep))]) if keep.any() else None,
     )
 
 

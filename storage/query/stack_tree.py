@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.query import prefix_tree
-from storage.query.arrays import Bool, Int32, Int64, sum_at
+from storage.query.arrays import Bool, Float, Int32, Int64, sum_at, weight_at
 from storage.query.prefix_tree import PrefixTree
 
 
@@ -77,6 +77,16 @@ class Shape:
         """Sums over subtrees of what the nodes have themselves."""
         running = np.concatenate(([0], np.cumsum(own)))
         return running[self.end] - running[:-1]
+
+    def weight_at(self, values: Float) -> Float:
+        """Sums per node of `values`, one per stack asked for."""
+        return weight_at(self.leaf, values, len(self))
+
+    def weight_totals(self, own: Float) -> Float:
+        """As `totals`, for floats ≥ 0: a node weighs at least what any node below it does."""
+        # Differences of one running sum would leave light nodes 1e-16 of the *whole* as error.
+        running = np.concatenate(([0], np.cumsum(own, dtype=np.longdouble)))
+        return (running[self.end] - running[:-1]).astype(np.float64)
 
     def above_its_leaves(self) -> "Shape":
         """The part of this shape that its own stacks use."""

@@ -15,6 +15,8 @@ from sqlalchemy import Connection
 from storage.errors import BadSelection
 from storage.query import label_names
 from storage.query.arrays import Int64
+from storage.query.by_visit import ByVisit
+from storage.query.estimates import Estimate, estimates, moments_of
 from storage.query.functions import Functions
 from storage.query.label_names import FRAME_KEYS
 from storage.query.samples import Samples
@@ -46,10 +48,19 @@ class Row:
     function_id: int | None
     self: int
     total: int
-    self_samples: int
-    total_samples: int
-    machines: int
+    self_share: float
+    """Estimate of its share of the whole selection, 0…1; without a random design the share observed."""
+    total_share: float
+    self_samples: int | None
+    """None like the two below where merged cells do not know."""
+    total_samples: int | None
+    visits: int
+    """Visits with a sample in the row's total."""
+    machines: int | None
     """Distinct machines with a sample in the row's total."""
+    own_estimate: Estimate | None
+    """None like the one below: visits were not drawn at random."""
+    total_estimate: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,8 @@ class Table:
     remainder_rows: int
     """Rows of the whole selection that are not shown."""
     remainder_self: int
+    remainder_share: float
+    """Of the whole selection's estimate, like the rows' shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +126,59 @@ def tabulate(
         rows = FrameRows(functions, samples, grouping, frame)
     order = _ordered(rows, page)
     shown = order[page.offset : page.offset + page.limit]
+    whole = samples.whole
     return Table(
         by=tuple(by),
-        rows=tuple(
-            Row(
-                key=rows.key(place),
-                function_id=rows.function_id(place),
-                self=int(rows.own[place]),
-                total=int(rows.total[place]),
-                self_samples=detail.self_samples,
-                total_samples=detail.total_samples,
-                machines=detail.machines,
-            )
-            for place, detail in zip(shown.tolist(), rows.details(shown), strict=True)
-        ),
+        rows=_rows(samples, rows, shown),
         rows_total=len(order),
         remainder_rows=len(rows.own) - len(shown),
         remainder_self=int(rows.own.sum()) - int(rows.own[shown].sum()),
+        remainder_share=_share(float(rows.own_weight.sum()) - float(rows.own_weight[shown].sum()), whole),
     )
+
+
+def _rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
+    details = rows.details(shown)
+    whole = samples.whole
+    machine = np.zeros(len(samples.profiles.visits), np.int64)
+    machine[samples.profiles.visit] = samples.profiles.machine
+    own, total = (_estimates(samples, found) for found in (details.own, details.total))
+    columns = zip(
+        shown.tolist(),
+        details.self_samples.tolist(),
+        details.total_samples.tolist(),
+        details.total.visits.tolist(),
+        details.total.machines(machine).tolist(),
+        own,
+        total,
+        strict=True,
+    )
+    return tuple(
+        Row(
+            key=rows.key(place),
+            function_id=rows.function_id(place),
+            self=int(rows.own[place]),
+            total=int(rows.total[place]),
+            self_share=_share(float(rows.own_weight[place]), whole),
+            total_share=_share(float(rows.total_weight[place]), whole),
+            self_samples=self_samples,
+            total_samples=total_samples,
+            visits=visits,
+            machines=machines,
+            own_estimate=own_estimate,
+            total_estimate=total_estimate,
+        )
+        for place, self_samples, total_samples, visits, machines, own_estimate, total_estimate in columns
+    )
+
+
+def _estimates(samples: Samples, found: ByVisit) -> Sequence[Estimate | None]:
+    moments = moments_of(samples, found)
+    return [None] * found.rows if moments is None else estimates(moments)
+
+
+def _share(part: float, whole: float) -> float:
+    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
 
 
 def _grouping(connection: Connection, samples: Samples, labels: tuple[str, ...]) -> Grouping:
@@ -160,6 +208,8 @@ def _ordered(rows: Rows, page: Page) -> Int64:
         places = places[np.array(found, np.bool_)]
     if page.sort is Sort.NAME:
         return places
-    measure = rows.own if page.sort in {Sort.SELF, Sort.SELF_DESC} else rows.total
+    measure = rows.own_weight if page.sort in {Sort.SELF, Sort.SELF_DESC} else rows.total_weight
     sign = -1 if page.sort in {Sort.SELF_DESC, Sort.TOTAL_DESC} else 1
-    return places[np.argsort(sign * measure[places], kind="stable")]
+    # Rounded: sums of equal units in another order differ in their last digits, and would not tie.
+    rounded = np.round(measure[places] / max(float(measure.max(initial=0.0)), 1e-300), 12)
+    return places[np.argsort(sign * rounded, kind="stable")]

@@ -1,27 +1,30 @@
 """The rows of a table before they are sorted and cut: sums for all of them, the rest on demand.
 
-A table may have a hundred thousand rows and show a hundred, so names, counts of samples and counts of
-machines are made for those that are shown.
+A table may have a hundred thousand rows and show a hundred, so names, counts of samples, and what each
+visit brought are made for those that are shown.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from storage.query import prefix_tree
-from storage.query.arrays import Int64, distinct, sum_at
+from storage.query import by_visit, prefix_tree
+from storage.query.arrays import Float, Int64, distinct, sum_at, weight_at
+from storage.query.by_visit import ByVisit
 from storage.query.functions import Functions
 from storage.query.samples import Samples
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
-    """What only shown rows need."""
+class Details:
+    """What only shown rows need, by row."""
 
-    self_samples: int
-    total_samples: int
-    machines: int
+    self_samples: Int64
+    total_samples: Int64
+    own: ByVisit
+    total: ByVisit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,11 @@ class Rows(Protocol):
     """All rows of a table, by place; rows without samples are not among them."""
 
     own: Int64
+    """Units observed, whose innermost function is the row's."""
     total: Int64
+    own_weight: Float
+    """Units of the fleet that they stand for."""
+    total_weight: Float
 
     def key(self, place: int) -> dict[str, str]:
         """The row's key."""
@@ -46,7 +53,7 @@ class Rows(Protocol):
         """The row's function; None unless rows are functions."""
         ...
 
-    def details(self, places: Int64) -> list[Detail]:
+    def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
         ...
 
@@ -59,8 +66,10 @@ class LabelRows:
         self._grouping = grouping
         self._group = grouping.of[samples.facts.profile]
         units = sum_at(self._group, samples.facts.units, len(grouping.labels))
+        weights = weight_at(self._group, samples.weighted, len(grouping.labels))
         self._present = np.flatnonzero(units)
         self.own = self.total = units[self._present]
+        self.own_weight = self.total_weight = weights[self._present]
 
     def key(self, place: int) -> dict[str, str]:
         """The group's labels."""
@@ -70,16 +79,22 @@ class LabelRows:
         """None."""
         return None
 
-    def details(self, places: Int64) -> list[Detail]:
+    def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
+        facts, profiles = self._samples.facts, self._samples.profiles
         groups = len(self._grouping.labels)
-        samples = sum_at(self._group, self._samples.facts.samples, groups)
-        used = np.unique(self._samples.facts.profile)
-        machine = self._samples.profiles.machine[used]
-        pairs = np.unique((self._grouping.of[used] << 32) | machine)
-        machines = np.bincount(pairs >> 32, minlength=groups)
-        chosen = self._present[places].tolist()
-        return [Detail(int(samples[group]), int(samples[group]), int(machines[group])) for group in chosen]
+        chosen = self._present[places]
+        samples = sum_at(self._group, facts.samples, groups)[chosen]
+        row_of = np.full(groups, -1, np.int64)
+        row_of[chosen] = np.arange(len(chosen))
+        visits = by_visit.of_pairs(
+            row_of[self._group],
+            profiles.visit[facts.profile],
+            facts.units,
+            rows=len(chosen),
+            visits=len(profiles.visits),
+        )
+        return Details(samples, samples, visits, visits)
 
 
 class FrameRows:
@@ -94,9 +109,10 @@ class FrameRows:
             if len(part.facts.profile)
         ]
         self._first = np.cumsum([0, *(len(group.own) for group in self._groups)])
-        nothing = np.zeros(0, np.int64)
-        self.own = np.concatenate([nothing, *(group.own for group in self._groups)])
-        self.total = np.concatenate([nothing, *(group.total for group in self._groups)])
+        self.own = _joined([group.own for group in self._groups])
+        self.total = _joined([group.total for group in self._groups])
+        self.own_weight = _joined([np.zeros(0), *(group.own_weight for group in self._groups)])
+        self.total_weight = _joined([np.zeros(0), *(group.total_weight for group in self._groups)])
 
     def key(self, place: int) -> dict[str, str]:
         """The group's labels, and what the frame key is called."""
@@ -108,15 +124,19 @@ class FrameRows:
         group, row = self._of(place)
         return int(group.keys[row]) if self._frame == "function" else None
 
-    def details(self, places: Int64) -> list[Detail]:
+    def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        group_of = np.searchsorted(self._first, places, side="right") - 1
-        found: dict[int, Detail] = {}
+        order = np.argsort(places, kind="stable")
+        group_of = np.searchsorted(self._first, places[order], side="right") - 1
+        parts: list[Details] = []
+        back = np.empty(len(order), np.int64)
+        done = 0
         for number in np.unique(group_of).tolist():
-            here = places[group_of == number]
-            details = self._groups[number].details(here - self._first[number])
-            found.update(zip(here.tolist(), details, strict=True))
-        return [found[place] for place in places.tolist()]
+            here = order[group_of == number]
+            parts.append(self._groups[number].details(places[here] - self._first[number]))
+            back[done : done + len(here)] = here
+            done += len(here)
+        return _in_order(parts, back)
 
     def _of(self, place: int) -> tuple["_Group", int]:
         number = int(np.searchsorted(self._first, place, side="right")) - 1
@@ -137,6 +157,8 @@ class _Group:
         shape = samples.shape
         own = shape.self_at(samples.facts.units)
         totals = shape.totals(own)
+        own_weight = shape.weight_at(samples.weighted)
+        total_weight = shape.weight_totals(own_weight)
         used = np.flatnonzero(totals[1:]) + 1
         match frame:
             case "function":
@@ -151,8 +173,11 @@ class _Group:
         self._row = np.full(len(shape), -1, np.int64)
         self._row[used] = row
         self._outer = used[outermost[used]]
+        outer_row = self._row[self._outer]
         self.own = sum_at(row, own[used], len(self.keys))
-        self.total = sum_at(self._row[self._outer], totals[self._outer], len(self.keys))
+        self.total = sum_at(outer_row, totals[self._outer], len(self.keys))
+        self.own_weight = weight_at(row, own_weight[used], len(self.keys))
+        self.total_weight = weight_at(outer_row, total_weight[self._outer], len(self.keys))
 
     def key(self, row: int) -> dict[str, str]:
         """The labels, and what the row's key is called."""
@@ -169,31 +194,53 @@ class _Group:
             "kind": function.kind.name.lower(),
         }
 
-    def details(self, rows: Int64) -> list[Detail]:
+    def details(self, rows: Int64) -> Details:
         """Details of some rows: with the facts sorted by node, a row's are a few slices of them."""
-        samples, shape = self._samples, self._samples.shape
+        facts, profiles, shape = self._samples.facts, self._samples.profiles, self._samples.shape
         order = np.argsort(shape.leaf, kind="stable")
-        leaf = shape.leaf[order]
-        machines, machine = distinct(samples.profiles.machine)
-        machine = machine[samples.facts.profile[order]]
-        counts = samples.facts.samples[order]
-        running = np.concatenate(([0], np.cumsum(counts)))
-        own = sum_at(np.maximum(self._row[leaf], 0), counts, len(self.keys))
+        leaf, counts, units = shape.leaf[order], facts.samples[order], facts.units[order]
+        visit = profiles.visit[facts.profile[order]]
+        visits = len(profiles.visits)
+        row_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more: the root's -1
+        row_of[rows] = np.arange(len(rows))
+        own_row = row_of[self._row[leaf]]
+        own = by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits)
         by_row = self._outer[np.argsort(self._row[self._outer], kind="stable")]
-        bounds = np.searchsorted(self._row[by_row], [rows, rows + 1])
-        found = []
-        for row, low, high in zip(rows.tolist(), *bounds.tolist(), strict=True):
-            starts = np.searchsorted(leaf, by_row[low:high])
-            ends = np.searchsorted(leaf, shape.end[by_row[low:high]])
-            total = int((running[ends] - running[starts]).sum())
-            seen = 1 if len(machines) == 1 else _distinct(machine, starts, ends, len(machines))
-            found.append(Detail(int(own[row]), total, seen))
-        return found
+        low, high = np.searchsorted(self._row[by_row], [rows, rows + 1])
+        first = np.concatenate(([0], np.cumsum(high - low)))
+        nodes = np.concatenate([by_row[:0], *(by_row[a:b] for a, b in zip(low, high, strict=True))])
+        starts, ends = np.searchsorted(leaf, nodes), np.searchsorted(leaf, shape.end[nodes])
+        running = np.concatenate(([0], np.cumsum(counts)))
+        in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
+        there = own_row >= 0
+        return Details(
+            self_samples=sum_at(own_row[there], counts[there], len(rows)),
+            total_samples=in_slices[first[1:]] - in_slices[first[:-1]],
+            own=own,
+            total=by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
+        )
 
 
-def _distinct(values: Int64, starts: Int64, ends: Int64, size: int) -> int:
-    """How many different values 0…size−1 the slices hold."""
-    seen = np.zeros(size, np.bool_)
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        seen[values[start:end]] = True
-    return int(seen.sum())
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _in_order(parts: Sequence[Details], places: Int64) -> Details:
+    """The parts' rows together, row i of them at place `places[i]`."""
+    rows = len(places)
+
+    def columns(name: str) -> Int64:
+        column = np.zeros(rows, np.int64)
+        column[places] = _joined([getattr(part, name) for part in parts])
+        return column
+
+    def pairs(name: str) -> ByVisit:
+        first = 0
+        moved = []
+        for part in parts:
+            found: ByVisit = getattr(part, name)
+            moved.append(replace(found, row=places[first + found.row]))
+            first += found.rows
+        return by_visit.joined(moved, rows)
+
+    return Details(columns("self_samples"), columns("total_samples"), pairs("own"), pairs("total"))

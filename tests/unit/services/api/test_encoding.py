@@ -36,13 +36,24 @@ nodes = st.lists(
 def test_what_is_encoded_is_decoded(rows: list[tuple[int, int, int]], name: str, scale: float | None):
     total, own, parent = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     function = np.arange(len(rows), dtype=np.int32)
-    flame = Flame(total, own, parent.astype(np.int32), function, (), 0, 0.0)
+    flame = Flame(
+        total=total,
+        self=own,
+        total_weight=total * 1.5,
+        self_weight=own * 1.5,
+        parent=parent.astype(np.int32),
+        function=function,
+        functions=(),
+        effective=(),
+        pruned_nodes=0,
+        pruned_share=0.0,
+    )
     head, found = decode(
         encode_flame({"functions": [{"name": name.encode("utf-8", "replace").decode()}]}, flame, scale)
     )
     assert head == {"functions": [{"name": name.encode("utf-8", "replace").decode()}]}
     factor = scale or 1.0
-    assert found == [(t * factor, s * factor, p, i) for i, (t, s, p) in enumerate(rows)]
+    assert found == [(t * 1.5 * factor, s * 1.5 * factor, p, i) for i, (t, s, p) in enumerate(rows)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,170 @@
+"""What a selection's samples stand for: the weight of each visit, and which visits vary together.
+
+Every landed visit that watched the event counts, also one that brought no sample: machines that were
+idle are part of the fleet. Source: DESIGN §4; DIGEST G1, G2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, func, select
+
+from analysis.weights import Weights, weigh
+from storage.query.arrays import Bool, Float, Int64
+from storage.query.reading import read_fixed
+from storage.query.selection import Selection
+from storage.query.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
+from storage.schema import capture_segment, visit
+from storage.visits import BY_HAND
+
+Ids = npt.NDArray[np.bytes_]
+"""Visit ids of 16 bytes each."""
+_MAX_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Columns over the landed visits of a selection's time that watched its event, by ascending id."""
+
+    id: Ids
+    stratum: Int64
+    day: Int64
+    utilisation_class: Int64
+    """0: not known, 1…4: its quarter."""
+    seconds: Float
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what was asked the campaign saw."""
+
+    random: bool
+    """Visits were drawn at random, so there are estimates; else observations only, each of weight 1."""
+    asked_s: float
+    covered_s: float
+    """Seconds in which the campaign drew visits; 0 for one that never draws."""
+    population: float
+    """Machines, a mean over the covered seconds."""
+    uncovered: float
+    """Share of the covered machine-time in no stratum with a landed visit, 0…1."""
+    drawn: int
+    landed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Weights of visits. Without a random design every weight is 1 and there is no variance."""
+
+    coverage: Coverage
+    weights: Weights | None
+    ids: Ids
+    weight: Float
+    """By visit of `ids`: units of the fleet for each unit observed; of a gauge, its mean level."""
+    group: Int64
+    """Variance stratum of each visit of `ids`; -1: it weighs nothing."""
+
+    def of(self, visits: Ids) -> tuple[Float, Int64]:
+        """Weight and variance stratum of these visits."""
+        if self.weights is None:
+            return np.ones(len(visits)), np.full(len(visits), -1, np.int64)
+        if not len(self.ids):
+            return np.zeros(len(visits)), np.full(len(visits), -1, np.int64)
+        place = np.minimum(np.searchsorted(self.ids, visits), len(self.ids) - 1)
+        known = self.ids[place] == visits
+        return np.where(known, self.weight[place], 0.0), np.where(known, self.group[place], -1)
+
+
+def read_design(
+    connection: Connection,
+    selection: Selection,
+    campaign_id: int | None,
+    sample_type_id: int | None,
+    *,
+    stacks: bool | None,
+    gauge: bool,
+) -> Design:
+    """The design behind a selection's samples of one depth; None: the depth that was watched."""
+    asked = (selection.end - selection.start).total_seconds()
+    strata = None
+    if campaign_id is not None:
+        strata = read_strata(connection, campaign_id, selection.start, selection.end)
+    if strata is None or campaign_id is None:
+        nothing = Coverage(
+            random=False, asked_s=asked, covered_s=0.0, population=0.0, uncovered=0.0, drawn=0, landed=0
+        )
+        return Design(nothing, None, np.zeros(0, "S16"), np.zeros(0), np.zeros(0, np.int64))
+    watched = read_watched(connection, selection, campaign_id, sample_type_id, stacks=stacks)
+    return design_of(strata, watched, gauge=gauge)
+
+
+def design_of(strata: Strata, watched: Watched, *, gauge: bool) -> Design:
+    """The weights of these visits of these strata."""
+    row = strata.row(watched.stratum, watched.day)
+    inside = row >= 0
+    at, klass = row[inside], watched.utilisation_class[inside]
+    weights = weigh(strata.frame(at, klass, np.ones(len(at)), watched.seconds[inside]))
+    weight = np.zeros(len(watched))
+    weight[inside] = weights.weight[at, klass]
+    group = np.full(len(watched), -1, np.int64)
+    group[inside] = weights.group[at]
+    if gauge:  # a level is not accumulated over the time it stands for
+        weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
+    coverage = Coverage(
+        random=True,
+        asked_s=strata.asked_s,
+        covered_s=strata.total_covered_s,
+        population=strata.machines,
+        uncovered=weights.uncovered,
+        drawn=int(strata.drawn.sum()),
+        landed=len(watched),
+    )
+    return Design(coverage, weights, watched.id, weight, group)
+
+
+def read_watched(
+    connection: Connection,
+    selection: Selection,
+    campaign_id: int,
+    sample_type_id: int | None,
+    *,
+    stacks: bool | None,
+) -> Watched:
+    """The landed visits of a selection's time and how long each watched the sample type."""
+    segment = capture_segment.c
+    rows = read_fixed(
+        connection,
+        select(
+            visit.c.visit_id,
+            visit.c.stratum_id,
+            visit.c.hour,
+            func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
+            segment.stacks,
+            func.sum(segment.seconds).label("seconds"),
+        )
+        .join(capture_segment, segment.visit_id == visit.c.visit_id)
+        .where(
+            visit.c.campaign_id == campaign_id,
+            visit.c.drawn_at >= selection.start,
+            visit.c.drawn_at < selection.end,
+            visit.c.round != BY_HAND,
+            segment.sample_type_id == (-1 if sample_type_id is None else sample_type_id),
+            segment.seconds > 0,
+        )
+        .group_by(visit.c.visit_id, segment.stacks),
+        limit=_MAX_BYTES,
+    )
+    deep = np.array(rows.values("stacks"), np.bool_)
+    keep: Bool = deep == (bool(deep.any()) if stacks is None else stacks)
+    ids = rows.uuids("visit_id")[keep]
+    order = np.argsort(ids)
+    return Watched(
+        id=ids[order],
+        stratum=rows.ints("stratum_id")[keep][order],
+        day=rows.ints("hour")[keep][order] // HOURS,
+        utilisation_class=class_of(rows.floats("utilisation")[keep][order]),
+        seconds=rows.floats("seconds")[keep][order],
+    )

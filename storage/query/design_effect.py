@@ -1,0 +1,54 @@
+"""How many independent samples a function's share is worth: what intervals of flame nodes are made of.
+
+A node has no interval of its own: there may be 200 000. It borrows its function's design effect,
+and answers say so (DESIGN §4).
+"""
+
+import numpy as np
+
+from analysis import estimate
+from storage.query import by_visit
+from storage.query.arrays import Int64
+from storage.query.estimates import moments_of
+from storage.query.samples import Samples
+
+_MOST = 400
+"""Functions it is computed for, the heaviest ones: each costs a pass over its own facts."""
+
+
+def effective_sizes(samples: Samples, functions: Int64) -> tuple[float | None, ...]:
+    """Effective samples behind the total of each function; None: not among the heaviest, or no design."""
+    found: list[float | None] = [None] * len(functions)
+    if samples.design.weights is None or not len(samples.facts.profile):
+        return tuple(found)
+    shape, facts, profiles = samples.shape, samples.facts, samples.profiles
+    order = np.argsort(shape.leaf, kind="stable")
+    leaf = shape.leaf[order]
+    nodes = np.flatnonzero(shape.outermost)
+    place = np.searchsorted(functions, shape.function[nodes])
+    place = np.minimum(place, len(functions) - 1)
+    known = functions[place] == shape.function[nodes]
+    nodes, place = nodes[known], place[known]
+    running = np.concatenate(([0.0], np.cumsum(samples.weighted[order])))
+    starts, ends = np.searchsorted(leaf, nodes), np.searchsorted(leaf, shape.end[nodes])
+    weight = np.bincount(place, weights=running[ends] - running[starts], minlength=len(functions))
+    heaviest = np.sort(np.argsort(-weight, kind="stable")[:_MOST])
+    number = np.full(len(functions), -1, np.int64)
+    number[heaviest] = np.arange(len(heaviest))
+    chosen = np.flatnonzero(number[place] >= 0)
+    chosen = chosen[np.argsort(number[place[chosen]], kind="stable")]
+    first = np.searchsorted(number[place[chosen]], np.arange(len(heaviest) + 1))
+    sums = by_visit.of_slices(
+        first,
+        starts[chosen],
+        ends[chosen],
+        profiles.visit[facts.profile[order]],
+        facts.units[order],
+        visits=len(profiles.visits),
+    )
+    moments = moments_of(samples, sums)
+    if moments is None:
+        return tuple(found)
+    for index, size in zip(heaviest.tolist(), estimate.shares(moments).effective.tolist(), strict=True):
+        found[index] = size
+    return tuple(found)

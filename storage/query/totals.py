@@ -1,0 +1,74 @@
+"""What stands behind an answer: how much was sampled, how much of the fleet that speaks for, how good it is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query import estimates, prefix_tree
+from storage.query.design import Coverage
+from storage.query.estimates import Interval
+from storage.query.functions import Functions
+from storage.query.samples import Samples
+
+Path = Literal["cells", "chunks", "mixed"]
+"""What an answer was read from: merged cells, every visit's own chunks, or both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What stands behind an answer, after all filters."""
+
+    samples: int
+    units: int
+    """Samples weighted with the units each stands for."""
+    machines: int | None
+    """Distinct machines with a sample; None where merged cells do not know, like `visits`."""
+    visits: int | None
+    profiles: int
+    kept: float
+    """Estimated share of the selection that `focus` and `ignore` left; 1 without them."""
+    symbolized: float
+    """Share of units whose stack has a name for every function; 1 when there are none, like the two below."""
+    leaf_symbolized: float
+    """Share of units whose innermost function has a name."""
+    complete: float
+    """Share of units whose stack reaches the thread's start."""
+    coverage: Coverage
+    estimate: Interval | None
+    """Units of the fleet in the covered time, of a gauge its mean level; None without a random design."""
+    path: Path
+
+
+def totals(functions: Functions, samples: Samples) -> Totals:
+    """What stands behind these samples, whose functions are loaded."""
+    units = int(samples.facts.units.sum())
+    present = np.unique(samples.facts.profile)
+    shape = samples.shape
+    status, kind = functions.status(shape.function), functions.kind(shape.function)
+    marker = kind == Kind.MARKER
+    nameless = (status < Status.SYMTAB) & ~marker
+    own = shape.self_at(samples.facts.units)
+    unnamed = prefix_tree.below_any(nameless, shape.end)
+    leafless = nameless | marker  # no code of its own: what ran there is not known
+    incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
+    return Totals(
+        samples=int(samples.facts.samples.sum()),
+        units=units,
+        machines=len(np.unique(samples.profiles.machine[present])),
+        visits=len(np.unique(samples.profiles.visit[present])),
+        profiles=len(present),
+        kept=_share(float(samples.weighted.sum()), samples.whole),
+        symbolized=_share(units - int(own[unnamed | (leafless & (own > 0))].sum()), units),
+        leaf_symbolized=_share(units - int(own[leafless].sum()), units),
+        complete=_share(units - int(own[incomplete].sum()), units),
+        coverage=samples.design.coverage,
+        estimate=estimates.whole(samples),
+        path="chunks",
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return min(part / whole, 1.0) if whole else 1.0
