@@ -1,0 +1,28 @@
+"""Cells: facts merged ahead, so that a question about weeks of a fleet reads a few rows.
+
+A **cell** is one row of a cube (`cubes`): the facts of every visit of one campaign, sample type and depth,
+of one stratum and utilisation class, in one hour or UTC day, for one value of the cube's keys. Cells hold
+raw integers; weights are applied when a question is asked. Closed days are merged once more into buckets
+of 4, 16 and 64 days with their weights in (`compact`), because by then their coverage is final.
+
+    land ─ roll_queue ─ roll ─► roll (hours, days), exposure ─ compact ─► roll_weighted, roll_built
+
+The state these tables are in is at every commit a function of the facts:
+
+    cells of a day = its visits − those waiting with +1 + what waits to be taken out with −1
+
+so `rebuild` can make them again at any time, and a reader gets fresh and exact answers by adding what is
+still in `roll_queue`, in the same snapshot.
+
+To write: `roll.Roller`, `compact.compact`, `rebuild.rebuild`, `expire.expire`. To read, in a snapshot:
+
+    state = cover.read_state(connection, cube)            which buckets are built, which days have entries waiting
+    plan = cover.cover(state, h0, h1)                     an hour-aligned range as buckets, days, hours, and a rest
+    raw = reading.read_cells(connection, source, plan)    cells of hours and days, per stratum and class
+    weighted = reading.read_weighted(connection, source, plan)
+    watched = reading.read_exposure(connection, source, first_hour, end_hour)
+
+`Source` is cube × campaign × depth × sample type. A cell's moments (`moments.Sums`) are what
+`analysis.moments.from_sums` takes; those of a weighted bucket (`weighted.Parts`) are parts of
+`analysis.moments.Moments`, which add.
+"""

@@ -1,0 +1,104 @@
+"""Which cells make up a range of time: as few as there can be, each hour in exactly one of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, select
+
+from storage.rolling.cubes import HOURS_A_DAY, WEIGHTED_LEVELS, Cube, bucket_days, day_number
+from storage.schema import roll_built, roll_queue
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What there is of a cube, at the moment of a snapshot."""
+
+    cube: Cube
+    built: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """By weighted level: buckets that hold all there is."""
+    waiting: frozenset[int] = frozenset()
+    """Days with entries in the queue: their visits change the weights, so no bucket with them is taken."""
+    hours_from: int = 0
+    """The first hour whose cells are still kept; earlier ones are in day cells only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Disjoint parts of a range; what cells cannot tell is the rest."""
+
+    hours: tuple[int, ...] = ()
+    days: tuple[int, ...] = ()
+    weighted: tuple[tuple[int, int], ...] = ()
+    """(level, bucket), ascending in time."""
+    rest: tuple[tuple[int, int], ...] = ()
+    """Ranges of hours [first, end) of which there are no cells: to be read from the chunks."""
+
+
+def read_state(connection: Connection, cube: Cube, *, hours_from: int = 0) -> State:
+    """The state by a snapshot; `hours_from` is for the caller to know from what it keeps."""
+    c = roll_built.c
+    built: dict[int, set[int]] = {level: set() for level in WEIGHTED_LEVELS}
+    for level, bucket in connection.execute(select(c.level, c.bucket).where(c.cube == cube.id)):
+        built.setdefault(level, set()).add(bucket)
+    waiting = connection.scalars(select(roll_queue.c.day).distinct())
+    return State(
+        cube,
+        {level: frozenset(buckets) for level, buckets in built.items()},
+        frozenset(day_number(day) for day in waiting),
+        hours_from,
+    )
+
+
+def cover(state: State, first: int, end: int, *, weighted: bool = True) -> Cover:
+    """The hours [first, end) since 1970 UTC in the fewest parts; `weighted` allows buckets of many days.
+
+    Whole days are days or buckets; of a day asked for in part its hours are taken where the cube keeps
+    them.
+    """
+    first_day, end_day = -(-first // HOURS_A_DAY), end // HOURS_A_DAY
+    if first_day >= end_day:  # no whole day
+        return _part_days(state, [(first, end)], (), ())
+    days, buckets = _whole_days(state, first_day, end_day, weighted=weighted)
+    edges = [(first, first_day * HOURS_A_DAY), (end_day * HOURS_A_DAY, end)]
+    return _part_days(state, edges, tuple(days), tuple(buckets))
+
+
+def _whole_days(
+    state: State, first: int, end: int, *, weighted: bool
+) -> tuple[list[int], list[tuple[int, int]]]:
+    days: list[int] = []
+    buckets: list[tuple[int, int]] = []
+    at = first
+    while at < end:
+        for level in reversed(WEIGHTED_LEVELS) if weighted else ():
+            size = bucket_days(level)
+            if at % size == 0 and at + size <= end and _usable(state, level, at // size):
+                buckets.append((level, at // size))
+                at += size
+                break
+        else:
+            days.append(at)
+            at += 1
+    return days, buckets
+
+
+def _usable(state: State, level: int, bucket: int) -> bool:
+    size = bucket_days(level)
+    there = bucket in state.built.get(level, frozenset())
+    return there and state.waiting.isdisjoint(range(bucket * size, (bucket + 1) * size))
+
+
+def _part_days(
+    state: State,
+    edges: list[tuple[int, int]],
+    days: tuple[int, ...],
+    buckets: tuple[tuple[int, int], ...],
+) -> Cover:
+    hours: list[int] = []
+    rest: list[tuple[int, int]] = []
+    for first, end in edges:
+        kept_from = min(max(first, state.hours_from), end) if state.cube.hours else end
+        if first < kept_from:
+            rest.append((first, kept_from))
+        hours += range(kept_from, end)
+    return Cover(tuple(hours), days, buckets, tuple(rest))

@@ -1,0 +1,206 @@
+"""The blob of a cell's moments (`roll.moments`).
+
+    blob   = version (1) · kind (1) · rows u32 · divisor u64 · cell · packed columns, little-endian
+    kind 1 = one visit: everything follows from x and each function's self and total
+             cell: machine bits i64, x f64, X·x f64; columns: function step, self, total − self
+    kind 2 = several: cell: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
+             columns: function step, visits, machine bits, self, total − self, and the six sums
+
+Columns are packed as in storage/landing/columns.py. A sum is an integer below 2⁵³, or the bits of its
+double, which are larger. What one visit's function implies (Σy² = y²) is stored as 0.
+"""
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+
+from storage.landing.columns import pack_many, unpack
+from storage.landing.errors import CorruptChunk
+from storage.rolling.errors import CorruptCell
+from storage.rolling.moments import Sums, concatenated, empty
+from storage.rolling.sorting import Bool, Float64, Int64
+
+_VERSION = 1
+_ONE, _MANY = 1, 2
+_HEAD = struct.Struct("<BBIQ")
+_ONE_CELL, _MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
+_ONE_WIDTH, _MANY_WIDTH = 3, 11
+_EXACT = float(1 << 53)
+Blobs = Sequence[bytes | memoryview]
+
+
+def encode(sums: Sums) -> list[bytes]:
+    """One blob for each cell."""
+    cell = sums.cell
+    single = _is_single(sums, cell)
+    blobs: list[bytes] = [b""] * len(sums)
+    for kind, chosen in ((_ONE, np.flatnonzero(single)), (_MANY, np.flatnonzero(~single))):
+        part = sums.of(chosen)
+        steps = _steps(part)
+        rest = part.total - part.own
+        if kind == _ONE:
+            packed = pack_many((steps, part.own, rest), part.count)
+        else:
+            columns = (steps, part.row_visits, part.row_machines, part.own, rest, *_implied(part))
+            packed = pack_many(columns, part.count)
+        heads = zip(part.count.tolist(), part.divisor.tolist(), strict=True)
+        for place, head, scalars, body in zip(
+            chosen.tolist(), heads, _scalars(part, kind), packed, strict=True
+        ):
+            blobs[place] = _HEAD.pack(_VERSION, kind, *head) + scalars + body
+    return blobs
+
+
+def decode(blobs: Blobs) -> Sums:
+    """The sums of many cells, in order. Raises CorruptCell."""
+    if not blobs:
+        return empty(0)
+    if min(map(len, blobs)) < _HEAD.size:
+        raise CorruptCell("moments without a head")
+    heads = [_HEAD.unpack_from(blob) for blob in blobs]
+    if any(head[0] != _VERSION or head[1] not in {_ONE, _MANY} for head in heads):
+        raise CorruptCell("moments of a kind that is not known here")
+    if any(not 1 <= head[3] < 1 << 63 for head in heads):
+        raise CorruptCell("moments with an impossible divisor")
+    kinds = np.array([head[1] for head in heads], np.int64)
+    rows = np.array([head[2] for head in heads], np.int64)
+    divisor = np.array([head[3] for head in heads], np.int64)
+    parts, places = [], []
+    for kind, read in ((_ONE, _decode_one), (_MANY, _decode_many)):
+        chosen = np.flatnonzero(kinds == kind)
+        if not len(chosen):
+            continue
+        bodies = [memoryview(blobs[i])[_HEAD.size :] for i in chosen.tolist()]
+        try:
+            parts.append(read(bodies, rows[chosen], divisor[chosen]))
+        except (CorruptChunk, struct.error) as error:
+            raise CorruptCell(f"moments do not decode: {error}") from error
+        places.append(chosen)
+    joined = concatenated(parts)
+    return joined if len(parts) == 1 else joined.of(np.argsort(np.concatenate(places)))
+
+
+def _is_single(sums: Sums, cell: Int64) -> Bool:
+    """Cells of one visit, whose sums all follow from x and the functions' self and total."""
+    single = (
+        (sums.visits == 1)
+        & (sums.xx == sums.x**2)
+        & (sums.xxxx == sums.x**4)
+        & (np.bitwise_count(sums.machines) == 1)
+    )
+    x = sums.x[cell]
+    own, total = sums.own.astype(np.float64), sums.total.astype(np.float64)
+    follows = (
+        (sums.row_visits == 1)
+        & (sums.row_machines == sums.machines[cell])
+        & (sums.own2 == own**2)
+        & (sums.total2 == total**2)
+        & (sums.own_x == own * x)
+        & (sums.total_x == total * x)
+        & (sums.own4 == own**4)
+        & (sums.total4 == total**4)
+    )
+    result: Bool = single
+    result[cell[~follows]] = False
+    return result
+
+
+def _steps(sums: Sums) -> Int64:
+    """Function ids as differences within each cell."""
+    steps = np.diff(sums.function, prepend=0)
+    first = (np.cumsum(sums.count) - sums.count)[sums.count > 0]
+    steps[first] = sums.function[first]
+    return steps
+
+
+def _functions(steps: Int64, rows: Int64) -> Int64:
+    filled = rows[rows > 0]
+    if not len(filled):
+        return steps
+    if int(steps.min()) < 1:
+        raise CorruptCell("moments hold a function twice")
+    function = np.cumsum(steps)
+    first = np.cumsum(filled) - filled
+    function -= np.repeat(function[first] - steps[first], filled)
+    if int(function.max()) > np.iinfo(np.int32).max or int(function.min()) < 1:
+        raise CorruptCell("a function id beyond 31 bits")
+    return function
+
+
+def _scalars(sums: Sums, kind: int) -> list[bytes]:
+    columns = [c.tolist() for c in (sums.visits, sums.machines, sums.x, sums.xx, sums.xxxx, sums.xe)]
+    if kind == _ONE:
+        return [_ONE_CELL.pack(*row) for row in zip(columns[1], columns[2], columns[5], strict=True)]
+    return [_MANY_CELL.pack(*row) for row in zip(*columns, strict=True)]
+
+
+def _predictions(own: Int64, total: Int64) -> tuple[Float64, ...]:
+    """What one visit's function has as Σy² and Σy⁴, for self and total."""
+    o, t = own.astype(np.float64), total.astype(np.float64)
+    return o**2, t**2, o**4, t**4
+
+
+def _implied(sums: Sums) -> list[Int64]:
+    """The six sums as integers; 0 where one visit implies them."""
+    one = sums.row_visits == 1
+    predicted = _predictions(sums.own, sums.total)
+    coded = [
+        np.where(one & (sum_ == guess), 0, _code(sum_))
+        for sum_, guess in zip((sums.own2, sums.total2, sums.own4, sums.total4), predicted, strict=True)
+    ]
+    share = np.divide(sums.own, sums.total, out=np.zeros(len(one)), where=sums.total > 0)
+    own_x = np.where(one & (sums.own_x == share * sums.total_x), 0, _code(sums.own_x))
+    return [coded[0], coded[1], own_x, _code(sums.total_x), coded[2], coded[3]]
+
+
+def _code(sums: Float64) -> Int64:
+    return np.where(sums < _EXACT, sums.astype(np.int64), sums.view(np.int64))
+
+
+def _value(codes: Int64) -> Float64:
+    return np.where(codes < int(_EXACT), codes.astype(np.float64), codes.view(np.float64))
+
+
+def _finite(*columns: Float64) -> None:
+    if not all(np.isfinite(column).all() for column in columns):
+        raise CorruptCell("a sum that is no number")
+
+
+def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
+    cells = [_ONE_CELL.unpack_from(body) for body in bodies]
+    machines = np.array([c[0] for c in cells], np.int64)
+    x, xe = np.array([c[1] for c in cells]), np.array([c[2] for c in cells])
+    _finite(x, xe)
+    steps, own, rest = unpack([body[_ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
+    total = own + rest
+    o, t, of = own.astype(np.float64), total.astype(np.float64), np.repeat(x, rows)
+    one = np.ones(len(own), np.int64)
+    return Sums(
+        divisor, np.ones(len(x), np.int64), machines, x, x**2, x**4, xe, rows,
+        _functions(steps, rows), one, np.repeat(machines, rows), own, total,
+        o**2, t**2, o * of, t * of, o**4, t**4,
+    )  # fmt: skip
+
+
+def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
+    cells = [_MANY_CELL.unpack_from(body) for body in bodies]
+    visits, machines = (np.array([c[i] for c in cells], np.int64) for i in (0, 1))
+    x, xx, xxxx, xe = (np.array([c[i] for c in cells], np.float64) for i in (2, 3, 4, 5))
+    packed = unpack([body[_MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
+    steps, row_visits, row_machines, own, rest = packed[:5]
+    own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
+    _finite(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
+    total = own + rest
+    one = row_visits == 1
+    sums = [
+        np.where(one & (sum_ == 0), guess, sum_)
+        for sum_, guess in zip((own2, total2, own4, total4), _predictions(own, total), strict=True)
+    ]
+    share = np.divide(own, total, out=np.zeros(len(one)), where=total > 0)
+    own_x = np.where(one & (own_x == 0), share * total_x, own_x)
+    return Sums(
+        divisor, visits, machines, x, xx, xxxx, xe, rows,
+        _functions(steps, rows), row_visits, row_machines, own, total,
+        sums[0], sums[1], own_x, total_x, sums[2], sums[3],
+    )  # fmt: skip

@@ -1,0 +1,279 @@
+"""Cells for answers: decoded, as columns. `connection` is a snapshot (REPEATABLE READ) of the caller's.
+
+Weights belong to (stratum, day, utilisation class), and a raw cell has one of each; so an answer weighs
+cells as it weighs visits. What is still in `roll_queue` is not in any cell: the caller adds those visits
+from their chunks, and takes out what waits in `roll_replaced`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select, Table, func, select
+
+from storage.landing.codec import decode_many
+from storage.landing.errors import CorruptChunk
+from storage.query.reading import among
+from storage.rolling import moments_codec, rows, weighted
+from storage.rolling.cover import Cover
+from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
+from storage.rolling.errors import CorruptCell
+from storage.rolling.moments import Sums
+from storage.rolling.rows import MAX_BYTES, Columns
+from storage.rolling.sorting import Float64, Int64
+from storage.rolling.weighted import Parts
+from storage.schema import exposure, roll, roll_weighted, stratum
+
+_CLASSES = (-1, 0, 1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Columns over raw cells, those of hours before those of days, and over their facts cell by cell."""
+
+    stratum: Int64
+    utilisation_class: Int64
+    """-1…3."""
+    level: Int64
+    """`HOUR` or `DAY`."""
+    bucket: Int64
+    """Hours or days since 1970 UTC."""
+    k1: Int64
+    k2: Int64
+    profiles: Int64
+    visits: Int64
+    samples: Int64
+    total: Int64
+    """Units."""
+    facts: Int64
+    """Pairs of each cell in `stack` and `units`; 0 for all when they were not asked for."""
+    stack: Int64
+    units: Int64
+    moments: Sums | None
+    """In units; None when not asked for, or not kept by the cube."""
+
+    def __len__(self) -> int:
+        return len(self.stratum)
+
+    @property
+    def cell(self) -> Int64:
+        """The cell of each fact, counted from 0."""
+        return np.repeat(np.arange(len(self.facts)), self.facts)
+
+    @property
+    def day(self) -> Int64:
+        """Days since 1970 UTC."""
+        return np.where(self.level == HOUR, self.bucket // HOURS_A_DAY, self.bucket)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedCells:
+    """Columns over cells of many days, and over their facts cell by cell."""
+
+    level: Int64
+    bucket: Int64
+    k1: Int64
+    k2: Int64
+    profiles: Int64
+    visits: Int64
+    samples: Int64
+    total: Int64
+    """Observed units."""
+    weighted_total: Float64
+    """The fleet's."""
+    facts: Int64
+    stack: Int64
+    units: Int64
+    """Observed."""
+    weighted: Float64
+    """The fleet's."""
+    moments: Parts | None
+
+    def __len__(self) -> int:
+        return len(self.level)
+
+    @property
+    def cell(self) -> Int64:
+        """The cell of each fact, counted from 0."""
+        return np.repeat(np.arange(len(self.facts)), self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """What the cells of these hours were observed in, summed by stratum, day and class."""
+
+    stratum: Int64
+    day: Int64
+    """Days since 1970 UTC."""
+    utilisation_class: Int64
+    """-1…3."""
+    visits: Int64
+    """Merged into cells, those without any sample too."""
+    seconds: Float64
+
+
+def read_cells(
+    connection: Connection,
+    source: Source,
+    cover: Cover,
+    *,
+    k1: Sequence[int] | None = None,
+    k2: Sequence[int] | None = None,
+    facts: bool = True,
+    moments: bool = True,
+    limit: int = MAX_BYTES,
+) -> Cells:
+    """The raw cells of `cover.hours` and `cover.days`, where `k1` and `k2` are among these (None: any).
+
+    Without `facts` or `moments` those blobs are not read at all. Raises `CorruptCell`, and `BadSelection`
+    past `limit` bytes.
+    """
+    strata = list(connection.scalars(select(stratum.c.stratum_id)))
+    moments = moments and source.cube.moments
+    named = [roll.c.facts, roll.c.data] if facts else []
+    names = [roll.c.moments] if moments else []
+    parts: list[Columns] = []
+    data: list[memoryview] = []
+    blobs: list[memoryview] = []
+    for level, buckets in ((HOUR, cover.hours), (DAY, cover.days)):
+        if not buckets:
+            continue
+        # Every column of the primary key gets a list of values: the index is then descended into for
+        # each combination instead of being read from end to end.
+        statement = _filtered(
+            select(*(roll.c[name] for name in _RAW), *named, *names), roll, source, k1, k2
+        ).where(
+            among(roll.c.stratum_id, strata),
+            roll.c.utilisation_class.in_(_CLASSES),
+            roll.c.level == level,
+            among(roll.c.bucket, buckets),
+        )
+        columns, found = rows.read(connection, statement, limit=limit)
+        parts.append(columns)
+        if facts:
+            data += found[0]
+        if moments:
+            blobs += found[-1]
+    columns = _joined(parts, [*_RAW, "facts"])
+    stack, units = _facts(data, columns["facts"])
+    sums = moments_codec.decode(blobs).in_units() if moments else None
+    arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
+    return Cells(*arguments)  # in the order of its fields
+
+
+def read_weighted(
+    connection: Connection,
+    source: Source,
+    cover: Cover,
+    *,
+    k1: Sequence[int] | None = None,
+    k2: Sequence[int] | None = None,
+    facts: bool = True,
+    moments: bool = True,
+    limit: int = MAX_BYTES,
+) -> WeightedCells:
+    """The cells of `cover.weighted`; parameters and errors are those of `read_cells`."""
+    moments = moments and source.cube.moments
+    named = [roll_weighted.c.facts, roll_weighted.c.data, roll_weighted.c.weighted] if facts else []
+    names = [roll_weighted.c.moments] if moments else []
+    tables: list[Columns] = []
+    found: list[list[memoryview]] = [[] for _ in range(2 * facts + moments)]
+    for level in sorted({level for level, _ in cover.weighted}):
+        statement = _filtered(
+            select(*(roll_weighted.c[name] for name in _WEIGHTED), *named, *names),
+            roll_weighted,
+            source,
+            k1,
+            k2,
+        ).where(
+            roll_weighted.c.level == level,
+            among(roll_weighted.c.bucket, [bucket for of, bucket in cover.weighted if of == level]),
+        )
+        columns, blobs = rows.read(connection, statement, limit=limit)
+        tables.append(columns)
+        for column, more in zip(found, blobs, strict=True):
+            column.extend(more)
+    columns = _joined(tables, [*_WEIGHTED, "facts"])
+    stack, units = _facts(found[0] if facts else [], columns["facts"])
+    doubles = weighted.decode_doubles(found[1] if facts else [], columns["facts"])
+    parts = weighted.decode(found[-1]) if moments else None
+    arguments: list[Any] = [columns[name] for name in _WEIGHTED]
+    arguments += [columns["facts"], stack, units, doubles, parts]
+    return WeightedCells(*arguments)
+
+
+def read_exposure(connection: Connection, source: Source, first_hour: int, end_hour: int) -> Exposure:
+    """The exposure behind the raw cells of the hours [first, end), whatever the cube."""
+    c = exposure.c
+    statement = (
+        select(
+            c.stratum_id,
+            c.day,
+            c.utilisation_class,
+            func.sum(c.visits).label("visits"),
+            func.sum(c.seconds).label("seconds"),
+        )
+        .where(
+            c.campaign_id == source.campaign_id,
+            c.sample_type_id == source.sample_type_id,
+            c.stacks == source.stacks,
+            c.hour >= first_hour,
+            c.hour < end_hour,
+            # Hours of days: the index of the table is by day.
+            c.day >= day_of(first_hour // HOURS_A_DAY),
+            c.day <= day_of(max(end_hour - 1, first_hour) // HOURS_A_DAY),
+        )
+        .group_by(c.stratum_id, c.day, c.utilisation_class)
+        .order_by(c.day, c.stratum_id, c.utilisation_class)
+    )
+    found = connection.execute(statement).all()
+    days = [row.day.toordinal() - _EPOCH for row in found]
+    ints = [np.array([row[i] for row in found], np.int64) for i in (0, 2, 3)]
+    seconds = np.array([row.seconds for row in found], np.float64)
+    return Exposure(ints[0], np.array(days, np.int64), ints[1], ints[2], seconds)
+
+
+_EPOCH = day_of(0).toordinal()
+_RAW = ["stratum_id", *(field.name for field in fields(Cells)[1:10])]
+_WEIGHTED = [field.name for field in fields(WeightedCells)[:9]]
+
+
+def _filtered(
+    statement: Select[Any],
+    table: Table,
+    source: Source,
+    k1: Sequence[int] | None,
+    k2: Sequence[int] | None,
+) -> Select[Any]:
+    statement = statement.where(
+        table.c.cube == source.cube.id,
+        table.c.campaign_id == source.campaign_id,
+        table.c.stacks == source.stacks,
+        table.c.sample_type_id == source.sample_type_id,
+    )
+    for column, ids in ((table.c.k1, k1), (table.c.k2, k2)):
+        if ids is not None:
+            statement = statement.where(among(column, ids))
+    return statement
+
+
+def _joined(parts: list[Columns], names: Sequence[str]) -> Columns:
+    """The columns of several statements; `facts` is 0 where it was not read."""
+    size = sum(len(next(iter(part.values()))) for part in parts)
+    return {
+        name: np.concatenate([part[name] for part in parts])
+        if parts and name in parts[0]
+        else np.zeros(size, np.int64)
+        for name in names
+    }
+
+
+def _facts(blobs: Sequence[memoryview], counts: Int64) -> tuple[Int64, Int64]:
+    if not blobs:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    try:
+        stack, units = decode_many(blobs, counts)
+    except CorruptChunk as error:
+        raise CorruptCell(f"a cell does not decode: {error}") from error
+    return stack.astype(np.int64), units
