@@ -9,7 +9,7 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from uuid import UUID
 
 import numpy as np
@@ -30,6 +30,7 @@ from storage import campaigns
 from storage.archive import Archive
 from storage.campaigns import Campaign, State
 from storage.errors import ArchiveError
+from storage.retention.retain import Keep
 
 _log = structlog.get_logger("collector")
 
@@ -51,8 +52,8 @@ class Pace:
     resend_s: float = RESEND_S
     grace_s: float = 10.0
     """Visits under way get this long to finish when the collector is stopped."""
-    retention_days: int | None = None
-    """Facts of older days are dropped; None: never."""
+    keep: Keep | None = None
+    """What is older is dropped; None: nothing ever is."""
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class Collector:
                 _every(self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
                 _every(self.pace.describe_s, stop, describer.look),
                 _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch)),
-                _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy)),
+                _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
             )
         except PASSING as error:  # the desk waits these out, until it is told to stop
             _log.warning("stopped while the database was away", why=str(error))
@@ -152,14 +153,12 @@ class Collector:
             _log.info("visits given up whose collector had ended", visits=lost)
         sweep.send_due(self.engine, dispatch)
 
-    def _tidy(self) -> None:
+    def _tidy(self, stop: asyncio.Event) -> None:
         today = self._now().date()
         sweep.make_room(self.engine, today)
         try:
-            if self.pace.retention_days is not None:
-                before = today - timedelta(days=self.pace.retention_days)
-                for day in sweep.drop_old(self.engine, self.archive, before):
-                    _log.info("day dropped", day=day.isoformat())
+            if self.pace.keep is not None:
+                sweep.drop_old(self.engine, self.archive, today, self.pace.keep, stop.is_set)
             if deleted := sweep.clear_orphans(self.engine, self.archive):
                 _log.info("orphan blobs deleted", blobs=deleted)
         except ArchiveError as error:

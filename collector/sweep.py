@@ -4,7 +4,6 @@ Any number of collectors may sweep the same store; everything here may be done t
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from hashlib import sha256
@@ -15,11 +14,12 @@ from sqlalchemy import Engine
 
 from collector.plan import LONGEST_S, MARGIN_S, TTL_S
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
-from storage import captures, partitions, retention, visit_history, visits
+from storage import captures, partitions, visit_history, visits
 from storage.archive import Archive, capture_key
 from storage.captures import NewCapture
-from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, DatabaseBusy, VisitEnded
+from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
 from storage.landing.decode import decode_capture
+from storage.retention.retain import Keep, retain
 from storage.visits import Outcome
 
 LATEST_S = 60.0
@@ -74,18 +74,27 @@ def make_room(engine: Engine, today: date) -> None:
         partitions.ensure(connection, [today + timedelta(days=n) for n in range(-1, PARTITIONS_AHEAD + 1)])
 
 
-def drop_old(engine: Engine, archive: Archive, before: date) -> list[date]:
-    """Drop the facts and raw captures of days before `before`; the days whose facts went.
-
-    Facts stay for the next time while readers are in the way.
-    """
-    days: list[date] = []
-    with suppress(DatabaseBusy), engine.begin() as connection:
-        days = partitions.drop(connection, before)
-    while True:
-        with engine.begin() as connection:
-            if retention.drop_captures(connection, archive, before) == 0:
-                return days
+def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping: Callable[[], bool]) -> None:
+    """Drop what is older than `keep` says, and tell the log."""
+    done = retain(engine, archive, today, keep, stopping=stopping)
+    for old in done.dropped:
+        _log.info("day dropped", day=old.day.isoformat())
+        if old.waiting:
+            _log.error(
+                "a day was dropped that cells know in part only", day=old.day.isoformat(), missing=old.waiting
+            )
+    if done.kept_back is not None:
+        _log.warning(
+            "a day too old stays until it is merged into cells",
+            day=done.kept_back.day.isoformat(),
+            waiting=done.kept_back.waiting,
+        )
+    if done.busy:
+        _log.warning("facts too old stay: somebody reads facts all the time")
+    if done.raw.captures:
+        _log.info("raw captures deleted", captures=done.raw.captures, never_landed=done.raw.never_landed)
+    if done.cells or done.visits:
+        _log.info("history dropped", before=done.cells_from.isoformat(), cells=done.cells, visits=done.visits)
 
 
 @dataclass(frozen=True, slots=True)

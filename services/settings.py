@@ -94,6 +94,11 @@ class Settings(BaseSettings):
         description="What an hour of one core costs, in any currency. Not set: answers are not shown in money.",
     )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
+    cell_retention_days: int = Field(
+        default=400,
+        ge=1,
+        description="Days that merged cells, coverage and visits are kept, rounded up to whole buckets of 64 days.",
+    )
 
     @field_validator(
         "state_dir",

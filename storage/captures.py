@@ -193,11 +193,11 @@ def want_again(connection: Connection, visit_ids: Iterable[UUID]) -> int:
     """Ask for these captures to be landed in a generation newer than the landed one; the number asked for.
 
     For better symbols, and for captures set aside. Attempts start again; one being landed right now
-    is landed once more afterwards.
+    is landed once more afterwards. One that is not in the archive any more stays as it is.
     """
     result = connection.execute(
         update(capture)
-        .where(capture.c.visit_id.in_(list(visit_ids)))
+        .where(capture.c.visit_id.in_(list(visit_ids)), capture.c.blob != "")
         .values(
             wanted=func.greatest(capture.c.landed, capture.c.wanted) + 1,
             attempts=0,

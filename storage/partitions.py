@@ -12,8 +12,12 @@ from storage.schema import PARTITIONED
 
 _LOCK = 0x666C_6565_7402
 """Advisory lock of whoever makes or drops partitions."""
-_PATIENCE_MS = 2_000
-"""How long dropping may wait for readers: everyone else queues behind it meanwhile."""
+_PATIENCE_MS = 300
+"""How long dropping may wait for the readers of one table: everyone else queues behind it meanwhile.
+
+Three such waits are shorter than PostgreSQL's `deadlock_timeout` of 1 s. So where a reader holds
+`chunk` and waits for `profile`, this gives way before the server cancels either of them.
+"""
 
 
 def ensure(connection: Connection, days: Iterable[date]) -> None:
@@ -50,20 +54,34 @@ def existing(connection: Connection) -> list[date]:
     return sorted(set.intersection(*per_table))
 
 
-def drop(connection: Connection, before: date) -> list[date]:
-    """Drop all facts of the days before `before`; the days dropped, ascending.
+def oldest(connection: Connection) -> date | None:
+    """The first day that any fact table has a partition of; None: there is none."""
+    return min((day for table in PARTITIONED for day in _days(connection, table.name)), default=None)
 
-    Raises `DatabaseBusy` when readers hold a table for more than two seconds: try again later.
+
+def lock(connection: Connection) -> None:
+    """Let nobody read or write facts until the transaction ends, after those who do have finished.
+
+    Raises `DatabaseBusy` when they hold a table for too long: roll back, and try again later.
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     connection.execute(text(f"SET LOCAL lock_timeout = {_PATIENCE_MS}"))
+    names = ", ".join(f"ONLY {table.name}" for table in PARTITIONED)
+    connection.execute(text(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"))
+
+
+def drop(connection: Connection, before: date) -> list[date]:
+    """Drop all facts of the days before `before`; the days dropped, ascending.
+
+    Raises `DatabaseBusy` like `lock`.
+    """
+    lock(connection)
     dropped = set()
     for table in PARTITIONED:
         for day in _days(connection, table.name):
             if day < before:
                 connection.execute(text(f"DROP TABLE {_name(table.name, day)}"))
                 dropped.add(day)
-    connection.execute(text("SET LOCAL lock_timeout = DEFAULT"))
     return sorted(dropped)
 
 

@@ -18,6 +18,7 @@ def collector() -> None:
     from services.logs import log_to_stderr  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
+    from storage.retention.retain import Keep  # noqa: PLC0415
     from symbolizer.broker import make_sender  # noqa: PLC0415
 
     settings = read_settings()
@@ -31,7 +32,8 @@ def collector() -> None:
                 make_sender(settings.needed_redis_url()),
                 visitor=Visitor(gateway_credentials(settings)),
                 pace=Pace(
-                    concurrent_visits=settings.concurrent_visits, retention_days=settings.retention_days
+                    concurrent_visits=settings.concurrent_visits,
+                    keep=Keep(settings.retention_days, settings.cell_retention_days),
                 ),
             )
         )

@@ -1,6 +1,6 @@
 """`fleetprof db`: the database's tables and partitions."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import typer
 
@@ -36,18 +36,40 @@ def partition() -> None:
 
 @app.command()
 def retain(
-    days: int = typer.Option(0, min=0, help="Keep this many days; 0: FLEETPROF_RETENTION_DAYS."),
+    days: int = typer.Option(
+        0, min=0, help="Keep profiles and raw captures this many days; 0: FLEETPROF_RETENTION_DAYS."
+    ),
+    cell_days: int = typer.Option(
+        0, min=0, help="Keep cells and visits this many days; 0: FLEETPROF_CELL_RETENTION_DAYS."
+    ),
 ) -> None:
-    """Drop the partitions of days that are older than what is kept."""
-    from storage import partitions  # noqa: PLC0415
+    """Drop what is older than what is kept; the collector does it every hour.
+
+    A day's profiles go once they are merged into cells. Safe to break off, and to run beside everything else.
+    """
+    from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
+    from storage.retention.retain import Keep  # noqa: PLC0415
+    from storage.retention.retain import retain as drop_old  # noqa: PLC0415
 
     settings = read_settings()
+    keep = Keep(days or settings.retention_days, cell_days or settings.cell_retention_days)
     engine = open_engine(settings.needed_database_url(), application="db")
-    before = datetime.now(UTC).date() - timedelta(days=days or settings.retention_days)
-    with engine.begin() as connection:
-        dropped = partitions.drop(connection, before)
+    done = drop_old(engine, Archive(settings.archive), datetime.now(UTC).date(), keep)
     engine.dispose()
-    typer.echo(
-        f"Dropped {len(dropped)} days before {before}." if dropped else f"Nothing is older than {before}."
-    )
+    for old in done.dropped:
+        lost = f"; {old.waiting} visits had not been merged into cells" if old.waiting else ""
+        typer.echo(f"{old.day}: profiles dropped{lost}.")
+    if done.kept_back:
+        typer.echo(
+            f"{done.kept_back.day}: profiles stay, and those of later days with them: "
+            f"{done.kept_back.waiting} visits wait to be merged into cells, which the collector does."
+        )
+    if done.busy:
+        typer.echo("Profiles that should go are being read all the time; try again later.")
+    if done.raw.captures:
+        never = f", {done.raw.never_landed} of them never landed" if done.raw.never_landed else ""
+        typer.echo(f"{done.raw.captures} raw captures deleted{never}.")
+    if done.cells or done.visits:
+        typer.echo(f"{done.cells} rows of cells and {done.visits} visits deleted before {done.cells_from}.")
+    typer.echo(f"Kept: profiles from {done.facts_from} on, cells and visits from {done.cells_from} on.")

@@ -1,22 +1,44 @@
-"""Raw captures go with their profiles, blob and rows, and nothing else does."""
+"""What is too old goes, in order, and nothing that somebody still needs goes with it."""
 
-from datetime import UTC, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, Table, func, insert, select, text, update
 
-from storage import campaigns, captures, inventory, retention, visits
+from storage import campaigns, captures, inventory, partitions, visits
 from storage.archive import Archive, capture_key
 from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
+from storage.errors import ArchiveError, ArchiveUnavailable
 from storage.inventory import NewMachine
-from storage.schema import capture, capture_cpu, visit
+from storage.retention.facts import drop_oldest
+from storage.retention.history import kept_from
+from storage.retention.raw import DroppedCaptures, drop_captures
+from storage.retention.retain import HOPELESS_DAYS, Keep, Retained, retain
+from storage.schema import (
+    capture,
+    capture_binary,
+    capture_cpu,
+    capture_segment,
+    chunk,
+    coverage,
+    exposure,
+    profile,
+    roll,
+    roll_built,
+    roll_queue,
+    roll_replaced,
+    roll_weighted,
+    visit,
+)
 from storage.visits import DrawnVisit, Outcome
 
 pytestmark = pytest.mark.integration
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TODAY = NOON.date()
 
 
 @pytest.fixture
@@ -52,42 +74,274 @@ def archived(engine: Engine, archive: Archive) -> list[UUID]:
                     steal_ms=1,
                 )
             )
+            partitions.ensure(connection, [drawn.day])
             ids.append(drawn.visit_id)
     return ids
 
 
 def drop(engine: Engine, archive: Archive, limit: int = 500) -> int:
     with engine.begin() as connection:
-        return retention.drop_captures(connection, archive, NOON.date() - timedelta(days=1), limit=limit)
+        return drop_captures(connection, archive, TODAY - timedelta(days=1), limit=limit).captures
 
 
-def test_old_captures_go_whole_and_their_visits_stay(engine, archive, archived):
-    assert drop(engine, archive) == 3
-    assert drop(engine, archive) == 0
+def kept(connection: Connection) -> set[UUID]:
+    return set(connection.scalars(select(capture.c.visit_id).where(capture.c.blob != "")))
+
+
+def count(connection: Connection, table: Table) -> int:
+    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def waits_for_facts(engine: Engine) -> bool:
+    """Whether somebody waits to have the fact tables alone."""
     with engine.connect() as connection:
-        for table in (capture, capture_cpu):
-            assert set(connection.scalars(select(table.c.visit_id))) == set(archived[3:])
-        assert connection.scalar(select(func.count()).select_from(visit)) == 5
-    assert {key.split("/")[1] for key, _ in archive.keys()} == {"2026-11-20", "2026-11-21"}  # noqa: SIM118 - no dict
+        found = connection.scalar(
+            text("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")
+        )
+        return bool(found)
 
 
-def test_the_oldest_go_first(engine, archive, archived):
-    assert drop(engine, archive, limit=2) == 2
-    with engine.connect() as connection:
-        assert set(connection.scalars(select(capture.c.visit_id))) == set(archived[2:])
+class TestRawCaptures:
+    def test_old_ones_go_and_what_is_known_of_them_stays(
+        self, engine: Engine, archive: Archive, archived: list[UUID]
+    ) -> None:
+        assert drop(engine, archive) == 3
+        assert drop(engine, archive) == 0
+        with engine.connect() as connection:
+            assert kept(connection) == set(archived[3:])
+            assert [count(connection, table) for table in (capture, capture_cpu, visit)] == [5, 5, 5]
+        assert {key.split("/")[1] for key, _ in archive.keys()} == {"2026-11-20", "2026-11-21"}  # noqa: SIM118 - no dict
+
+    def test_the_oldest_go_first(self, engine: Engine, archive: Archive, archived: list[UUID]) -> None:
+        assert drop(engine, archive, limit=2) == 2
+        with engine.connect() as connection:
+            assert kept(connection) == set(archived[2:])
+
+    def test_a_crash_after_the_blobs_is_made_good_by_the_next_call(
+        self, engine: Engine, archive: Archive, archived: list[UUID]
+    ) -> None:
+        with engine.connect() as connection:
+            drop_captures(connection, archive, TODAY - timedelta(days=1))
+            connection.rollback()
+        assert drop(engine, archive) == 3
+        with engine.connect() as connection:
+            assert kept(connection) == set(archived[3:])
+
+    def test_what_a_worker_holds_is_left_for_the_next_call(
+        self, engine: Engine, archive: Archive, archived: list[UUID]
+    ) -> None:
+        with engine.begin() as worker:
+            worker.execute(select(capture).where(capture.c.visit_id == archived[0]).with_for_update())
+            assert drop(engine, archive) == 2
+        assert drop(engine, archive) == 1
+
+    def test_one_that_never_landed_expires_and_says_why(
+        self, engine: Engine, archive: Archive, archived: list[UUID]
+    ) -> None:
+        never, aside, landed = archived[:3]
+        with engine.begin() as connection:
+            captures.set_aside(connection, aside, "It is damaged.")
+            connection.execute(update(capture).where(capture.c.visit_id == landed).values(landed=1))
+            captures.want_again(connection, [landed])
+        with engine.begin() as connection:
+            assert drop_captures(connection, archive, TODAY) == DroppedCaptures(4, never_landed=3)
+        with engine.begin() as connection:
+            rows = {row.visit_id: row for row in connection.execute(select(capture))}
+            assert [rows[id_].expired for id_ in (never, aside, landed)] == [True, True, False]
+            assert (rows[aside].failure, rows[aside].set_aside) == ("It is damaged.", None)
+            assert captures.due(connection, limit=9) == [(archived[4], 1)]
+            assert captures.want_again(connection, archived) == 1, "only one is in the archive"
 
 
-def test_a_crash_after_the_blobs_is_made_good_by_the_next_call(engine, archive, archived):
-    with engine.connect() as connection:
-        retention.drop_captures(connection, archive, NOON.date() - timedelta(days=1))
-        connection.rollback()
-    assert drop(engine, archive) == 3
-    with engine.connect() as connection:
-        assert set(connection.scalars(select(capture.c.visit_id))) == set(archived[3:])
+class TestFacts:
+    def drop(self, engine: Engine, before: date = TODAY, hopeless: date = date(2026, 1, 1)) -> object:
+        with engine.begin() as connection:
+            return drop_oldest(connection, before, hopeless=hopeless)
+
+    def wait(self, engine: Engine, day: date, sign: int = 1) -> int:
+        """An entry of the queue."""
+        with engine.begin() as connection:
+            statement = insert(roll_queue).values(day=day, visit_id=uuid4(), sign=sign)
+            return int(connection.execute(statement.returning(roll_queue.c.entry_id)).scalar_one())
+
+    def days(self, engine: Engine) -> list[date]:
+        with engine.connect() as connection:
+            return partitions.existing(connection)
+
+    @pytest.fixture
+    def four_days(self, engine: Engine) -> list[date]:
+        days = [TODAY - timedelta(days=n) for n in range(4, 0, -1)]
+        with engine.begin() as connection:
+            partitions.ensure(connection, days)
+        return days
+
+    def test_one_day_at_a_time_goes_from_the_oldest_on(self, engine: Engine, four_days: list[date]) -> None:
+        assert self.days(engine) == four_days
+        for n in range(1, 4):
+            self.drop(engine, four_days[3])
+            assert self.days(engine) == four_days[n:]
+        assert self.drop(engine, four_days[3]) is None
+        assert self.days(engine) == four_days[3:]
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_a_day_that_waits_to_be_merged_keeps_itself_and_all_later_ones(
+        self, engine: Engine, four_days: list[date], sign: int
+    ) -> None:
+        entry = self.wait(engine, four_days[1], sign)
+        keep = Keep(0, 400)
+        done = retain(engine, Archive("/nowhere"), TODAY, keep)
+        assert [old.day for old in done.dropped] == four_days[:1]
+        assert done.kept_back is not None
+        assert (done.kept_back.day, done.kept_back.waiting) == (four_days[1], 1)
+        assert self.days(engine) == four_days[1:]
+        with engine.begin() as connection:
+            connection.execute(roll_queue.delete().where(roll_queue.c.entry_id == entry))
+        assert [old.day for old in retain(engine, Archive("/nowhere"), TODAY, keep).dropped] == four_days[1:]
+
+    def test_a_landing_under_way_is_waited_for_and_then_seen(
+        self, engine: Engine, four_days: list[date]
+    ) -> None:
+        """What it commits while the drop waits is in the queue when the drop looks."""
+        with ThreadPoolExecutor(1) as pool, engine.connect() as landing, landing.begin() as transaction:
+            landing.execute(insert(chunk).values(day=four_days[0], profile_id=1, data=b""))
+            landing.execute(insert(roll_queue).values(day=four_days[0], visit_id=uuid4(), sign=1))
+            retention = pool.submit(retain, engine, Archive("/nowhere"), TODAY, Keep(0, 400))
+            while not waits_for_facts(engine) and not retention.done():
+                pass
+            transaction.commit()
+            done = retention.result(60)
+        assert done.dropped == ()
+        assert done.kept_back is not None
+        assert self.days(engine) == four_days
+
+    def test_readers_are_not_in_each_others_way_for_long(
+        self, engine: Engine, four_days: list[date], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever reads `chunk` and then `profile`, the other way round, is never cancelled for it."""
+        monkeypatch.setattr("storage.retention.retain._PAUSE_S", 0.0)
+        with engine.begin() as reader:
+            reader.execute(select(chunk)).all()
+            with ThreadPoolExecutor(1) as pool:
+                retention = pool.submit(retain, engine, Archive("/nowhere"), TODAY, Keep(0, 400))
+                while not waits_for_facts(engine) and not retention.done():
+                    pass
+                reader.execute(select(profile)).all()
+                assert retention.result(60).busy
+        assert retain(engine, Archive("/nowhere"), TODAY, Keep(0, 400)).dropped != ()
+
+    def test_a_hopeless_day_goes_and_takes_its_entries_along(
+        self, engine: Engine, four_days: list[date]
+    ) -> None:
+        self.wait(engine, four_days[0])
+        entry = self.wait(engine, four_days[0], -1)
+        later = self.wait(engine, four_days[1])
+        with engine.begin() as connection:
+            columns = {
+                c.name: 0 for c in roll_replaced.c if not c.nullable and c.name not in {"stacks", "data"}
+            }
+            connection.execute(
+                insert(roll_replaced).values(columns | {"entry_id": entry, "stacks": True, "data": b""})
+            )
+        done = retain(engine, Archive("/nowhere"), four_days[1] + timedelta(days=HOPELESS_DAYS), Keep(0, 400))
+        assert [(old.day, old.waiting) for old in done.dropped] == [(four_days[0], 2)]
+        assert done.kept_back is not None
+        with engine.connect() as connection:
+            assert list(connection.scalars(select(roll_queue.c.entry_id))) == [later]
+            assert count(connection, roll_replaced) == 0
 
 
-def test_what_a_worker_holds_is_left_for_the_next_call(engine, archive, archived):
-    with engine.begin() as worker:
-        worker.execute(select(capture).where(capture.c.visit_id == archived[0]).with_for_update())
-        assert drop(engine, archive) == 2
-    assert drop(engine, archive) == 1
+class TestHistory:
+    """Cells, coverage and visits of the days of a whole bucket go together."""
+
+    KEEP = Keep(35, 400)
+
+    def fill(self, engine: Engine, archived: list[UUID], days: list[date]) -> None:
+        """A cell, coverage, exposure and a bucket of each level for every day."""
+        key = {"cube": 1, "campaign_id": 1, "stacks": True, "sample_type_id": 1, "k1": 0, "k2": 0}
+        sums = {"facts": 0, "profiles": 0, "visits": 0, "samples": 0, "total": 0, "data": b""}
+        with engine.begin() as connection:
+            connection.execute(coverage.delete())
+            for day in days:
+                number = (day - date(1970, 1, 1)).days
+                place = {
+                    "campaign_id": 1,
+                    "stratum_id": 1,
+                    "utilisation_class": -1,
+                    "hour": number * 24,
+                    "day": day,
+                }
+                connection.execute(
+                    insert(coverage).values(
+                        place | {"population": 1, "drawn": 1, "answered": 1, "failed": 0, "seconds": 5}
+                    )
+                )
+                connection.execute(
+                    insert(exposure).values(
+                        place | {"sample_type_id": 1, "stacks": True, "visits": 1, "seconds": 5}
+                    )
+                )
+                for level, bucket in ((0, number), (-1, number * 24)):
+                    cell = {"level": level, "bucket": bucket, "stratum_id": 1, "utilisation_class": -1}
+                    connection.execute(insert(roll).values(key | sums | cell))
+                for level in (1, 2, 3):
+                    if number % 4**level == 0:
+                        merged = {"level": level, "bucket": number // 4**level}
+                        more = {"weighted_total": 0, "weighted": b""}
+                        connection.execute(insert(roll_weighted).values(key | sums | merged | more))
+                        connection.execute(insert(roll_built).values(merged | {"cube": 1}))
+
+    def counts(self, engine: Engine) -> list[int]:
+        with engine.connect() as connection:
+            return [
+                count(connection, table) for table in (coverage, exposure, roll, roll_weighted, roll_built)
+            ]
+
+    def test_cells_of_a_bucket_go_with_their_coverage_and_not_before(
+        self, engine: Engine, archived: list[UUID], archive: Archive
+    ) -> None:
+        first = kept_from(TODAY)
+        self.fill(engine, archived, [first + timedelta(days=n) for n in range(128)])
+        before = self.counts(engine)
+        assert before == [128, 128, 256, 32 + 8 + 2, 32 + 8 + 2]
+        on = first + timedelta(days=64 + 400)
+        assert retain(engine, archive, on - timedelta(days=1), self.KEEP).cells == 0
+        assert self.counts(engine) == before
+        assert retain(engine, archive, on, self.KEEP).cells == sum(before) // 2
+        assert self.counts(engine) == [n // 2 for n in before]
+        assert retain(engine, archive, on + timedelta(days=64), self.KEEP).cells == sum(before) // 2
+        assert self.counts(engine) == [0] * 5
+
+    def test_visits_go_with_all_they_brought(
+        self, engine: Engine, archive: Archive, archived: list[UUID]
+    ) -> None:
+        done = retain(engine, archive, TODAY + timedelta(days=465), self.KEEP)
+        assert isinstance(done, Retained)
+        assert (done.raw.captures, done.visits) == (5, 5)
+        with engine.connect() as connection:
+            for table in (visit, capture, capture_cpu, capture_segment, capture_binary, coverage):
+                assert count(connection, table) == 0
+        assert list(archive.keys()) == []
+
+    def test_a_visit_whose_raw_capture_cannot_be_deleted_stays(
+        self, engine: Engine, archive: Archive, archived: list[UUID], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def away(self: Archive, key: str) -> None:
+            raise ArchiveUnavailable(key)
+
+        with monkeypatch.context() as broken:
+            broken.setattr(Archive, "delete", away)
+            with pytest.raises(ArchiveError):
+                retain(engine, archive, TODAY + timedelta(days=465), self.KEEP)
+        with engine.connect() as connection:
+            assert count(connection, visit) == 5
+        assert retain(engine, archive, TODAY + timedelta(days=465), self.KEEP).visits == 5
+
+    def test_nothing_more_is_begun_once_it_is_to_stop(
+        self, engine: Engine, archive: Archive, archived: list[UUID]
+    ) -> None:
+        done = retain(engine, archive, TODAY + timedelta(days=465), self.KEEP, stopping=lambda: True)
+        assert done == Retained(done.facts_from, done.cells_from)
+
+    def test_cells_never_go_before_facts(self) -> None:
+        keep = Keep(facts_days=500, cells_days=10)
+        assert keep.cells_from(TODAY) <= keep.facts_from(TODAY)

@@ -1,0 +1,84 @@
+"""Cells, what they are weighed with, and the visits behind them go together.
+
+They go in whole buckets of the largest merged cells, so that no cell outlives the coverage of some of its days.
+"""
+
+from datetime import date, timedelta
+
+from sqlalchemy import Connection, and_, delete, or_, select
+
+from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, bucket_days, day_number
+from storage.schema import (
+    campaign,
+    capture,
+    capture_binary,
+    capture_counter,
+    capture_cpu,
+    capture_segment,
+    coverage,
+    exposure,
+    fseries,
+    roll,
+    roll_built,
+    roll_weighted,
+    visit,
+)
+
+BATCH = 1000
+
+
+def kept_from(day: date) -> date:
+    """The first day of the largest bucket that `day` lies in."""
+    return day - timedelta(days=day_number(day) % bucket_days(WEIGHTED_LEVELS[-1]))
+
+
+def drop_cells(connection: Connection, before: date) -> int:
+    """Drop all cells, coverage and exposure of the days before `before`, a bucket's first; the rows dropped.
+
+    Buckets are 64 days long, so this finds something to do only every 64 days.
+    """
+    old = [select(table.c.day).where(table.c.day < before).exists() for table in (exposure, coverage)]
+    if not connection.scalar(select(or_(*old))):
+        return 0
+    first = day_number(before)
+    merged = [
+        and_(table.c.level == level, table.c.bucket < first // bucket_days(level))
+        for table in (roll_weighted, roll_built)
+        for level in WEIGHTED_LEVELS
+    ]
+    half = len(WEIGHTED_LEVELS)
+    statements = (
+        delete(roll_weighted).where(or_(*merged[:half])),
+        delete(roll_built).where(or_(*merged[half:])),
+        delete(roll).where(
+            or_(
+                and_(roll.c.level == DAY, roll.c.bucket < first),
+                and_(roll.c.level == HOUR, roll.c.bucket < first * HOURS_A_DAY),
+            )
+        ),
+        *(delete(table).where(table.c.day < before) for table in (fseries, exposure, coverage)),
+    )
+    return sum(connection.execute(statement).rowcount for statement in statements)
+
+
+def drop_visits(connection: Connection, before: date, *, limit: int = BATCH) -> int:
+    """Delete up to `limit` visits of one campaign before `before` with all they brought; the number of them.
+
+    Call it, each time in a transaction of its own, until it returns 0. A visit whose raw capture
+    could not be deleted stays: without its row nobody would know whose blob that is.
+    """
+    raw = select(capture.c.visit_id).where(capture.c.visit_id == visit.c.visit_id, capture.c.blob != "")
+    old = and_(visit.c.day < before, ~raw.exists())
+    # One campaign has its turn: the index of days begins with it.
+    for campaign_id in connection.scalars(select(campaign.c.campaign_id)).all():
+        ids = connection.scalars(
+            select(visit.c.visit_id)
+            .where(visit.c.campaign_id == campaign_id, old)
+            .limit(limit)
+            .with_for_update(skip_locked=True, of=visit)
+        ).all()
+        if ids:
+            for table in (capture_segment, capture_binary, capture_cpu, capture_counter, capture, visit):
+                connection.execute(delete(table).where(table.c.visit_id.in_(ids)))
+            return len(ids)
+    return 0

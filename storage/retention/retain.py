@@ -1,0 +1,112 @@
+"""One round of retention: everything that is too old goes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+
+from sqlalchemy import Engine
+
+from storage import partitions
+from storage.archive import Archive
+from storage.errors import DatabaseBusy
+from storage.retention.facts import OldDay, drop_oldest
+from storage.retention.history import drop_cells, drop_visits, kept_from
+from storage.retention.raw import DroppedCaptures, drop_captures
+
+HOPELESS_DAYS = 14
+"""Facts that nobody merged into cells this long after their time go all the same."""
+_TRIES = 10
+_PAUSE_S = 0.5
+"""Between tries to find a moment in which nobody reads facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How many days are kept, today not counted."""
+
+    facts_days: int
+    cells_days: int
+    """At least; cells go in buckets of 64 days, and never before facts."""
+
+    def facts_from(self, today: date) -> date:
+        """The first day whose facts and raw captures are kept."""
+        return today - timedelta(days=self.facts_days)
+
+    def cells_from(self, today: date) -> date:
+        """The first day whose cells and visits are kept."""
+        return kept_from(today - timedelta(days=max(self.cells_days, self.facts_days)))
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What one round of retention did."""
+
+    facts_from: date
+    cells_from: date
+    dropped: tuple[OldDay, ...] = ()
+    """Days whose facts went, ascending."""
+    kept_back: OldDay | None = None
+    """The day that stays, and all later ones with it, until its visits are merged into cells."""
+    busy: bool = False
+    """Readers were in the way of a day that should have gone."""
+    raw: DroppedCaptures = field(default_factory=DroppedCaptures)
+    cells: int = 0
+    """Rows of cells, coverage and exposure."""
+    visits: int = 0
+
+
+def retain(
+    engine: Engine,
+    archive: Archive,
+    today: date,
+    keep: Keep,
+    *,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Retained:
+    """Drop what is older than `keep` says; between two transactions it ends early if `stopping`.
+
+    Raises `ArchiveError` when raw captures cannot be deleted, which comes after facts and cells, and
+    `DatabaseError`; done again, it goes on. Several may run at once.
+    """
+    done = _drop_facts(engine, Retained(keep.facts_from(today), keep.cells_from(today)), stopping)
+    if not stopping():
+        with engine.begin() as connection:
+            done = replace(done, cells=drop_cells(connection, done.cells_from))
+    with engine.connect() as connection:
+        facts = partitions.oldest(connection)
+    raw_from = min(done.facts_from, facts or done.facts_from)
+    while not stopping():
+        with engine.begin() as connection:
+            batch = drop_captures(connection, archive, raw_from)
+        if not batch.captures:
+            break
+        done = replace(done, raw=done.raw + batch)
+    while not stopping():
+        with engine.begin() as connection:
+            visits = drop_visits(connection, done.cells_from)
+        if not visits:
+            break
+        done = replace(done, visits=done.visits + visits)
+    return done
+
+
+def _drop_facts(engine: Engine, done: Retained, stopping: Callable[[], bool]) -> Retained:
+    hopeless = done.facts_from - timedelta(days=HOPELESS_DAYS)
+    tries = 0
+    while not stopping():
+        try:
+            with engine.begin() as connection:
+                old = drop_oldest(connection, done.facts_from, hopeless=hopeless)
+        except DatabaseBusy:
+            tries += 1
+            if tries == _TRIES:
+                return replace(done, busy=True)
+            time.sleep(_PAUSE_S)
+            continue
+        if old is None:
+            break
+        if not old.dropped:
+            return replace(done, kept_back=old)
+        done = replace(done, dropped=(*done.dropped, old))
+    return done
