@@ -9,7 +9,6 @@ import numpy as np
 from analysis import estimate
 from storage.query import by_visit
 from storage.query.arrays import Int64
-from storage.query.estimates import moments_of
 from storage.query.samples import Samples
 
 _MOST = 400
@@ -19,9 +18,9 @@ _MOST = 400
 def effective_sizes(samples: Samples, functions: Int64) -> tuple[float | None, ...]:
     """Effective samples behind the total of each function; None: not among the heaviest, or no design."""
     found: list[float | None] = [None] * len(functions)
-    if samples.design.weights is None or not len(samples.facts.profile):
+    if samples.evidence.design.weights is None or not len(samples.facts.profile):
         return tuple(found)
-    shape, facts, profiles = samples.shape, samples.facts, samples.profiles
+    shape, facts, evidence = samples.shape, samples.facts, samples.evidence
     order = np.argsort(shape.leaf, kind="stable")
     leaf = shape.leaf[order]
     nodes = np.flatnonzero(shape.outermost)
@@ -32,7 +31,8 @@ def effective_sizes(samples: Samples, functions: Int64) -> tuple[float | None, .
     running = np.concatenate(([0.0], np.cumsum(samples.weighted[order])))
     starts, ends = np.searchsorted(leaf, nodes), np.searchsorted(leaf, shape.end[nodes])
     weight = np.bincount(place, weights=running[ends] - running[starts], minlength=len(functions))
-    heaviest = np.sort(np.argsort(-weight, kind="stable")[:_MOST])
+    heaviest = np.argsort(-weight, kind="stable")[:_MOST]
+    heaviest = np.sort(heaviest[weight[heaviest] > 0])  # the root is nobody's function
     number = np.full(len(functions), -1, np.int64)
     number[heaviest] = np.arange(len(heaviest))
     chosen = np.flatnonzero(number[place] >= 0)
@@ -42,11 +42,11 @@ def effective_sizes(samples: Samples, functions: Int64) -> tuple[float | None, .
         first,
         starts[chosen],
         ends[chosen],
-        profiles.visit[facts.profile[order]],
+        evidence.of_profile[facts.profile[order]],
         facts.units[order],
-        visits=len(profiles.visits),
+        visits=len(evidence),
     )
-    moments = moments_of(samples, sums)
+    moments = evidence.moments(sums)
     if moments is None:
         return tuple(found)
     for index, size in zip(heaviest.tolist(), estimate.shares(moments).effective.tolist(), strict=True):

@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -11,6 +10,7 @@ from storage.landing.errors import CorruptChunk
 from storage.query import patterns, prefix_tree
 from storage.query.arrays import Bool, Float, Int64, distinct, sum_at
 from storage.query.design import Design, read_design
+from storage.query.evidence import Visits
 from storage.query.functions import Functions
 from storage.query.reading import among, read_arrays
 from storage.query.scan import MAX_BYTES, Facts, Profiles, SampleType, campaign_of, sample_type_of, scan
@@ -19,38 +19,22 @@ from storage.query.stack_tree import Shape, Stacks, StackTree
 from storage.schema import stack
 
 
-@dataclass(frozen=True)  # no slots: what is derived is kept
+@dataclass(frozen=True, slots=True)
 class Samples:
     """Facts of a selection, and the part of the tree they use. `shape.leaf` has one node per fact."""
 
     kind: SampleType
     profiles: Profiles
     facts: Facts
+    weighted: Float
+    """Units of the fleet that each fact stands for."""
     shape: Shape
-    design: Design
-    selected: Int64
-    """Units of each visit of `profiles.visits` before `focus` and `ignore`: what shares are of."""
+    evidence: Visits
 
-    weight: Float
-    """Units of the fleet for each unit that a visit of `profiles.visits` observed; all 1 without a design."""
-    group: Int64
-    """Variance stratum of each visit of `profiles.visits`; -1: it weighs nothing."""
-
-    @cached_property
-    def weighted(self) -> Float:
-        """Units of the fleet that each fact stands for."""
-        found: Float = self.facts.units * self.weight[self.profiles.visit[self.facts.profile]]
-        return found
-
-    @cached_property
+    @property
     def whole(self) -> float:
-        """Units of the fleet in the whole selection, before `focus` and `ignore`."""
-        return float((self.weight * self.selected).sum())
-
-    @cached_property
-    def by_visit(self) -> Int64:
-        """Units of each visit that `focus` and `ignore` left."""
-        return sum_at(self.profiles.visit[self.facts.profile], self.facts.units, len(self.profiles.visits))
+        """Units of the fleet in the whole selection, before `focus` and `ignore`: what shares are of."""
+        return self.evidence.whole
 
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
         """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""
@@ -70,7 +54,8 @@ class Samples:
                 for column in (self.facts.profile, self.facts.stack, self.facts.samples, self.facts.units)
             )
         )
-        return replace(self, facts=facts, shape=replace(self.shape, leaf=self.shape.leaf[keep]))
+        shape = replace(self.shape, leaf=self.shape.leaf[keep])
+        return replace(self, facts=facts, weighted=self.weighted[keep], shape=shape)
 
 
 class SampleSource:
@@ -97,8 +82,9 @@ class SampleSource:
             gauge=kind.gauge,
         )
         shape = self._shape(connection, facts.stack)
-        selected = sum_at(profiles.visit[facts.profile], facts.units, len(profiles.visits))
-        samples = Samples(kind, profiles, facts, shape, design, selected, *design.of(profiles.visits))
+        visits = _visits(design, profiles, facts)
+        weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
+        samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return self._filtered(samples, selection) if selection.focus or selection.ignore else samples
 
     def load_all(self, connection: Connection) -> bool:
@@ -145,3 +131,10 @@ class SampleSource:
             chosen = self.functions.matching(used, patterns.search(selection.ignore))[which]
             keep &= ~prefix_tree.below_any(chosen, shape.end)
         return samples.of(keep[shape.leaf])
+
+
+def _visits(design: Design, profiles: Profiles, facts: Facts) -> Visits:
+    machine = np.zeros(len(profiles.visits), np.int64)
+    machine[profiles.visit] = profiles.machine
+    selected = sum_at(profiles.visit[facts.profile], facts.units, len(profiles.visits))
+    return Visits(design, profiles.visit, machine, *design.of(profiles.visits), selected)

@@ -15,8 +15,7 @@ from sqlalchemy import Connection
 from storage.errors import BadSelection
 from storage.query import label_names
 from storage.query.arrays import Int64
-from storage.query.by_visit import ByVisit
-from storage.query.estimates import Estimate, estimates, moments_of
+from storage.query.estimates import Estimate, estimates
 from storage.query.functions import Functions
 from storage.query.label_names import FRAME_KEYS
 from storage.query.samples import Samples
@@ -54,7 +53,7 @@ class Row:
     self_samples: int | None
     """None like the two below where merged cells do not know."""
     total_samples: int | None
-    visits: int
+    visits: int | None
     """Visits with a sample in the row's total."""
     machines: int | None
     """Distinct machines with a sample in the row's total."""
@@ -140,17 +139,14 @@ def tabulate(
 def _rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
     details = rows.details(shown)
     whole = samples.whole
-    machine = np.zeros(len(samples.profiles.visits), np.int64)
-    machine[samples.profiles.visit] = samples.profiles.machine
-    own, total = (_estimates(samples, found) for found in (details.own, details.total))
     columns = zip(
         shown.tolist(),
-        details.self_samples.tolist(),
-        details.total_samples.tolist(),
-        details.total.visits.tolist(),
-        details.total.machines(machine).tolist(),
-        own,
-        total,
+        details.self_samples,
+        details.total_samples,
+        details.visits,
+        details.machines,
+        estimates(details.own, len(shown)),
+        estimates(details.total, len(shown)),
         strict=True,
     )
     return tuple(
@@ -165,16 +161,11 @@ def _rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
             total_samples=total_samples,
             visits=visits,
             machines=machines,
-            own_estimate=own_estimate,
-            total_estimate=total_estimate,
+            own_estimate=own,
+            total_estimate=total,
         )
-        for place, self_samples, total_samples, visits, machines, own_estimate, total_estimate in columns
+        for place, self_samples, total_samples, visits, machines, own, total in columns
     )
-
-
-def _estimates(samples: Samples, found: ByVisit) -> Sequence[Estimate | None]:
-    moments = moments_of(samples, found)
-    return [None] * found.rows if moments is None else estimates(moments)
 
 
 def _share(part: float, whole: float) -> float:

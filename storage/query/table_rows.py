@@ -5,26 +5,16 @@ visit brought are made for those that are shown.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from storage.query import by_visit, prefix_tree
 from storage.query.arrays import Float, Int64, distinct, sum_at, weight_at
-from storage.query.by_visit import ByVisit
+from storage.query.evidence import Details, in_order
 from storage.query.functions import Functions
 from storage.query.samples import Samples
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """What only shown rows need, by row."""
-
-    self_samples: Int64
-    total_samples: Int64
-    own: ByVisit
-    total: ByVisit
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,7 @@ class LabelRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        facts, profiles = self._samples.facts, self._samples.profiles
+        facts, evidence = self._samples.facts, self._samples.evidence
         groups = len(self._grouping.labels)
         chosen = self._present[places]
         samples = sum_at(self._group, facts.samples, groups)[chosen]
@@ -89,12 +79,12 @@ class LabelRows:
         row_of[chosen] = np.arange(len(chosen))
         visits = by_visit.of_pairs(
             row_of[self._group],
-            profiles.visit[facts.profile],
+            evidence.of_profile[facts.profile],
             facts.units,
             rows=len(chosen),
-            visits=len(profiles.visits),
+            visits=len(evidence),
         )
-        return Details(samples, samples, visits, visits)
+        return evidence.details(samples, samples, visits, visits)
 
 
 class FrameRows:
@@ -126,17 +116,14 @@ class FrameRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        order = np.argsort(places, kind="stable")
-        group_of = np.searchsorted(self._first, places[order], side="right") - 1
+        group_of = np.searchsorted(self._first, places, side="right") - 1
         parts: list[Details] = []
-        back = np.empty(len(order), np.int64)
-        done = 0
+        moved = [places[:0]]
         for number in np.unique(group_of).tolist():
-            here = order[group_of == number]
+            here = np.flatnonzero(group_of == number)
             parts.append(self._groups[number].details(places[here] - self._first[number]))
-            back[done : done + len(here)] = here
-            done += len(here)
-        return _in_order(parts, back)
+            moved.append(here)
+        return in_order(parts, np.concatenate(moved)) if parts else _NOTHING
 
     def _of(self, place: int) -> tuple["_Group", int]:
         number = int(np.searchsorted(self._first, place, side="right")) - 1
@@ -196,11 +183,11 @@ class _Group:
 
     def details(self, rows: Int64) -> Details:
         """Details of some rows: with the facts sorted by node, a row's are a few slices of them."""
-        facts, profiles, shape = self._samples.facts, self._samples.profiles, self._samples.shape
+        facts, evidence, shape = self._samples.facts, self._samples.evidence, self._samples.shape
         order = np.argsort(shape.leaf, kind="stable")
         leaf, counts, units = shape.leaf[order], facts.samples[order], facts.units[order]
-        visit = profiles.visit[facts.profile[order]]
-        visits = len(profiles.visits)
+        visit = evidence.of_profile[facts.profile[order]]
+        visits = len(evidence)
         row_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more: the root's -1
         row_of[rows] = np.arange(len(rows))
         own_row = row_of[self._row[leaf]]
@@ -213,7 +200,7 @@ class _Group:
         running = np.concatenate(([0], np.cumsum(counts)))
         in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
         there = own_row >= 0
-        return Details(
+        return evidence.details(
             self_samples=sum_at(own_row[there], counts[there], len(rows)),
             total_samples=in_slices[first[1:]] - in_slices[first[:-1]],
             own=own,
@@ -221,26 +208,8 @@ class _Group:
         )
 
 
+_NOTHING = Details([], [], [], [], None, None)
+
+
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
-
-
-def _in_order(parts: Sequence[Details], places: Int64) -> Details:
-    """The parts' rows together, row i of them at place `places[i]`."""
-    rows = len(places)
-
-    def columns(name: str) -> Int64:
-        column = np.zeros(rows, np.int64)
-        column[places] = _joined([getattr(part, name) for part in parts])
-        return column
-
-    def pairs(name: str) -> ByVisit:
-        first = 0
-        moved = []
-        for part in parts:
-            found: ByVisit = getattr(part, name)
-            moved.append(replace(found, row=places[first + found.row]))
-            first += found.rows
-        return by_visit.joined(moved, rows)
-
-    return Details(columns("self_samples"), columns("total_samples"), pairs("own"), pairs("total"))

@@ -7,9 +7,11 @@ import numpy as np
 
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query import estimates, prefix_tree
+from storage.query import prefix_tree
+from storage.query.arrays import sum_at
+from storage.query.by_visit import ByVisit
 from storage.query.design import Coverage
-from storage.query.estimates import Interval
+from storage.query.estimates import Interval, estimates
 from storage.query.functions import Functions
 from storage.query.samples import Samples
 
@@ -46,6 +48,11 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     """What stands behind these samples, whose functions are loaded."""
     units = int(samples.facts.units.sum())
     present = np.unique(samples.facts.profile)
+    visits = samples.evidence
+    by_visit = sum_at(visits.of_profile[samples.facts.profile], samples.facts.units, len(visits))
+    seen = np.flatnonzero(by_visit)
+    moments = visits.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
+    (estimate,) = estimates(moments, 1)
     shape = samples.shape
     status, kind = functions.status(shape.function), functions.kind(shape.function)
     marker = kind == Kind.MARKER
@@ -57,15 +64,15 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     return Totals(
         samples=int(samples.facts.samples.sum()),
         units=units,
-        machines=len(np.unique(samples.profiles.machine[present])),
-        visits=len(np.unique(samples.profiles.visit[present])),
+        machines=len(np.unique(visits.machine[seen])),
+        visits=len(seen),
         profiles=len(present),
         kept=_share(float(samples.weighted.sum()), samples.whole),
         symbolized=_share(units - int(own[unnamed | (leafless & (own > 0))].sum()), units),
         leaf_symbolized=_share(units - int(own[leafless].sum()), units),
         complete=_share(units - int(own[incomplete].sum()), units),
-        coverage=samples.design.coverage,
-        estimate=estimates.whole(samples),
+        coverage=visits.design.coverage,
+        estimate=None if estimate is None else estimate.units,
         path="chunks",
     )
 

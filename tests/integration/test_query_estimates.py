@@ -1,53 +1,34 @@
 """GIVEN visits of a random design WHEN a selection is asked THEN every figure is what plain Python reckons."""
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.query.engine import QueryEngine
-from storage.query.selection import parse_selection
+from storage.query.selection import Selection, parse_selection
 from storage.query.table import Page
 from tests.designed import Campaign
+from tests.weights_oracle import Drawn, weights
 
 pytestmark = pytest.mark.integration
 
-START = datetime(2026, 11, 18, 22, 0, tzinfo=UTC)
-"""Two hours before midnight: selections cross it."""
+MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
 PERIOD = 10_000_000
 SIZES = {"east": 100, "west": 40, "north": 7}
 NAMES = ("main", "work", "wait")
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A visit: when, where, how busy, and what came of it."""
-
-    minute: int
-    stratum: str
-    utilisation: float | None
-    seconds: float | None
-    """None: it failed."""
-    samples: tuple[int, int, int]
-    """Of main, main;work and main;wait."""
-
-    @property
-    def klass(self) -> int:
-        return 0 if self.utilisation is None else 1 + min(int(self.utilisation * 4), 3)
-
-    @property
-    def day(self) -> int:
-        return (self.minute + 22 * 60) // (24 * 60)
-
+EVENING = 22 * 60
+"""Minute where the visits begin; the third hour is the next day's."""
 
 a_visit = st.builds(
     Drawn,
-    minute=st.integers(0, 239),
+    minute=st.integers(EVENING, EVENING + 239),
     stratum=st.sampled_from(sorted(SIZES)),
     utilisation=st.sampled_from([None, 0.0, 0.3, 0.6, 1.0]),
     seconds=st.sampled_from([None, 5.0, 2.5]),
@@ -55,29 +36,207 @@ a_visit = st.builds(
 )
 
 
-def test_without_failures_a_visit_stands_for_its_share_of_the_stratums_time(engine: Engine):
-    """Two strata, one hour: each watched second stands for N·T/Σs machine-seconds."""
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def minutes(start: int, end: int, **more: str) -> Selection:
+    bounds = [(MIDNIGHT + timedelta(minutes=m)).isoformat() for m in (start, end)]
+    return parse_selection(start=bounds[0], end=bounds[1], **more)
+
+
+def land(engine: Engine, visits: Sequence[Drawn], name: str = "fleet", **event: object) -> dict[str, int]:
+    """Have the visits drawn, and their samples in main, main;work and main;wait; stratum ids by name."""
+    with engine.begin() as connection:
+        fleet = Campaign(connection, SIZES, name)
+        functions = [fleet.write.function(n, binary=f"bin-{n}") for n in NAMES]
+        stacks = [fleet.write.stack([functions[0], *functions[i:][: i > 0]]) for i in range(3)]
+        for visit in visits:
+            at = MIDNIGHT + timedelta(minutes=visit.minute)
+            if visit.seconds is None:
+                fleet.fail(at, visit.stratum, utilisation=visit.utilisation)
+                continue
+            landed = fleet.answer(
+                at, visit.stratum, utilisation=visit.utilisation, seconds=visit.seconds, **event
+            )
+            samples = {stack: n for stack, n in zip(stacks, visit.samples, strict=True) if n}
+            if samples:
+                application = {"application": f"app{sum(visit.samples) % 2}"}
+                fleet.write.profile(landed, samples, period=PERIOD, labels=application, **event)
+        return {datacenter: id_ for (datacenter, _), id_ in fleet.strata.items()}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    visits=st.lists(a_visit, min_size=1, max_size=30),
+    start=st.integers(EVENING - 30, EVENING + 100),
+    length=st.integers(30, 300),
+)
+def test_every_figure_is_weighted_as_plain_python_does(
+    engine: Engine, queries: QueryEngine, visits: list[Drawn], start: int, length: int
+):
+    campaign = f"c{uuid4().hex}"
+    numbers = land(engine, visits, campaign)
+    end = start + length
+    expected = weights(visits, SIZES, numbers, start, end)
+    own, total, whole = Counter(), Counter(), 0.0
+    for i, weight in expected.items():
+        main, work, wait = (weight * n * PERIOD for n in visits[i].samples)
+        own += Counter(main=main, work=work, wait=wait)
+        total += Counter(main=main + work + wait, work=work, wait=wait)
+        whole += main + work + wait
+    selection = minutes(start, end, campaign=campaign)
+    answer = queries.table(selection, ["function"], Page())
+    coverage = answer.totals.coverage
+    assert coverage.random
+    assert coverage.landed == len(expected)
+    assert coverage.drawn == sum(start <= visit.minute < end for visit in visits)
+    assert answer.totals.estimate.value == pytest.approx(whole)
+    for row in answer.table.rows:
+        name = row.key["function"]
+        assert row.self_share == pytest.approx(own[name] / whole)
+        assert row.total_share == pytest.approx(total[name] / whole)
+        assert row.total_estimate.units.value == pytest.approx(total[name])
+        for estimate, share in ((row.own_estimate, row.self_share), (row.total_estimate, row.total_share)):
+            assert estimate.share.lo <= share + 1e-9
+            assert share <= estimate.share.hi + 1e-9
+            assert estimate.units.lo <= estimate.units.value * (1 + 1e-9)
+            assert estimate.units.value <= estimate.units.hi * (1 + 1e-9)
+        behind = [visits[i] for i in expected if name == "main" or visits[i].samples[NAMES.index(name)]]
+        assert row.visits == sum(any(visit.samples) for visit in behind)
+    applications = queries.table(selection, ["application"], Page()).table.rows
+    by_application: dict[str, float] = defaultdict(float)
+    for i, weight in expected.items():
+        by_application[f"app{sum(visits[i].samples) % 2}"] += weight * sum(visits[i].samples) * PERIOD
+    for row in applications:
+        assert row.self_share == pytest.approx(by_application[row.key["application"]] / whole)
+    flame = queries.flame(selection, 100).flame
+    assert flame.total_weight[0] == pytest.approx(whole)
+    assert flame.self_weight.sum() == pytest.approx(whole)
+    focused = minutes(start, end, campaign=campaign, focus="work")
+    narrowed = queries.table(focused, ["function"], Page())
+    assert narrowed.totals.kept == pytest.approx(own["work"] / whole if whole else 1.0)
+    for row in narrowed.table.rows:
+        assert row.total_share == pytest.approx(own["work"] / whole), "shares are of the whole selection"
+
+
+def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_time(
+    engine: Engine, queries: QueryEngine
+):
     with engine.begin() as connection:
         fleet = Campaign(connection, {"east": 100, "west": 40})
         stack = fleet.write.stack([fleet.write.function("f")])
-        fleet.answer(START - timedelta(hours=1), "east")
+        start = MIDNIGHT + timedelta(hours=2)
+        fleet.answer(MIDNIGHT + timedelta(hours=1), "east")
         for samples in (10, 0, 20):
-            visit = fleet.answer(START + timedelta(minutes=samples), "east", seconds=5)
+            visit = fleet.answer(start + timedelta(minutes=samples), "east", seconds=5)
             if samples:
                 fleet.write.profile(visit, {stack: samples}, period=PERIOD)
-        for minutes in (1, 2):
-            fleet.write.profile(fleet.answer(START + timedelta(minutes=minutes), "west"), {stack: 40})
-    queries = QueryEngine(engine)
-    answer = queries.table(
-        parse_selection(start="2026-11-18T22:00:00Z", end="2026-11-18T23:00:00Z"), ["function"], Page()
-    )
-    east, west = 100 * 3600 / 15 * 30 * PERIOD, 40 * 3600 / 10 * 80 * PERIOD
-    assert answer.totals.estimate.value == pytest.approx(east + west)
-    assert answer.totals.estimate.lo < east + west < answer.totals.estimate.hi
+        for minute in (1, 2):
+            fleet.write.profile(fleet.answer(start + timedelta(minutes=minute), "west"), {stack: 40})
+    answer = queries.table(minutes(120, 180), ["function"], Page())
+    expected = 100 * 3600 / 15 * 30 * PERIOD + 40 * 3600 / 10 * 80 * PERIOD
+    estimate = answer.totals.estimate
+    assert estimate is not None
+    assert estimate.value == pytest.approx(expected)
+    assert estimate.lo < expected < estimate.hi
     coverage = answer.totals.coverage
-    assert (coverage.random, coverage.covered_s, coverage.population) == (True, 3600, 140)
+    assert (coverage.asked_s, coverage.covered_s, coverage.population) == (3600, 3600, 140)
     assert (coverage.drawn, coverage.landed, coverage.uncovered) == (5, 5, 0)
+    assert answer.table.rows[0].visits == 4
+
+
+def test_hours_without_a_draw_are_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
+    land(engine, [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)])
+    totals = queries.table(minutes(0, 600), ["function"], Page()).totals
+    assert totals.coverage.asked_s == 600 * 60
+    assert totals.coverage.covered_s == 1800 + 3600, "from the first draw on, and the fifth hour"
+    assert totals.estimate.value == pytest.approx(147 * 5400 / 20 * 40 * PERIOD), "the strata are one group"
+    assert totals.coverage.uncovered == 0
+
+
+def test_a_day_on_which_nothing_landed_is_told(engine: Engine, queries: QueryEngine):
+    day = 24 * 60
+    land(engine, [Drawn(0, "east", 0.5, 5.0, (1, 0, 0))] * 2 + [Drawn(day, "east", 0.5, None)])
+    coverage = queries.table(minutes(0, 2 * day), ["function"], Page()).totals.coverage
+    assert coverage.uncovered == pytest.approx(0.5)
+    assert (coverage.drawn, coverage.landed) == (3, 2)
+
+
+def test_a_gauge_is_averaged_over_time_and_machines_and_never_accumulated(
+    engine: Engine, queries: QueryEngine
+):
+    """Two visits of 1000 and 3000 bytes on a fleet of 147 machines: 147 × 2000 bytes are in use."""
+    from sqlalchemy import insert
+
+    from storage.schema import sample_type
+
+    with engine.begin() as connection:
+        connection.execute(insert(sample_type).values(event="heap", unit="bytes", kind="gauge"))
+    heap = {"event": "heap", "unit": "bytes"}
+    minute = 60
+    visits = [Drawn(minute, "east", 0.5, 5.0, (n, 0, 0)) for n in (1, 3)]
+    land(engine, visits, **heap)
+    for length in (60, 6000):
+        totals = queries.table(minutes(minute, minute + length, event="heap"), ["function"], Page()).totals
+        assert totals.estimate.value == pytest.approx(147 * 2 * PERIOD)
+
+
+def test_a_campaign_of_visits_by_hand_has_observations_only(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        fleet = Campaign(connection, SIZES, "by-hand")
+        stack = fleet.write.stack([fleet.write.function("f")])
+        fleet.write.profile(fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), {stack: 3})
+    answer = queries.table(minutes(0, 60, campaign="by-hand"), ["function"], Page())
+    assert not answer.totals.coverage.random
+    assert answer.totals.estimate is None
     row = answer.table.rows[0]
-    assert row.self_share == pytest.approx(1.0)
-    assert (row.visits, row.total_estimate.units.value) == (4, pytest.approx(east + west))
-    queries.close()
+    assert (row.self_share, row.own_estimate, row.total_estimate) == (1.0, None, None)
+    flame = queries.flame(minutes(0, 60, campaign="by-hand"), 10).flame
+    assert flame.total_weight.tolist() == flame.total.tolist()
+    assert set(flame.effective) == {None}
+
+
+def test_totals_are_right_on_average_when_busy_machines_fail_more_often(engine: Engine, queries: QueryEngine):
+    """Half of the visits of busy machines fail; without classes the fleet's CPU would be 17 % too small."""
+    random = np.random.default_rng(20261118)
+    found = []
+    for _ in range(12):
+        visits = []
+        for _ in range(60):
+            busy = bool(random.random() < 0.5)
+            failed = busy and random.random() < 0.5
+            samples = (400 if busy else 100) + int(random.integers(0, 20))
+            minute = 60 + int(random.integers(0, 120))
+            visits.append(
+                Drawn(minute, "east", 0.9 if busy else 0.1, None if failed else 5.0, (samples, 0, 0))
+            )
+        campaign = f"c{uuid4().hex}"
+        land(engine, [Drawn(0, "east", 0.1, 5.0, (1, 0, 0)), *visits], campaign)
+        totals = queries.table(minutes(60, 180, campaign=campaign), ["function"], Page()).totals
+        found.append(totals.estimate.value / (147 * 7200 / 5 * 259.5 * PERIOD))
+    mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(len(found))
+    assert abs(mean - 1) < 4 * error + 0.005
+    assert mean > 0.9
+
+
+def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, queries: QueryEngine):
+    random = np.random.default_rng(7)
+    visits = [
+        Drawn(60 + i, "east", 0.5, 5.0, tuple(int(n) for n in random.integers(1, 99, 3))) for i in range(40)
+    ]
+    land(engine, visits)
+    flame = queries.flame(minutes(60, 120), 100).flame
+    by_name = {f.name: size for f, size in zip(flame.functions, flame.effective, strict=True)}
+    assert by_name["all"] is None
+    rows = queries.table(minutes(60, 120), ["function"], Page()).table.rows
+    for row in rows:
+        share = row.total_share
+        size = by_name[row.key["function"]]
+        if share < 1:
+            half = 1.96 * (share * (1 - share) / size) ** 0.5
+            width = row.total_estimate.share.hi - row.total_estimate.share.lo
+            assert width == pytest.approx(2 * half, rel=0.25)
