@@ -1,0 +1,175 @@
+"""What the query engine answers of a snapshot, beside what the landed captures add up to."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from storage.errors import BadSelection
+from storage.query.engine import QueryEngine
+from storage.query.matchers import parse_matchers
+from storage.query.selection import Selection
+from storage.query.table import Page
+from tests.integration.exactly_once.made import Names, pattern
+from tests.integration.exactly_once.truth import Landed
+from tests.integration.exactly_once.world import CAMPAIGNS, CLOSED, MIDNIGHT, NOON, OLD
+
+_ALL = Page(limit=10_000)
+_DAY = timedelta(days=1)
+
+
+def _midnight(moment: datetime) -> datetime:
+    return datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+
+
+WINDOWS = (
+    (_midnight(OLD), _midnight(NOON) + _DAY),
+    (_midnight(CLOSED), _midnight(CLOSED) + 2 * _DAY),
+    (_midnight(MIDNIGHT), _midnight(MIDNIGHT) + _DAY),
+    (_midnight(NOON), _midnight(NOON) + _DAY),
+    (MIDNIGHT - timedelta(hours=1), NOON + timedelta(minutes=30)),
+    (CLOSED + timedelta(minutes=1), NOON),
+)
+"""Whole days, several days, and stretches that begin within an hour."""
+SELECTS = (
+    "{}",
+    '{application="web"}',
+    '{application="web",version="v2"}',
+    '{machine="m1"}',
+    '{application!="search"}',
+)
+
+
+@dataclass
+class Sums:
+    """What a selection adds up to, by loops."""
+
+    units: int = 0
+    samples: int = 0
+    visits: set[UUID] = field(default_factory=set)
+    machines: set[str] = field(default_factory=set)
+    own: Counter[str] = field(default_factory=Counter)
+    total: Counter[str] = field(default_factory=Counter)
+    applications: Counter[str] = field(default_factory=Counter)
+
+
+def add_up(landed: Iterable[Landed], selection: Selection) -> Sums:
+    """The sums of a selection over the landed captures."""
+    chosen = [
+        fact
+        for one in landed
+        if one.visit.campaign == selection.campaign and selection.start <= one.visit.drawn_at < selection.end
+        for fact in _facts(one, selection)
+    ]
+    # Profiles with stacks where there are any: flat ones among them would all be roots.
+    with_stacks = any(stacks for *_, stacks in chosen)
+    sums = Sums()
+    for one, application, names, samples, period, stacks in chosen:
+        if stacks is not with_stacks:
+            continue
+        units = samples * period
+        sums.units += units
+        sums.samples += samples
+        sums.visits.add(one.visit.visit_id)
+        sums.machines.add(one.visit.machine)
+        sums.own[names[-1]] += units
+        for name in set(names):
+            sums.total[name] += units
+        sums.applications[application] += units
+    return sums
+
+
+def _facts(one: Landed, selection: Selection) -> Iterable[tuple[Landed, str, Names, int, int, bool]]:
+    segments = pattern(one.visit.seed, better=one.generation > 1).segments
+    for (number, application, version, names), samples in one.facts.items():
+        segment = segments[number]
+        labels = {"application": application, "version": version, "machine": one.visit.machine}
+        if segment.event == selection.event and _matches(selection, labels):
+            yield one, application, names, samples, segment.period, segment.stacks
+
+
+def _matches(selection: Selection, labels: Mapping[str, str]) -> bool:
+    return all(
+        (labels[matcher.label] == matcher.value) is not matcher.operator.negative
+        for matcher in selection.matchers
+    )
+
+
+class Answers:
+    """A query engine that lives as long as a reader does, and is asked about given snapshots."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.asked = 0
+        self._query = QueryEngine(engine)
+        self._snapshot = ""
+        engine.dialect.do_begin = self._join  # type: ignore[method-assign,assignment]  # before a transaction's first statement
+
+    def _join(self, connection: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET TRANSACTION SNAPSHOT '{self._snapshot}'")
+
+    def wrong(
+        self, snapshot: str, landed: Mapping[UUID, Landed], rng: random.Random, questions: int
+    ) -> list[str]:
+        """Ask about the snapshot of this name; the fleet's totals, then others at random."""
+        self._snapshot = snapshot
+        wrong = []
+        for n in range(questions):
+            start, end = WINDOWS[0] if n == 0 else rng.choice(WINDOWS)
+            selection = Selection(
+                start=start,
+                end=end,
+                event="cpu" if n == 0 else rng.choice(("cpu", "cpu", "cpu", "page-faults")),
+                campaign=CAMPAIGNS[0] if n == 0 else rng.choice(CAMPAIGNS),
+                matchers=parse_matchers("{}" if n == 0 else rng.choice(SELECTS)),
+            )
+            self.asked += 1
+            expected = add_up(landed.values(), selection)
+            wrong += [
+                f"{_told(selection)}: {difference}" for difference in self._differences(selection, expected)
+            ]
+        return wrong
+
+    def _differences(self, selection: Selection, expected: Sums) -> Iterable[str]:
+        try:
+            by_function = self._query.table(selection, ("function",), _ALL)
+            by_application = self._query.table(selection, ("application",), _ALL)
+            flame = self._query.flame(selection, 100_000)
+        except BadSelection:
+            if expected.units:  # an event is unknown until its first capture is landed
+                raise
+            return
+        totals = by_function.totals
+        yield from _compare("units", totals.units, expected.units)
+        yield from _compare("units of the flame graph", flame.totals.units, expected.units)
+        yield from _compare("samples", totals.samples, expected.samples)
+        yield from _compare("visits", totals.visits, len(expected.visits))
+        if totals.machines is not None:  # merged cells cannot know
+            yield from _compare("machines", totals.machines, len(expected.machines))
+        rows = by_function.table.rows
+        own = {row.key["function"]: row.self for row in rows if row.self}
+        yield from _compare("functions", len(rows), len({row.key["function"] for row in rows}))
+        yield from _compare("self", own, {name: units for name, units in expected.own.items() if units})
+        yield from _compare("total", {row.key["function"]: row.total for row in rows}, dict(expected.total))
+        applications = {row.key["application"]: row.total for row in by_application.table.rows}
+        yield from _compare("applications", applications, dict(expected.applications))
+
+
+def _compare(what: str, found: object, expected: object) -> Iterable[str]:
+    if found != expected:
+        if isinstance(found, dict) and isinstance(expected, dict):
+            keys = [key for key in found.keys() | expected.keys() if found.get(key) != expected.get(key)]
+            found, expected = ({key: side.get(key) for key in keys[:3]} for side in (found, expected))
+        yield f"{what} {found}, {expected} expected"
+
+
+def _told(selection: Selection) -> str:
+    return (
+        f"{selection.campaign} {selection.event} {selection.select}"
+        f" {selection.start:%m-%dT%H:%M} to {selection.end:%m-%dT%H:%M}"
+    )

@@ -1,0 +1,248 @@
+"""What a snapshot must hold, given which captures it says are landed; and what is wrong with it.
+
+The only thing believed is `capture.landed`: everything else follows from the patterns the captures were
+made of. A capture may have been landed under either configuration of labels, but whole under one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, Row, func, select, text
+
+from storage import partitions
+from storage.landing.codec import decode_many
+from storage.schema import (
+    capture,
+    capture_segment,
+    chunk,
+    dim_value,
+    function,
+    line_chunk,
+    profile,
+    roll_queue,
+    roll_replaced,
+    stack,
+)
+from tests.integration.exactly_once.made import REAL, SEGMENT_S, Facts, Names, pattern
+from tests.integration.exactly_once.world import Visit, World
+
+SHOWN = 5
+"""Wrong things that are told of one check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """A visit whose facts are in a snapshot, and what they are."""
+
+    visit: Visit
+    generation: int
+    other_labels: bool
+    facts: Facts
+    """With every function called what it is called in the snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One snapshot."""
+
+    landed: Mapping[UUID, Landed]
+    wrong: tuple[str, ...]
+
+
+@contextmanager
+def moment(engine: Engine) -> Iterator[tuple[Connection, str]]:
+    """A snapshot, and its name by which other connections see the same one.
+
+    The tables are locked first against being dropped: a partition that goes after the snapshot was
+    taken is gone for it too, while the rows that speak of it are not.
+    """
+    with (
+        engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection,
+        connection.begin(),
+    ):
+        connection.execute(text("LOCK TABLE ONLY profile, ONLY chunk, ONLY line_chunk IN ACCESS SHARE MODE"))
+        yield connection, connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
+
+
+def check(connection: Connection, world: World) -> Checked:
+    """Everything a landing wrote, read row by row."""
+    wrong: list[str] = []
+    days = set(partitions.existing(connection))
+    captures = {
+        row.visit_id: row
+        for row in connection.execute(select(capture.c.visit_id, capture.c.landed, capture.c.expired))
+    }
+    renamed = _renamed(connection)
+    found = _facts(connection, wrong)
+    segments = _segments(connection)
+    landed: dict[UUID, Landed] = {}
+    for visit_id, visit in world.visits.items():
+        row = captures.get(visit_id)
+        here = row is not None and row.landed > 0 and not row.expired and visit.day in days
+        generations, facts = found.pop(visit_id, (set(), {}))
+        seconds = segments.pop(visit_id, [])
+        if row is None or not here:
+            if facts:
+                wrong.append(f"{visit_id} has facts and is not landed")
+            if seconds and visit.day in days:
+                wrong.append(f"{visit_id} has segments and is not landed")
+            continue
+        if generations - {row.landed}:
+            wrong.append(f"{visit_id} has facts of generations {generations}, {row.landed} is landed")
+        made = pattern(visit.seed, better=row.landed > 1)
+        wanted = [(n, s.event, SEGMENT_S, _samples(s.groups)) for n, s in enumerate(made.segments)]
+        if seconds != wanted:
+            wrong.append(f"{visit_id} has segments {seconds}, not {wanted}")
+        for other_labels in (False, True):
+            expected = _called(made.facts(other_labels=other_labels), renamed)
+            if facts == expected:
+                landed[visit_id] = Landed(visit, row.landed, other_labels, expected)
+                break
+        else:
+            wrong.append(
+                f"{visit_id}: {_difference(facts, _called(made.facts(other_labels=False), renamed))}"
+            )
+    wrong += [f"facts of {visit_id}, which nobody drew" for visit_id in found]
+    wrong += _pending(connection, landed, days)
+    return Checked(landed, tuple(wrong))
+
+
+def _renamed(connection: Connection) -> dict[str, str]:
+    named = function.alias("named")
+    rows = connection.execute(
+        select(function.c.name, named.c.name.label("is_now")).join(
+            named, named.c.function_id == function.c.alias_of
+        )
+    )
+    renamed = {row.name: row.is_now for row in rows}
+    assert all(REAL[name].name == is_now for name, is_now in renamed.items())
+    return renamed
+
+
+def _called(facts: Facts, renamed: Mapping[str, str]) -> Facts:
+    if not renamed:
+        return facts
+    called: Counter[tuple[int, str, str, Names]] = Counter()
+    for (segment, application, version, names), samples in facts.items():
+        called[segment, application, version, tuple(renamed.get(name, name) for name in names)] += samples
+    return called
+
+
+def _facts(connection: Connection, wrong: list[str]) -> dict[UUID, tuple[set[int], Facts]]:
+    """Generations and facts by visit, and whatever contradicts itself."""
+    application, version = dim_value.alias("application"), dim_value.alias("version")
+    rows = connection.execute(
+        select(
+            profile.c.visit_id,
+            profile.c.day,
+            profile.c.generation,
+            profile.c.segment,
+            application.c.value.label("application"),
+            version.c.value.label("version"),
+            profile.c.facts,
+            profile.c.samples,
+            chunk.c.data,
+        )
+        .join(
+            chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id), isouter=True
+        )
+        .join(application, application.c.value_id == profile.c.application, isouter=True)
+        .join(version, version.c.value_id == profile.c.version, isouter=True)
+    ).all()
+    wrong += [f"a profile of {row.visit_id} has no chunk" for row in rows if row.data is None]
+    wrong += [f"a profile of {row.visit_id} has lost its labels" for row in rows if row.application is None]
+    rows = [row for row in rows if row.data is not None]
+    for table in (chunk, line_chunk):
+        owner = (profile.c.day == table.c.day) & (profile.c.profile_id == table.c.profile_id)
+        orphans = connection.execute(
+            select(func.count()).select_from(table).where(~select(profile.c.day).where(owner).exists())
+        ).scalar_one()
+        if orphans:
+            wrong.append(f"{orphans} rows of {table.name} without a profile")
+    return _decoded(rows, _stacks(connection), wrong)
+
+
+def _decoded(
+    rows: Sequence[Row[*tuple[Any, ...]]], stacks: Mapping[int, Names], wrong: list[str]
+) -> dict[UUID, tuple[set[int], Facts]]:
+    found: dict[UUID, tuple[set[int], Counter[tuple[int, str, str, Names]]]] = {}
+    ids, values = decode_many([bytes(row.data) for row in rows], [row.facts for row in rows])
+    stack_ids, samples = ids.tolist(), values.tolist()
+    at = 0
+    for row in rows:
+        generations, facts = found.setdefault(row.visit_id, (set(), Counter()))
+        generations.add(row.generation)
+        for place in range(at, at + row.facts):
+            names = stacks.get(stack_ids[place], ("a stack that is gone",))
+            facts[row.segment, row.application, row.version, names] += samples[place]
+        if sum(samples[at : at + row.facts]) != row.samples:
+            wrong.append(f"a profile of {row.visit_id} does not say what its chunk holds")
+        at += row.facts
+    return dict(found)
+
+
+def _stacks(connection: Connection) -> dict[int, Names]:
+    """Every stack by what its functions are called now."""
+    rows = connection.execute(select(function.c.function_id, function.c.alias_of, function.c.name)).all()
+    own = {row.function_id: row.name for row in rows}
+    now = {
+        row.function_id: own.get(row.alias_of or row.function_id, "a function that is gone") for row in rows
+    }
+    return {
+        row.stack_id: tuple(now.get(id_, "a function that is gone") for id_ in row.frames)
+        for row in connection.execute(select(stack.c.stack_id, stack.c.frames))
+    }
+
+
+def _segments(connection: Connection) -> dict[UUID, list[tuple[int, str, float, int]]]:
+    found: dict[UUID, list[tuple[int, str, float, int]]] = {}
+    rows = connection.execute(
+        select(
+            capture_segment.c.visit_id,
+            capture_segment.c.segment,
+            capture_segment.c.event,
+            capture_segment.c.seconds,
+            capture_segment.c.samples,
+        ).order_by(capture_segment.c.visit_id, capture_segment.c.segment)
+    )
+    for row in rows:
+        found.setdefault(row.visit_id, []).append((row.segment, row.event, row.seconds, row.samples))
+    return found
+
+
+def _pending(connection: Connection, landed: Mapping[UUID, Landed], days: set[date]) -> list[str]:
+    """Entries for the merging of cells that nothing stands behind."""
+    rows = connection.execute(
+        select(roll_queue.c.visit_id, roll_queue.c.day).where(roll_queue.c.sign == 1)
+    ).all()
+    wrong = [
+        f"{row.visit_id} is to be merged and is not landed"
+        for row in rows
+        if row.day in days and row.visit_id not in landed
+    ]
+    lost = connection.execute(
+        select(func.count())
+        .select_from(roll_replaced)
+        .where(roll_replaced.c.entry_id.not_in(select(roll_queue.c.entry_id)))
+    ).scalar_one()
+    if lost:
+        wrong.append(f"{lost} replaced profiles that no entry will take out")
+    return wrong
+
+
+def _samples(groups: Mapping[int, Mapping[int, int]]) -> int:
+    return sum(sum(counts.values()) for counts in groups.values())
+
+
+def _difference(found: Facts, expected: Facts) -> str:
+    if not found:
+        return "is landed and has no facts"
+    missing = [fact for fact, samples in expected.items() if found.get(fact) != samples]
+    too_many = [fact for fact in found if fact not in expected]
+    totals = sum(found.values()), sum(expected.values())
+    return f"{totals[0]} samples, {totals[1]} expected; {missing[:2]} differ, {too_many[:2]} are not its own"
