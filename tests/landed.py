@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection, Engine, func, select
 
 from storage import campaigns, captures, inventory, partitions, visits
@@ -15,7 +17,10 @@ from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
 from storage.landing.codec import decode_many
+from storage.landing.interning import Interner
 from storage.landing.lines import decode_lines
+from storage.landing.stack_hash import hash_runs
+from storage.landing.stack_rows import StackRows
 from storage.schema import capture, chunk, function, line_chunk, profile, roll_queue, roll_replaced, stack
 from storage.visits import DrawnVisit
 
@@ -129,3 +134,17 @@ def queued(engine: Engine, visit_ids: Sequence[UUID]) -> dict[UUID, list[tuple[i
     for row in rows:
         entries[row.visit_id].append((row.sign, int(row.units)))
     return entries
+
+
+def interned(interner: Interner, stacks: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
+    """Ids of stacks given by their function ids, outermost first."""
+    offsets = np.cumsum([0, *map(len, stacks)], dtype=np.int64)
+    innermost_first = np.array([id_ for stack in stacks for id_ in reversed(stack)], np.int32)
+    hashes = hash_runs(innermost_first, np.arange(len(innermost_first)), offsets)
+
+    def rows_of(asked: npt.NDArray[np.int64]) -> StackRows:
+        depth = np.array([len(stacks[i]) for i in asked.tolist()], np.int64)
+        flat = np.array([id_ for i in asked.tolist() for id_ in stacks[i]], np.int32)
+        return StackRows(np.arange(len(asked)), hashes[asked], depth, flat)
+
+    return interner.stacks(hashes, rows_of)

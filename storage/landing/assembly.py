@@ -1,30 +1,51 @@
-"""One capture as the rows it becomes, keys and all: everything before the landing transaction.
+"""Captures as the rows they become, keys and all: everything before the landing transaction.
 
 What is known about the visit comes from its row, fixed at the draw: day, hour, campaign, stratum.
-What is known about the machine comes from the capture, as the machine was in that window.
+What is known about the machine comes from the capture, as the machine was in that window. Several
+captures are assembled together so that what the dictionaries lack is asked and inserted once for all.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
 
 from fleetpb import capture_pb2
 from storage.landing import stacks
-from storage.landing.codec import encode
+from storage.landing.codec import encode_many
+from storage.landing.identities import (
+    OF_THE_GROUP,
+    OF_THE_MACHINE,
+    Who,
+    groups_of,
+    machines_of,
+    sample_types_of,
+)
 from storage.landing.images import KERNEL_MODE
 from storage.landing.interning import Interner
-from storage.landing.labels import Labels, clean, derive
-from storage.landing.lines import encode_lines
-from storage.landing.markers import LEFT_OUT, MARKERS, Kind
+from storage.landing.line_counts import line_counts
+from storage.landing.lines import encode_lines_many
+from storage.landing.markers import MARKERS, Kind
+from storage.landing.new_stacks import new_rows
 from storage.landing.observations import binary_rows, counter_rows, cpu_rows, segment_rows
+from storage.landing.remembered import Ids, Int64s
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import TableRows, VisitFacts
+from storage.landing.stacks import Calls
 from storage.schema import chunk, line_chunk, profile
 
-_OF_THE_GROUP = ("application", "version", "image", "build_id", "container", "job", "compiler")
-_OF_THE_MACHINE = ("datacenter", "cluster", "platform", "kernel")
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A capture that `decode_capture` accepted, and what it is assembled from."""
+
+    visit: VisitFacts
+    generation: int
+    capture: capture_pb2.Capture
+    resolved: ResolvedFrames
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +53,7 @@ class Assembly:
     """Everything a capture becomes, dictionaries apart."""
 
     tables: tuple[TableRows, ...]
+    """Of the same tables, in the same order, for every capture."""
     profiles: int
     facts: int
     samples: int
@@ -40,141 +62,163 @@ class Assembly:
 
 
 @dataclass(frozen=True, slots=True)
-class _Who:
-    """The labels of a capture's process groups, as ids; groups with equal labels are one."""
+class _Facts:
+    """The samples of a capture's segments, by the profile they will be of."""
 
-    of_group: stacks.Int64s
-    """For every group of the capture its index in the lists below."""
-    keys: list[str]
-    """What tells the labels apart, as text."""
-    dimensions: list[list[int]]
-    """Ids in the order of `_OF_THE_GROUP`."""
-    label_sets: list[int]
+    segment: list[int]
+    """For each profile the number of its segment."""
+    labels: list[int]
+    """For each profile the index of its labels in `Who`."""
+    profile: Int64s
+    stack: Int64s
+    count: Int64s
 
 
-def assemble(
+def assemble(interner: Interner, materials: Sequence[Material]) -> list[Assembly]:
+    """The rows of the captures, in order; new dictionary rows are committed on the way.
+
+    Raises ValueError when resolved frames are not those of their capture, and `DatabaseError`s.
+    """
+    for material in materials:
+        frames = len(material.capture.frames.mapping)
+        if len(material.resolved.offsets) != frames + 1 or len(material.resolved.status) != frames:
+            raise ValueError("resolved frames are not those of the capture")
+    captures = [material.capture for material in materials]
+    calls = _calls(interner, materials)
+    whos = groups_of(interner, captures)
+    machines = machines_of(interner, [(material.visit, material.capture) for material in materials])
+    types = sample_types_of(interner, captures)
+    facts = [_facts(*each) for each in zip(captures, whos, types, strict=True)]
+    stack_ids = _stack_ids(interner, calls, facts, whos)
+    return [_assembled(interner, *each) for each in zip(
+        materials, calls, whos, machines, types, facts, stack_ids, strict=True
+    )]  # fmt: skip
+
+
+def _assembled(  # noqa: PLR0917 - all that is known of one capture
     interner: Interner,
-    visit: VisitFacts,
-    generation: int,
-    capture: capture_pb2.Capture,
-    resolved: ResolvedFrames,
+    material: Material,
+    calls: Calls,
+    who: Who,
+    machine: Sequence[int],
+    types: Sequence[int | None],
+    facts: _Facts,
+    stack_ids: Int64s,
 ) -> Assembly:
-    """The rows of a capture that `decode_capture` accepted; new dictionary rows are committed on the way."""
-    frames = len(capture.frames.mapping)
-    if len(resolved.offsets) != frames + 1 or len(resolved.status) != frames:
-        raise ValueError("resolved frames are not those of the capture")
-    function_ids = interner.functions(
-        (*resolved.functions, *MARKERS), [*_kinds(capture, resolved), *([Kind.MARKER] * len(MARKERS))]
-    )
-    calls = stacks.entries(capture.stacks, resolved, function_ids)
-    distinct = stacks.function_stacks(calls, int(function_ids[len(resolved.functions) + LEFT_OUT]))
-    stack_ids = interner.stacks(distinct.stacks)[distinct.of].astype(np.int64)
-    who = _who(interner, capture)
-    machine = _machine(interner, visit, capture)
-    sample_types = _sample_types(interner, capture)
-
+    visit, capture = material.visit, material.capture
     profiles = TableRows(
         profile,
         ("day", "profile_id", "visit_id", "generation", "campaign_id", "stratum_id", "hour", "machine_id",
-         "sample_type_id", "stacks", "segment", "period", "label_set_id", *_OF_THE_GROUP, *_OF_THE_MACHINE,
+         "sample_type_id", "stacks", "segment", "period", "label_set_id", *OF_THE_GROUP, *OF_THE_MACHINE,
          "facts", "samples"),
     )  # fmt: skip
     chunks = TableRows(chunk, ("day", "profile_id", "data"))
     line_chunks = TableRows(line_chunk, ("day", "profile_id", "facts", "data"))
-    per_stack = np.zeros(len(capture.stacks.length), np.int64)
-    facts = 0
-    for number, (segment, sample_type) in enumerate(zip(capture.segments, sample_types, strict=True)):
-        sent, stack, count = stacks.facts_of(segment.profiles)
-        if sample_type is None or not len(count):
-            continue
-        np.add.at(per_stack, stack, count)
-        labels = who.of_group[np.array([p.group for p in segment.profiles], np.int64)[sent]]
-        present, group = np.unique(labels, return_inverse=True)
-        summed = stacks.sum_by_key(group, stack_ids[stack], count, len(present))
-        lines = stacks.line_counts(calls, group, stack, count, len(present))
-        facts += len(summed.key)
-        for i, which in enumerate(present.tolist()):
-            mine = slice(summed.offsets[i], summed.offsets[i + 1])
-            ids, counts = summed.key[mine], summed.total[mine]
-            profile_id = _profile_id(visit.visit_id, number, who.keys[which])
-            profiles.add(
-                visit.day, profile_id, visit.visit_id, generation, visit.campaign_id, visit.stratum_id, visit.hour,
-                visit.machine_id, sample_type, segment.stacks, number, segment.period, who.label_sets[which],
-                *who.dimensions[which], *machine, len(ids), int(counts.sum()),
-            )  # fmt: skip
-            chunks.add(visit.day, profile_id, encode(ids, counts))
-            if len(lines[i].line):
-                line_chunks.add(visit.day, profile_id, len(lines[i].line), encode_lines(lines[i]))
 
-    applications = [who.dimensions[i][0] for i in who.of_group.tolist()]
+    count = len(facts.segment)
+    summed = stacks.sum_by_key(facts.profile, stack_ids[facts.stack], facts.count, count)
+    rows = np.diff(summed.offsets)
+    blobs = encode_many(summed.key, summed.total, rows)
+    samples = np.add.reduceat(summed.total, summed.offsets[:-1]) if count else rows
+    lines = line_counts(calls, facts.profile, facts.stack, facts.count, count)
+    line_sizes = np.diff(lines.offsets)
+    line_blobs = encode_lines_many(lines.lines, line_sizes)
+    for i, (number, label) in enumerate(zip(facts.segment, facts.labels, strict=True)):
+        segment = capture.segments[number]
+        profile_id = _profile_id(visit.visit_id, number, who.keys[label])
+        profiles.add(
+            visit.day, profile_id, visit.visit_id, material.generation, visit.campaign_id, visit.stratum_id,
+            visit.hour, visit.machine_id, types[number], segment.stacks, number, segment.period,
+            who.label_sets[label], *who.dimensions[label], *machine, int(rows[i]), int(samples[i]),
+        )  # fmt: skip
+        chunks.add(visit.day, profile_id, blobs[i])
+        if line_sizes[i]:
+            line_chunks.add(visit.day, profile_id, int(line_sizes[i]), line_blobs[i])
+
+    per_stack = np.zeros(len(capture.stacks.length), np.int64)
+    np.add.at(per_stack, facts.stack, facts.count)
     tables = (
         profiles,
         chunks,
         line_chunks,
-        segment_rows(visit, capture, sample_types),
-        binary_rows(interner, visit, capture, resolved, per_stack),
+        segment_rows(visit, capture, types),
+        binary_rows(interner, visit, capture, material.resolved, per_stack),
         cpu_rows(visit, capture),
-        counter_rows(visit, capture, applications),
+        counter_rows(visit, capture, who.applications),
     )
-    watched = any(sample_type is not None for sample_type in sample_types)
-    return Assembly(tables, len(profiles.rows), facts, int(per_stack.sum()), watched)
+    watched = any(sample_type is not None for sample_type in types)
+    return Assembly(tables, count, len(summed.key), int(per_stack.sum()), watched)
 
 
-def _kinds(capture: capture_pb2.Capture, resolved: ResolvedFrames) -> list[Kind]:
+def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
+    names = [(*material.resolved.functions, *MARKERS) for material in materials]
+    markers = np.full(len(MARKERS), Kind.MARKER, np.int8)
+    kinds = np.concatenate([part for material in materials for part in (_kinds(material), markers)]).tolist()
+    ids = _for_all(lambda every: interner.functions(every, kinds), names)
+    return [
+        stacks.calls_of(material.capture.stacks, material.resolved, function_ids)
+        for material, function_ids in zip(materials, ids, strict=True)
+    ]
+
+
+def _kinds(material: Material) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     """Kernel or user for every function: what its frames' images are."""
-    in_kernel = np.array([m.kind in KERNEL_MODE for m in capture.mappings] or [False])
-    frames = in_kernel[np.array(capture.frames.mapping, np.int64)]
+    resolved = material.resolved
+    in_kernel = np.array([m.kind in KERNEL_MODE for m in material.capture.mappings] or [False])
+    frames = in_kernel[np.array(material.capture.frames.mapping, np.int64)]
     kinds = np.full(len(resolved.functions), Kind.USER, np.int8)
     kinds[resolved.function[np.repeat(frames, np.diff(resolved.offsets))]] = Kind.KERNEL
-    return [Kind(kind) for kind in kinds.tolist()]
+    return kinds
 
 
-def _who(interner: Interner, capture: capture_pb2.Capture) -> _Who:
-    by_key: dict[str, Labels] = {}
-    keys = []
-    for group in capture.groups:
-        labels = derive(capture, group)
-        keys.append(_key(labels))
-        by_key.setdefault(keys[-1], labels)
-    different = list(by_key.values())
-    columns = [
-        interner.labels(dim, [getattr(each, dim) for each in different]).tolist() for dim in _OF_THE_GROUP
-    ]
-    number = {key: n for n, key in enumerate(by_key)}
-    return _Who(
-        of_group=np.array([number[key] for key in keys], np.int64),
-        keys=list(by_key),
-        dimensions=[[column[n] for column in columns] for n in range(len(different))],
-        label_sets=interner.label_sets([each.others for each in different]).tolist(),
+def _facts(capture: capture_pb2.Capture, who: Who, types: Sequence[int | None]) -> _Facts:
+    sent: list[capture_pb2.GroupProfile] = []
+    segment: list[int] = []
+    for number, (each, sample_type) in enumerate(zip(capture.segments, types, strict=True)):
+        if sample_type is not None:
+            filled = [profile for profile in each.profiles if profile.count]
+            sent += filled
+            segment += [number] * len(filled)
+    facts = stacks.facts_of(sent)
+    labels = who.of_group[[profile.group for profile in sent]] if sent else np.empty(0, np.int64)
+    # Groups that are told apart by nothing the store keeps are one profile.
+    keys, profile = np.unique(np.array(segment, np.int64) << 32 | labels, return_inverse=True)
+    return _Facts(
+        (keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist(), profile[facts.profile], facts.stack, facts.count
     )
 
 
-def _key(labels: Labels) -> str:
-    own = [getattr(labels, name) for name in _OF_THE_GROUP]
-    return "\0".join([*own, *(f"{k}\1{v}" for k, v in labels.others.items())])
+def _stack_ids(
+    interner: Interner, calls: Sequence[Calls], facts: Sequence[_Facts], whos: Sequence[Who]
+) -> list[Int64s]:
+    """For every capture the store's ids of its stacks of addresses."""
+    distinct = [stacks.function_stacks(each) for each in calls]
 
+    def homes() -> list[Int64s]:
+        applications = []
+        for each, part, who in zip(distinct, facts, whos, strict=True):
+            of_profile = np.array([who.dimensions[label][0] for label in part.labels], np.int64)
+            of_stack = np.zeros(len(each.of), np.int64)
+            of_stack[part.stack] = of_profile[part.profile]
+            applications.append(of_stack)
+        return applications
 
-def _machine(interner: Interner, visit: VisitFacts, capture: capture_pb2.Capture) -> list[int]:
-    values = {
-        "datacenter": visit.datacenter,
-        "cluster": visit.cluster,
-        "platform": capture.machine.platform or visit.platform,
-        "kernel": capture.machine.kernel_release or visit.kernel,
-    }
-    return [int(interner.labels(dim, [clean(values[dim])])[0]) for dim in _OF_THE_MACHINE]
-
-
-def _sample_types(interner: Interner, capture: capture_pb2.Capture) -> list[int | None]:
-    """For every segment its sample type; None where the event could not be sampled."""
-    strings = capture.strings
-    sampled = [i for i, s in enumerate(capture.segments) if s.support == capture_pb2.SUPPORT_OK]
-    pairs = [
-        (clean(strings[capture.segments[i].event]), clean(strings[capture.segments[i].unit])) for i in sampled
+    ids = interner.stacks(
+        np.concatenate([each.hashes for each in distinct]), lambda asked: new_rows(distinct, homes(), asked)
+    )
+    ends = np.cumsum([len(each.first) for each in distinct])
+    return [
+        part[each.of].astype(np.int64) for part, each in zip(np.split(ids, ends[:-1]), distinct, strict=True)
     ]
-    types: list[int | None] = [None] * len(capture.segments)
-    for i, id_ in zip(sampled, interner.sample_types(pairs).tolist(), strict=True):
-        types[i] = id_
-    return types
+
+
+Name = TypeVar("Name")
+
+
+def _for_all(intern: Callable[[Sequence[Name]], Ids], parts: Sequence[Sequence[Name]]) -> list[Ids]:
+    """The ids of every part, asked for together."""
+    ids = intern([name for part in parts for name in part])
+    return np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
 
 
 def _profile_id(visit_id: UUID, segment: int, labels: str) -> int:

@@ -154,7 +154,8 @@ def _gather(whole: npt.NDArray[np.uint8], at: Ints, size: Ints, dtype: np.dtype[
     places = np.repeat(at - step * (np.cumsum(size) - size), size) + step * np.arange(total)
     if step == 1:
         return whole[places].astype(np.int64)
-    return whole[places[:, None] + np.arange(step)].view(dtype)[:, 0].astype(np.int64)
+    numbers: Ints = whole[places[:, None] + np.arange(step)].view(dtype)[:, 0].astype(np.int64)
+    return numbers
 
 
 def _smallest(dtype: np.dtype[Any]) -> int:

@@ -35,8 +35,8 @@ from sqlalchemy.types import TypeEngine
 
 from storage.database import translated
 
-_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_TRAILER = b"\xff\xff"
+HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+TRAILER = b"\xff\xff"
 _NULL = struct.pack(">i", -1)
 _INT2, _INT4, _INT8 = struct.Struct(">ih"), struct.Struct(">ii"), struct.Struct(">iq")
 _FLOAT8, _BOOL, _LENGTH = struct.Struct(">id"), struct.Struct(">i?"), struct.Struct(">i")
@@ -134,14 +134,14 @@ def copy_into(
     if target is not None:
         names.insert(0, "n")
     count = struct.pack(">h", len(names))
-    parts = [_HEADER]
+    parts = [HEADER]
     for n, row in enumerate(rows):
         parts.append(count)
         if target is not None:
             parts.append(_INT4.pack(4, n))
         parts += [_NULL if v is None else encode(v) for encode, v in zip(encoders, row, strict=True)]
-    parts.append(_TRAILER)
-    _copy(
+    parts.append(TRAILER)
+    copy_stream(
         connection,
         f"COPY {target or table.name} ({', '.join(names)}) FROM STDIN WITH (FORMAT binary)",
         io.BytesIO(b"".join(parts)),
@@ -151,13 +151,14 @@ def copy_into(
 def copy_ints(connection: Connection, query: str, width: int) -> npt.NDArray[np.int64]:
     """The rows of a query of `width` non-null int4 columns, as an array of shape (rows, width)."""
     buffer = io.BytesIO()
-    _copy(connection, f"COPY ({query}) TO STDOUT WITH (FORMAT binary)", buffer)
+    copy_stream(connection, f"COPY ({query}) TO STDOUT WITH (FORMAT binary)", buffer)
     row = np.dtype([("fields", ">i2"), ("columns", [("length", ">i4"), ("value", ">i4")], (width,))])
-    body = memoryview(buffer.getbuffer())[len(_HEADER) : -len(_TRAILER)]
+    body = memoryview(buffer.getbuffer())[len(HEADER) : -len(TRAILER)]
     return np.frombuffer(body, row)["columns"]["value"].astype(np.int64)
 
 
-def _copy(connection: Connection, statement: str, stream: io.BytesIO) -> None:
+def copy_stream(connection: Connection, statement: str, stream: io.BytesIO) -> None:
+    """Run a COPY from or to the stream, in the connection's transaction. Raises `DatabaseError`."""
     raw = cast(psycopg2.extensions.connection, connection.connection.dbapi_connection)
     with translated(), raw.cursor() as cursor:
         cursor.copy_expert(statement, stream)

@@ -13,13 +13,11 @@ ids of the old epoch may be in the caller's hands already: he begins again.
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import blake2b
-from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import ARRAY, Column, Connection, Engine, Table, text
 from sqlalchemy.dialects import postgresql
 
@@ -27,39 +25,15 @@ from storage.landing.copying import copy_into, copy_ints
 from storage.landing.epoch import Epoch, hold
 from storage.landing.errors import DictionarySwept
 from storage.landing.images import BinaryImage
-from storage.landing.markers import Kind
+from storage.landing.remembered import UNKNOWN, Ids, Int64s, Remembered, RememberedHashes
 from storage.landing.resolved import FunctionName
-from storage.schema import binary, dim_value, function, label_set, sample_type, stack
+from storage.landing.stack_hash import Hashes
+from storage.landing.stack_rows import StackRows, insert_stacks
+from storage.schema import binary, dim_value, function, label_set, sample_type
 
-Ids = npt.NDArray[np.int32]
-
-STACKS_REMEMBERED = 400_000
-"""About 80 MB; a worker that meets more than that in a while asks the database again."""
+STACKS_REMEMBERED = 1_000_000
+"""About 80 MB when full; a worker that meets more than that in a while asks the database again."""
 OTHERS_REMEMBERED = 100_000
-
-
-class _Remembered:
-    """Key → id of one dictionary, bounded; the oldest tenth is forgotten when it is full."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._ids: dict[Hashable, int] = {}
-
-    def missing(self, keys: Iterable[Hashable]) -> list[Hashable]:
-        return [key for key in dict.fromkeys(keys) if key not in self._ids]
-
-    def add(self, keys: Sequence[Hashable], ids: Iterable[int]) -> None:
-        self._ids.update(zip(keys, ids, strict=True))
-
-    def ids(self, keys: Sequence[Hashable]) -> Ids:
-        found = np.fromiter((self._ids[key] for key in keys), np.int32, len(keys))
-        if len(self._ids) > self._limit:
-            for key in list(islice(self._ids, len(self._ids) - self._limit + self._limit // 10)):
-                del self._ids[key]
-        return found
-
-    def clear(self) -> None:
-        self._ids.clear()
 
 
 class Interner:
@@ -67,8 +41,8 @@ class Interner:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._stacks = _Remembered(STACKS_REMEMBERED)
-        self._others: dict[str, _Remembered] = {}
+        self._stacks = RememberedHashes(STACKS_REMEMBERED)
+        self._others: dict[str, Remembered] = {}
         self._epoch: int | None = None
 
     def hold(self, connection: Connection) -> None:
@@ -78,11 +52,17 @@ class Interner:
         """
         self._agree(hold(connection))
 
-    def functions(self, names: Sequence[FunctionName], kinds: Sequence[Kind]) -> Ids:
-        """Ids of functions; one that was named after it landed is the function it is named as."""
-        by_identity = dict(zip(map(identity, names), zip(names, kinds, strict=True), strict=True))
+    def functions(self, names: Sequence[FunctionName], kinds: Sequence[int]) -> Ids:
+        """Ids of functions; one that was named after it landed is the function it is named as.
+
+        `kinds` are `storage.landing.markers.Kind` of each.
+        """
+        keys = [identity(name) for name in names]
+        by_identity: dict[Identity, tuple[FunctionName, int]] = {}
 
         def row_of(key: Identity) -> tuple[Any, ...]:
+            if not by_identity:
+                by_identity.update(zip(keys, zip(names, kinds, strict=True), strict=True))
             name, kind = by_identity[key]
             return (
                 function_hash(key), kind, name.name, name.raw_name, name.file, name.binary_name,
@@ -92,19 +72,31 @@ class Interner:
         columns = (
             "hash", "kind", "name", "raw_name", "file", "binary_name", "start_line", "status", "binary_key", "start",
         )  # fmt: skip
-        return self._intern(function, columns, [identity(name) for name in names], row_of)
+        return self._intern(function, columns, keys, row_of)
 
-    def stacks(self, stacks: Sequence[bytes]) -> Ids:
-        """Ids of stacks given as function ids, outermost first, little-endian int32."""
-        by_hash = {blake2b(frames, digest_size=16).digest(): frames for frames in stacks}
-        # Remembered by digest: a stack of 30 frames is 120 bytes, its digest 16.
-        return self._intern(
-            stack,
-            ("hash", "frames"),
-            list(by_hash),
-            lambda key: (key, by_hash[key]),
-            self._stacks,
-        )
+    def stacks(self, hashes: Hashes, rows_of: Callable[[Int64s], StackRows]) -> Ids:
+        """Ids of stacks; `rows_of` has the rows of some, by index, and says in which order to number them.
+
+        The hashes may repeat; `rows_of` is asked for one index of each that is not remembered.
+        """
+        order = np.argsort(hashes[:, 0])
+        ordered = hashes[order]
+        fresh = np.ones(len(order), bool)
+        np.any(ordered[1:] != ordered[:-1], axis=1, out=fresh[1:])
+        distinct = ordered[fresh]
+        ids = self._stacks.ids(distinct)
+        missing = np.flatnonzero(ids == UNKNOWN)
+        if len(missing):
+            rows = rows_of(order[fresh][missing])
+            with self._engine.begin() as connection:
+                epoch = hold(connection)
+                self._agree(epoch)
+                new = insert_stacks(connection, rows, note=epoch.marking)
+            self._stacks.add(rows.hashes, new)
+            ids[missing[rows.asked]] = new
+        result = np.empty(len(order), np.int32)
+        result[order] = ids[np.cumsum(fresh) - 1]
+        return result
 
     def labels(self, dim: str, values: Sequence[str]) -> Ids:
         """Ids of the values of a dimension, e.g. of all applications of a capture."""
@@ -112,9 +104,13 @@ class Interner:
 
     def label_sets(self, sets: Sequence[Mapping[str, str]]) -> Ids:
         """Ids of sets of labels."""
-        by_hash = {_digest(json.dumps(labels, sort_keys=True)): labels for labels in sets}
-        keys = [_digest(json.dumps(labels, sort_keys=True)) for labels in sets]
-        return self._intern(label_set, ("hash", "labels"), keys, lambda key: (key, by_hash[key]))
+
+        def row_of(key: tuple[tuple[str, str], ...]) -> tuple[Any, ...]:
+            labels = dict(key)
+            return _digest(json.dumps(labels)), labels
+
+        keys = [tuple(sorted(labels.items())) for labels in sets]
+        return self._intern(label_set, ("hash", "labels"), keys, row_of)
 
     def sample_types(self, types: Sequence[tuple[str, str]]) -> Ids:
         """Ids of (event, unit)."""
@@ -146,18 +142,20 @@ class Interner:
         columns: Sequence[str],
         keys: Sequence[Hashable],
         row_of: Callable[[Any], Sequence[Any]],
-        memory: _Remembered | None = None,
     ) -> Ids:
-        known = memory or self._others.setdefault(table.name, _Remembered(OTHERS_REMEMBERED))
-        new = known.missing(keys)
-        if new:
+        known = self._others.setdefault(table.name, Remembered(OTHERS_REMEMBERED))
+        found = known.ids(keys)
+        if None in found:
+            new = list(dict.fromkeys(key for key, id_ in zip(keys, found, strict=True) if id_ is None))
             rows = [row_of(key) for key in new]
             with self._engine.begin() as connection:
                 epoch = hold(connection)
                 self._agree(epoch)
-                ids = _upsert(connection, table, columns, rows, note=epoch.marking)
-            known.add(new, ids.tolist())  # after the commit: what is remembered must be there
-        return known.ids(keys)
+                ids = _upsert(connection, table, columns, rows, note=epoch.marking).tolist()
+            known.add(new, ids)  # after the commit: what is remembered must be there
+            given = dict(zip(new, ids, strict=True))
+            found = [given[key] if id_ is None else id_ for key, id_ in zip(keys, found, strict=True)]
+        return np.array(found, np.int32)
 
 
 Identity = tuple[str, str, str] | tuple[str, int | None]

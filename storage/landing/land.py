@@ -10,17 +10,35 @@ transactions of their own. A newer generation takes the older one's rows out in 
 transaction, and leaves the cells' share of them in `roll_replaced` if they were merged already.
 """
 
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, delete, func, insert, literal, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    Connection,
+    Engine,
+    Integer,
+    Uuid,
+    cast,
+    column,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
 
 from fleetpb import capture_pb2
 from storage import partitions
-from storage.errors import BadCapture, PartitionMissing
-from storage.landing.assembly import Assembly, assemble
+from storage.errors import BadCapture, DatabaseUnavailable, PartitionMissing
+from storage.landing.assembly import Assembly, Material, assemble
 from storage.landing.copying import copy_into
 from storage.landing.errors import DictionarySwept, UnknownCapture
 from storage.landing.interning import Interner
@@ -42,16 +60,32 @@ from storage.schema import (
     visit,
 )
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Landed:
     """What came of a landing."""
 
-    outcome: Literal["landed", "already", "expired"]
-    """`already`: this generation or a newer one is there; `expired`: its day was dropped by retention."""
+    outcome: Literal["landed", "already", "expired", "failed"]
+    """`already`: this generation or a newer one is there; `expired`: its day was dropped by retention;
+    `failed`: nothing has changed, `error` says why; only of several that were landed together."""
     profiles: int = 0
     facts: int = 0
     samples: int = 0
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToLand:
+    """A symbolized capture and the generation to land it as."""
+
+    visit_id: UUID
+    generation: int
+    capture: capture_pb2.Capture
+    """What `decode_capture` returned."""
+    resolved: ResolvedFrames
+    """Speaks of the capture's frames."""
 
 
 def land(  # noqa: PLR0917 - the contract of the pipeline's last step
@@ -68,42 +102,90 @@ def land(  # noqa: PLR0917 - the contract of the pipeline's last step
     `UnknownCapture`, `BadCapture` (of another visit), `PartitionMissing` (not made yet: try again)
     and other `DatabaseError`s; after any of them no fact has changed.
     """
-    if message.visit_id != visit_id.bytes:
-        raise BadCapture(f"The capture says it is of another visit than {visit_id}.")
+    return _land(engine, interner, [ToLand(visit_id, generation, message, resolved)])[0]
+
+
+def land_many(engine: Engine, interner: Interner, items: Sequence[ToLand]) -> list[Landed]:
+    """Land several captures of different visits in one transaction; what came of each, in order.
+
+    All that a dictionary lacks is asked and inserted at once, and every table gets one COPY. When
+    something is wrong with one of them they are landed one by one, so that it harms no other; its
+    error is in its `Landed` instead of being raised. Raises `DatabaseUnavailable` alone: then trying
+    each would only wait for each.
+    """
+    try:
+        return _land(engine, interner, items)
+    except DatabaseUnavailable:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a capture brings about, it is that capture's alone
+        if len(items) == 1:
+            return [Landed("failed", error=error)]
+        log.info("landing one by one: captures=%d why=%s", len(items), error)
+        return [landed for item in items for landed in land_many(engine, interner, [item])]
+
+
+def _land(engine: Engine, interner: Interner, items: Sequence[ToLand]) -> list[Landed]:
+    if len({item.visit_id for item in items}) < len(items):
+        raise ValueError("a visit is landed once at a time")
+    for item in items:
+        if item.capture.visit_id != item.visit_id.bytes:
+            raise BadCapture(f"The capture says it is of another visit than {item.visit_id}.")
     with engine.connect() as connection:
-        facts, landed = _visit_facts(connection, visit_id)
-    if landed >= generation:
-        return Landed("already")
-    while True:
+        known = _visit_facts(connection, [item.visit_id for item in items])
+    outcomes: dict[UUID, Landed] = {}
+    todo = []
+    for item in items:
+        facts, landed = known[item.visit_id]
+        if landed >= item.generation:
+            outcomes[item.visit_id] = Landed("already")
+        else:
+            todo.append(Material(facts, item.generation, item.capture, item.resolved))
+    while todo:
         try:
-            rows = assemble(interner, facts, generation, message, resolved)
-            return _write(engine, interner, facts, generation, rows)
+            outcomes |= _write(engine, interner, todo, assemble(interner, todo))
+            break
         except DictionarySwept:  # at most once a sweep: the interner has forgotten what it knew
             continue
+    return [outcomes[item.visit_id] for item in items]
 
 
-def _write(engine: Engine, interner: Interner, facts: VisitFacts, generation: int, rows: Assembly) -> Landed:
-    visit_id = facts.visit_id
+def _write(
+    engine: Engine, interner: Interner, materials: Sequence[Material], assemblies: Sequence[Assembly]
+) -> dict[UUID, Landed]:
+    wanted = {material.visit.visit_id: material.generation for material in materials}
     try:
         with engine.begin() as connection:
             interner.hold(connection)
-            if not _claim(connection, visit_id, generation):
-                return Landed("already")
-            if generation > 1:
-                _take_out(connection, visit_id, facts.day)
-            _put_in(connection, facts, rows)
+            claimed = _claim(connection, wanted)
+            mine = [
+                (material, rows)
+                for material, rows in zip(materials, assemblies, strict=True)
+                if material.visit.visit_id in claimed
+            ]
+            for material, _ in mine:
+                if material.generation > 1:
+                    _take_out(connection, material.visit.visit_id, material.visit.day)
+            _put_in(connection, mine)
     except PartitionMissing:
+        if len(materials) > 1:
+            raise
+        [visit] = [material.visit for material in materials]
         with engine.begin() as connection:
-            if not _dropped(connection, facts.day):
+            if not _dropped(connection, visit.day):
                 raise
-            expired = _claim(connection, visit_id, generation, expired=True)
-            connection.execute(delete(roll_queue).where(roll_queue.c.visit_id == visit_id))
-        return Landed("expired" if expired else "already")
-    return Landed("landed", rows.profiles, rows.facts, rows.samples)
+            expired = _claim(connection, wanted, expired=True)
+            connection.execute(delete(roll_queue).where(roll_queue.c.visit_id == visit.visit_id))
+        return {visit.visit_id: Landed("expired" if expired else "already")}
+    landed = {
+        material.visit.visit_id: Landed("landed", rows.profiles, rows.facts, rows.samples)
+        for material, rows in mine
+    }
+    return {visit_id: landed.get(visit_id, Landed("already")) for visit_id in wanted}
 
 
-def _visit_facts(connection: Connection, visit_id: UUID) -> tuple[VisitFacts, int]:
-    row = connection.execute(
+def _visit_facts(connection: Connection, visit_ids: Sequence[UUID]) -> dict[UUID, tuple[VisitFacts, int]]:
+    """What is known of the visits, and the generation each is landed in."""
+    rows = connection.execute(
         select(
             visit.c.visit_id,
             visit.c.day,
@@ -120,31 +202,47 @@ def _visit_facts(connection: Connection, visit_id: UUID) -> tuple[VisitFacts, in
         .join(capture, capture.c.visit_id == visit.c.visit_id)
         .join(stratum, stratum.c.stratum_id == visit.c.stratum_id)
         .join(machine, machine.c.machine_id == visit.c.machine_id)
-        .where(visit.c.visit_id == visit_id)
-    ).one_or_none()
-    if row is None:
-        raise UnknownCapture(f"There is no capture of visit {visit_id}.")
-    return VisitFacts(*row[:-1]), row.landed
+        .where(visit.c.visit_id.in_(visit_ids))
+    )
+    known = {row.visit_id: (VisitFacts(*row[:-1]), row.landed) for row in rows}
+    for visit_id in visit_ids:
+        if visit_id not in known:
+            raise UnknownCapture(f"There is no capture of visit {visit_id}.")
+    return known
 
 
-def _claim(connection: Connection, visit_id: UUID, generation: int, *, expired: bool = False) -> bool:
-    """Take the generation; False: it was taken. Others with the same visit wait for our commit here."""
+def _claim(connection: Connection, wanted: Mapping[UUID, int], *, expired: bool = False) -> set[UUID]:
+    """Take the generations by visit; those taken. Others with one of these visits wait for our commit here."""
     # PostgreSQL itself says what remains to be landed: if its crash loses this commit, the row that
     # says so is lost with it and the capture is landed again. So nobody need wait for the disk.
     connection.execute(text("SET LOCAL synchronous_commit = off"))
-    claimed = connection.execute(
+    ids, generations = zip(*sorted(wanted.items()), strict=True)
+    # In the order of the ids, so that two workers with some of the same captures never wait in a circle.
+    connection.execute(
+        select(capture.c.visit_id)
+        .where(capture.c.visit_id.in_(ids))
+        .order_by(capture.c.visit_id)
+        .with_for_update(key_share=True)
+    )
+    asked = (
+        func.unnest(cast(list(ids), ARRAY(Uuid)), cast(list(generations), ARRAY(Integer)))
+        .table_valued(column("visit_id", Uuid), column("generation", Integer), name="asked")
+        .render_derived()
+    )
+    claimed = connection.scalars(
         update(capture)
-        .where(capture.c.visit_id == visit_id, capture.c.landed < generation)
+        .where(capture.c.visit_id == asked.c.visit_id, capture.c.landed < asked.c.generation)
         .values(
-            landed=generation,
+            landed=asked.c.generation,
             landed_at=func.now(),
             expired=expired,
             leased_until=None,
             failure="",
             set_aside=None,
         )
+        .returning(capture.c.visit_id)
     )
-    return claimed.rowcount == 1
+    return set(claimed)
 
 
 def _take_out(connection: Connection, visit_id: UUID, day: date) -> None:
@@ -176,12 +274,19 @@ def _take_out(connection: Connection, visit_id: UUID, day: date) -> None:
         connection.execute(delete(table).where(table.c.visit_id == visit_id))
 
 
-def _put_in(connection: Connection, facts: VisitFacts, rows: Assembly) -> None:
-    for table_rows in rows.tables:
-        if table_rows.rows:
-            copy_into(connection, table_rows.table, table_rows.columns, table_rows.rows)
-    if rows.watched:  # an idle machine too: its seconds are exposure, and enter the cells with the visit
-        connection.execute(insert(roll_queue).values(day=facts.day, visit_id=facts.visit_id, sign=1))
+def _put_in(connection: Connection, claimed: Sequence[tuple[Material, Assembly]]) -> None:
+    for parts in zip(*(rows.tables for _, rows in claimed), strict=True):
+        if any(part.rows for part in parts):
+            copy_into(
+                connection, parts[0].table, parts[0].columns, chain.from_iterable(part.rows for part in parts)
+            )
+    # An idle machine too: its seconds are exposure, and enter the cells with the visit.
+    watched = [material.visit for material, rows in claimed if rows.watched]
+    if watched:
+        connection.execute(
+            insert(roll_queue),
+            [{"day": visit.day, "visit_id": visit.visit_id, "sign": 1} for visit in watched],
+        )
 
 
 def _dropped(connection: Connection, day: date) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.columns import Ints, pack, unpack
+from storage.landing.columns import Ints, pack_many, unpack
 from storage.landing.errors import CorruptChunk
 
 _WIDTH = 4
@@ -31,14 +31,27 @@ def encode_lines(lines: Lines) -> bytes:
 
     Raises ValueError when they are not.
     """
+    return encode_lines_many(lines, [len(lines.line)])[0]
+
+
+def encode_lines_many(lines: Lines, counts: npt.ArrayLike) -> list[bytes]:
+    """The blobs of many profiles whose rows stand one profile after the other; inverse of `decode_lines`.
+
+    Raises ValueError as `encode_lines` does.
+    """
+    rows = np.asarray(counts, np.int64)
     function, line = lines.function.astype(np.int64), lines.line.astype(np.int64)
-    if len(function) > 1 and int(np.diff((function << 32) | line).min()) < 1:
+    fresh = np.zeros(len(line), bool)
+    fresh[(np.cumsum(rows) - rows)[rows > 0]] = True
+    ascends = np.diff((function << 32) | line, prepend=-1) > 0
+    if not bool((ascends | fresh).all()):
         raise ValueError("lines are sorted by function and line, each once")
     steps = np.diff(function, prepend=0)
+    steps[fresh] = function[fresh]
     within = line.copy()
-    same = np.flatnonzero(steps == 0)
+    same = np.flatnonzero((steps == 0) & ~fresh)
     within[same] -= line[same - 1]
-    return pack((steps, within, lines.self_samples, lines.total_samples - lines.self_samples))
+    return pack_many((steps, within, lines.self_samples, lines.total_samples - lines.self_samples), rows)
 
 
 def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> Lines:

@@ -42,7 +42,7 @@ NO_FRAMES = 7
 """Index in MARKERS: the only frame of a sample that had none."""
 
 COMPLETE = -1
-_BY_END = {
+_BY_END: dict[int, int] = {
     capture_pb2.STACK_END_UNSPECIFIED: 0,
     capture_pb2.STACK_END_COMPLETE: COMPLETE,
     capture_pb2.STACK_END_KERNEL_ONLY: COMPLETE,
@@ -55,6 +55,6 @@ _BY_END = {
 }
 
 
-def marker_of_end(end: capture_pb2.StackEnd) -> int:
+def marker_of_end(end: int) -> int:
     """Index in MARKERS for how a walk ended (StackEnd), or COMPLETE."""
     return _BY_END.get(end, 0)

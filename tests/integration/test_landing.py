@@ -13,7 +13,7 @@ from fleetpb import capture_pb2
 from storage import captures, partitions
 from storage.database import open_engine
 from storage.errors import BadCapture, PartitionMissing
-from storage.landing import assembly
+from storage.landing import identities
 from storage.landing.errors import UnknownCapture
 from storage.landing.interning import Interner
 from storage.landing.labels import Labels
@@ -167,7 +167,7 @@ def test_a_changed_label_rule_neither_lands_twice_nor_leaves_old_profiles(
     def renamed(capture: capture_pb2.Capture, group: capture_pb2.ProcessGroup) -> Labels:
         return Labels(f"new{group.exe % 2}", "", "", "", "", "", "", {})
 
-    monkeypatch.setattr(assembly, "derive", renamed)
+    monkeypatch.setattr(identities, "derive", renamed)
     assert land(engine, Interner(engine), visit_id, 1, message, resolved).outcome == "already"
     assert stored(engine, visit_id) == before
     land(engine, Interner(engine), visit_id, 2, message, resolved)

@@ -16,7 +16,7 @@ from storage.landing.markers import Kind
 from storage.landing.rename import rename, unnamed_starts
 from storage.landing.resolved import FunctionName, Status
 from storage.schema import function, stack
-from tests.landed import archived, stored
+from tests.landed import archived, interned, stored
 from tests.made_captures import LIBRARY, expected_stacks, named, nameless, random_capture
 
 pytestmark = pytest.mark.integration
@@ -60,10 +60,10 @@ def test_what_makes_a_function_another_one() -> None:
 def test_a_full_memory_forgets_and_asks_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.landing.interning.STACKS_REMEMBERED", 10)
     interner = Interner(engine)
-    stacks = [np.array([i + 1, i + 2], "<i4").tobytes() for i in range(50)]
-    whole = interner.stacks(stacks).tolist()
+    stacks = [(i + 1, i + 2) for i in range(50)]
+    whole = interned(interner, stacks).tolist()
     for i, one in enumerate(stacks):
-        assert interner.stacks([one]).tolist() == [whole[i]]
+        assert interned(interner, [one]).tolist() == [whole[i]]
     with engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(stack)) == 50
 
@@ -73,7 +73,7 @@ def test_processes_that_meet_the_same_new_rows_agree(
 ) -> None:
     """The same new rows in different orders at the same moment: no deadlock, one row each, the same ids."""
     rounds, each = 8, 1500
-    stacks = [np.array([i, i + 1, i % 7], "<i4").tobytes() for i in range(1, rounds * each + 1)]
+    stacks = [(i, i + 1, i % 7) for i in range(1, rounds * each + 1)]
     names = [named(f"f{i}") for i in range(500)]
     together = multiprocessing.get_context("fork").Barrier(3)
 
@@ -84,7 +84,7 @@ def test_processes_that_meet_the_same_new_rows_agree(
         for n in range(rounds):
             some = rng.sample(range(n * each, (n + 1) * each), each)
             together.wait(30)
-            ids[some] = interner.stacks([stacks[i] for i in some])
+            ids[some] = interned(interner, [stacks[i] for i in some])
         shuffled = rng.sample(names, len(names))
         interner.functions(shuffled, [Kind.USER] * len(names))
         np.save(tmp_path / f"{seed}.npy", ids)
@@ -107,8 +107,8 @@ def test_processes_that_meet_the_same_new_rows_agree(
         assert connection.scalar(select(func.count()).select_from(function)) == len(names)
     assert len({tuple(one) for one in frames.values()}) == len(frames) == len(stacks)
     for seed in range(3):
-        found = [frames[id_] for id_ in np.load(tmp_path / f"{seed}.npy").tolist()]
-        assert found == [np.frombuffer(one, "<i4").tolist() for one in stacks]
+        found = [tuple(frames[id_]) for id_ in np.load(tmp_path / f"{seed}.npy").tolist()]
+        assert found == stacks
 
 
 def test_naming_moves_no_total(engine: Engine) -> None:

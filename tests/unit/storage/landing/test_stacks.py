@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from storage.landing import stacks
+from storage.landing import line_counts, stacks
+from storage.landing.lines import Lines
 from storage.landing.markers import LEFT_OUT, MARKERS, NO_FRAMES
 from storage.landing.resolved import ResolvedFrames
 from tests.made_captures import MadeCapture, named, random_capture
@@ -20,6 +21,13 @@ VISIT = UUID(int=7)
 def ids_of(resolved: ResolvedFrames) -> np.ndarray:
     """Function ids as the store would give them: any distinct numbers."""
     return np.arange(100, 100 + len(resolved.functions) + len(MARKERS), dtype=np.int32)
+
+
+def part(by_profile: line_counts.LinesByProfile, profile: int) -> Lines:
+    """The rows of one profile."""
+    mine = slice(by_profile.offsets[profile], by_profile.offsets[profile + 1])
+    lines = by_profile.lines
+    return Lines(lines.function[mine], lines.line[mine], lines.self_samples[mine], lines.total_samples[mine])
 
 
 def plainly(
@@ -42,44 +50,58 @@ def plainly(
     return result
 
 
+def functions(calls: stacks.Calls, which: np.ndarray) -> list[tuple[int, ...]]:
+    """Function ids outermost first of some stacks."""
+    depth, flat = calls.outermost_first(np.asarray(which, np.int64))
+    return [tuple(part.tolist()) for part in np.split(flat, np.cumsum(depth)[:-1])]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 9))
 def test_entries_and_distinct_stacks_agree_with_loops(seed: int, depth: int) -> None:
     message, resolved = random_capture(VISIT, seed, depth=depth)
     ids = ids_of(resolved)
-    calls = stacks.entries(message.stacks, resolved, ids)
+    calls = stacks.calls_of(message.stacks, resolved, ids)
     expected = plainly(message, resolved, ids)
     for s, wanted in enumerate(expected):
-        part = slice(calls.offsets[s], calls.offsets[s + 1])
-        assert list(zip(calls.function[part].tolist(), calls.line[part].tolist(), strict=True)) == wanted
-    distinct = stacks.function_stacks(calls, left_out=1)
-    assert len(set(distinct.stacks)) == len(distinct.stacks)
+        place = calls.place[calls.offsets[s] : calls.offsets[s + 1]][::-1]
+        assert list(zip(calls.function[place].tolist(), calls.line[place].tolist(), strict=True)) == wanted
+    distinct = stacks.function_stacks(calls)
+    different = functions(distinct.calls, distinct.first)
+    assert len(set(different)) == len(different) == len(np.unique(distinct.hashes, axis=0))
     for s, wanted in enumerate(expected):
-        assert np.frombuffer(distinct.stacks[distinct.of[s]], "<i4").tolist() == [f for f, _ in wanted]
+        assert different[distinct.of[s]] == tuple(f for f, _ in wanted)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6))
-def test_lines_agree_with_loops_and_never_exceed_the_samples(seed: int) -> None:
+@given(st.integers(0, 10**6), st.sampled_from([None, 0]))
+def test_lines_agree_with_loops_and_never_exceed_the_samples(seed: int, cells: int | None) -> None:
+    """In a table, and sorted where that would be too large."""
     message, resolved = random_capture(VISIT, seed)
     ids = ids_of(resolved)
-    calls = stacks.entries(message.stacks, resolved, ids)
+    calls = stacks.calls_of(message.stacks, resolved, ids)
     expected = plainly(message, resolved, ids)
     profiles = message.segments[0].profiles
-    group, stack, count = stacks.facts_of(profiles)
-    lines = stacks.line_counts(calls, group, stack, count, len(profiles))
+    facts = stacks.facts_of(profiles)
+    if cells is not None:
+        patch = pytest.MonkeyPatch()
+        patch.setattr(line_counts, "_DENSE", cells)
+    by_profile = line_counts.line_counts(calls, facts.profile, facts.stack, facts.count, len(profiles))
+    if cells is not None:
+        patch.undo()
     for g, profile in enumerate(profiles):
+        lines = part(by_profile, g)
         own: Counter[tuple[int, int]] = Counter()
         total: Counter[tuple[int, int]] = Counter()
         for s, n in zip(np.cumsum(profile.stack_delta).tolist(), profile.count, strict=True):
             own[expected[s][-1]] += n
             for place in set(expected[s]):
                 total[place] += n
-        got = list(zip(lines[g].function.tolist(), lines[g].line.tolist(), strict=True))
+        got = list(zip(lines.function.tolist(), lines.line.tolist(), strict=True))
         assert got == sorted(place for place in total if place[1])
-        assert lines[g].self_samples.tolist() == [own[place] for place in got]
-        assert lines[g].total_samples.tolist() == [total[place] for place in got]
-        assert int(lines[g].self_samples.sum()) <= sum(profile.count)
+        assert lines.self_samples.tolist() == [own[place] for place in got]
+        assert lines.total_samples.tolist() == [total[place] for place in got]
+        assert int(lines.self_samples.sum()) <= sum(profile.count)
 
 
 @given(
@@ -107,8 +129,9 @@ def test_a_recursive_line_counts_a_sample_once_in_its_total() -> None:
     group = made.group()
     made.segment({group: {made.stack([again, again, again, main]): 10}})
     message, resolved = made.finished()
-    calls = stacks.entries(message.stacks, resolved, ids_of(resolved))
-    lines = stacks.line_counts(calls, *stacks.facts_of(message.segments[0].profiles), 1)[0]
+    calls = stacks.calls_of(message.stacks, resolved, ids_of(resolved))
+    facts = stacks.facts_of(message.segments[0].profiles)
+    lines = line_counts.line_counts(calls, facts.profile, facts.stack, facts.count, 1).lines
     assert lines.line.tolist() == [5, 9]
     assert lines.self_samples.tolist() == [10, 0]
     assert lines.total_samples.tolist() == [10, 10]
@@ -135,9 +158,9 @@ def test_an_incomplete_walk_begins_with_the_marker_of_its_end(end: int, marker: 
     made.stack([frame], end)
     message, resolved = made.finished()
     ids = ids_of(resolved)
-    calls = stacks.entries(message.stacks, resolved, ids)
+    calls = stacks.calls_of(message.stacks, resolved, ids)
     before = [] if marker is None else [int(ids[len(resolved.functions) + marker])]
-    assert calls.function.tolist() == [*before, int(ids[0])]
+    assert functions(calls, [0]) == [(*before, int(ids[0]))]
 
 
 def test_a_sample_without_any_frame_is_not_lost() -> None:
@@ -146,7 +169,8 @@ def test_a_sample_without_any_frame_is_not_lost() -> None:
     made.stack([])
     message, resolved = made.finished()
     ids = ids_of(resolved)
-    assert stacks.entries(message.stacks, resolved, ids).function.tolist() == [int(ids[NO_FRAMES])]
+    nothing = int(ids[len(resolved.functions) + NO_FRAMES])
+    assert functions(stacks.calls_of(message.stacks, resolved, ids), [0]) == [(nothing,)]
 
 
 def test_deep_stacks_keep_their_roots_and_their_leaf() -> None:
@@ -158,9 +182,8 @@ def test_deep_stacks_keep_their_roots_and_their_leaf() -> None:
     message, resolved = made.finished()
     ids = ids_of(resolved)
     left_out = int(ids[len(resolved.functions) + LEFT_OUT])
-    calls = stacks.entries(message.stacks, resolved, ids)
-    distinct = stacks.function_stacks(calls, left_out)
-    folded, whole = (np.frombuffer(distinct.stacks[i], "<i4").tolist() for i in distinct.of)
-    assert folded == [*ids[299:235:-1].tolist(), left_out, *ids[62::-1].tolist()]
+    distinct = stacks.function_stacks(stacks.calls_of(message.stacks, resolved, ids))
+    folded, whole = functions(distinct.calls, distinct.first[distinct.of])
+    assert folded == (*ids[299:235:-1].tolist(), left_out, *ids[62::-1].tolist())
     assert len(folded) == stacks.MAX_DEPTH
-    assert whole == ids[stacks.MAX_DEPTH - 1 :: -1].tolist()
+    assert whole == tuple(ids[stacks.MAX_DEPTH - 1 :: -1].tolist())

@@ -1,0 +1,87 @@
+"""Samples by source line, beside the stacks that know functions only."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.landing.lines import Lines
+from storage.landing.stacks import Calls, Grouped, Int64s, first_of_equal, sum_by_key
+
+_DENSE = 1 << 23
+"""Cells of a table of (profile, line) that is summed in; 64 MB. A larger one is sorted instead."""
+_EXACT = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class LinesByProfile:
+    """Rows of all profiles, one profile's after the other's."""
+
+    offsets: Int64s
+    """Profile p has rows offsets[p]:offsets[p + 1]."""
+    lines: Lines
+
+
+def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, profiles: int) -> LinesByProfile:
+    """For every profile its samples by (function, line), where the line is known.
+
+    The facts are parallel columns: profile, stack of the capture, samples. A recursive line counts
+    each sample once in its total. Calls without a line are left out: stacks say as much of them.
+    """
+    places, index = _numbered(calls)
+    stacks = len(calls.offsets) - 1
+    once, bounds = _once_a_stack(index[calls.place], calls.offsets, len(places))
+
+    each = np.diff(bounds)[stack]
+    after = np.cumsum(each)
+    at = np.repeat(bounds[stack] - (after - each), each) + np.arange(int(each.sum()))
+    leaf = np.full(stacks, -1, np.int64)
+    filled = np.flatnonzero(np.diff(calls.offsets))
+    leaf[filled] = index[calls.place[calls.offsets[filled]]]
+    leaf_of_fact = leaf[stack]
+    known = leaf_of_fact >= 0
+
+    cells = profiles * len(places)
+    if cells <= _DENSE and int(count.sum(dtype=np.float64)) < _EXACT:
+        # Counts below 2⁵³ add up exactly in doubles.
+        row = profile * len(places)
+        weights = count.astype(np.float64)
+        totals = np.bincount(np.repeat(row, each) + once[at], np.repeat(weights, each), minlength=cells)
+        own = np.bincount((row + leaf_of_fact)[known], weights[known], minlength=cells)
+        there = np.flatnonzero(totals)
+        offsets = np.searchsorted(there, np.arange(profiles + 1) * len(places))
+        key = there - np.repeat(np.arange(profiles) * len(places), np.diff(offsets))
+        total, self_samples = totals[there].astype(np.int64), own[there].astype(np.int64)
+    else:
+        summed = sum_by_key(np.repeat(profile, each), once[at], np.repeat(count, each), profiles)
+        leaves = sum_by_key(profile[known], leaf_of_fact[known], count[known], profiles)
+        offsets, key, total = summed.offsets, summed.key, summed.total
+        self_samples = np.zeros(len(key), np.int64)
+        self_samples[np.searchsorted(_joined(summed), _joined(leaves))] = leaves.total
+    function, line = (places >> 32).astype(np.int32)[key], (places & 0xFFFFFFFF).astype(np.int32)[key]
+    return LinesByProfile(offsets, Lines(function, line, self_samples, total))
+
+
+def _numbered(calls: Calls) -> tuple[Int64s, Int64s]:
+    """The distinct (function, line), ascending, as function · 2³² + line; and by place of `calls` its index, or −1."""
+    known = np.flatnonzero(calls.line > 0)
+    places, inverse = np.unique(
+        (calls.function[known].astype(np.int64) << 32) | calls.line[known], return_inverse=True
+    )
+    index = np.full(len(calls.function), -1, np.int64)
+    index[known] = inverse
+    return places, index
+
+
+def _once_a_stack(index: Int64s, offsets: Int64s, places: int) -> tuple[Int64s, Int64s]:
+    """The distinct indexes ≥ 0 of every stack, stack by stack, and where each stack's begin."""
+    stacks = len(offsets) - 1
+    bits = max(places, 1).bit_length()
+    keys = (np.repeat(np.arange(stacks), np.diff(offsets)) << bits) | index
+    keys = np.sort(keys[index >= 0])
+    keys = keys[first_of_equal(keys)]
+    return keys & ((1 << bits) - 1), np.searchsorted(keys, np.arange(stacks + 1) << bits)
+
+
+def _joined(grouped: Grouped) -> Int64s:
+    """(group, key) as one ascending number."""
+    return (np.repeat(np.arange(len(grouped.offsets) - 1), np.diff(grouped.offsets)) << 32) | grouped.key

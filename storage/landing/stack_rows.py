@@ -1,0 +1,104 @@
+"""New rows of the dictionary of stacks: numbered, copied and inserted by the thousand.
+
+Ids are taken before the rows are inserted, in an order of the caller's choice: stacks of one program
+that were met together get neighbouring ids, so that a profile's sorted ids lie close and its chunk is
+small. The rows go in in the order of their hashes, as those of every dictionary do (see `interning`).
+"""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, text
+
+from storage.landing.copying import HEADER, TRAILER, copy_ints, copy_stream
+from storage.landing.stack_hash import Hashes
+
+Ids = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+_INT4_OID = 23
+_HEAD_WORDS = 13
+"""32-bit words of a row before its functions: (4, id), (16, hash), (length, array header of five)."""
+
+_FRESH = "fresh_stacks"
+_INSERT = f"""
+    INSERT INTO stack (stack_id, hash, frames) OVERRIDING SYSTEM VALUE
+    SELECT stack_id, hash, frames FROM {_FRESH} t
+    WHERE NOT EXISTS (SELECT FROM stack d WHERE d.hash = t.hash) ORDER BY hash
+    ON CONFLICT (hash) DO NOTHING RETURNING stack_id
+"""  # noqa: S608 - names of the schema
+_FOUND = f"SELECT t.stack_id, d.stack_id FROM {_FRESH} t JOIN stack d ON d.hash = t.hash"  # noqa: S608 - likewise
+_NOTE = f"""
+    INSERT INTO dictionary_touched (dictionary, id)
+    SELECT 'stack', d.stack_id FROM {_FRESH} t JOIN stack d ON d.hash = t.hash
+    ORDER BY d.stack_id ON CONFLICT DO NOTHING
+"""  # noqa: S608 - likewise
+
+
+@dataclass(frozen=True, slots=True)
+class StackRows:
+    """Distinct stacks, in the order in which they are to be numbered."""
+
+    asked: Int64s
+    """For each which of the stacks that were asked for it is."""
+    hashes: Hashes
+    depth: Int64s
+    function: npt.NDArray[np.int32]
+    """Function ids outermost first, one stack's after the other's."""
+
+
+def insert_stacks(connection: Connection, rows: StackRows, *, note: bool) -> Ids:
+    """Ids of the stacks, which are inserted where they are new; in the order of `rows`.
+
+    `note` those that are there: a sweep of the dictionaries that is under way may not have seen them in use.
+    """
+    count = len(rows.depth)
+    numbers = copy_ints(
+        connection,
+        f"SELECT nextval('stack_stack_id_seq')::int FROM generate_series(1, {count})",  # noqa: S608 - a number
+        1,
+    )[:, 0].astype(np.int32)
+    # The temporary table has no statistics; without these the planner may read the whole dictionary.
+    connection.execute(text("SET LOCAL enable_hashjoin = off"))
+    connection.execute(text("SET LOCAL enable_mergejoin = off"))
+    connection.execute(
+        text(
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames int[]) ON COMMIT DELETE ROWS"
+        )
+    )
+    copy_stream(
+        connection,
+        f"COPY {_FRESH} (stack_id, hash, frames) FROM STDIN WITH (FORMAT binary)",
+        io.BytesIO(b"".join((HEADER, _binary(numbers, rows), TRAILER))),
+    )
+    if note:
+        connection.execute(text(_NOTE))
+    inserted = copy_ints(connection, _INSERT, 1)
+    if len(inserted) == count:
+        return numbers
+    there = copy_ints(connection, _FOUND, 2)
+    asked = np.argsort(numbers)
+    ids = np.empty(count, np.int32)
+    assert len(there) == count
+    ids[asked[np.searchsorted(numbers[asked], there[:, 0])]] = there[:, 1]
+    return ids
+
+
+def _binary(numbers: Ids, rows: StackRows) -> bytes:
+    """The rows in COPY's binary format, all at once: everything but the count of fields is 32-bit words."""
+    words_of = _HEAD_WORDS + 2 * rows.depth
+    start = np.cumsum(words_of) - words_of
+    words = np.empty(int(words_of.sum()), ">u4")
+    head = np.empty((len(numbers), _HEAD_WORDS), np.uint32)
+    head[:, 0], head[:, 1] = 4, numbers
+    head[:, 2] = 16
+    head[:, 3:7] = rows.hashes.astype(">u8").view(">u4").reshape(-1, 4)
+    head[:, 7], head[:, 8], head[:, 9], head[:, 10] = 20 + 8 * rows.depth, 1, 0, _INT4_OID
+    head[:, 11], head[:, 12] = rows.depth, 1
+    words[start[:, None] + np.arange(_HEAD_WORDS)] = head
+    within = np.arange(len(rows.function)) - np.repeat(np.cumsum(rows.depth) - rows.depth, rows.depth)
+    at = np.repeat(start + _HEAD_WORDS, rows.depth) + 2 * within
+    words[at], words[at + 1] = 4, rows.function
+    return np.insert(words.view(">u2"), 2 * start, 3).tobytes()
