@@ -5,7 +5,20 @@ from importlib import metadata
 
 import typer
 
-from services.commands import api, campaigns, collector, db, gateway, machines, query, up, url, visit, worker
+from services.commands import (
+    api,
+    campaigns,
+    collector,
+    db,
+    gateway,
+    machines,
+    query,
+    simulate,
+    up,
+    url,
+    visit,
+    worker,
+)
 from services.errors import ServiceError
 
 app = typer.Typer(
@@ -24,6 +37,7 @@ app.command("query", rich_help_panel="Ask")(query.query)
 app.command("visit", rich_help_panel="Ask")(visit.visit)
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
+app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)
 app.command("collector", rich_help_panel="Processes")(collector.collector)
 app.command("worker", rich_help_panel="Processes")(worker.worker)
 app.command("api", rich_help_panel="Processes")(api.api)

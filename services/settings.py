@@ -58,6 +58,10 @@ class Settings(BaseSettings):
         default=None,
         description="Local cache of built symbol files. Not set: `STATE_DIR/symbols`.",
     )
+    symbol_dirs: Annotated[tuple[Path, ...], NoDecode] = Field(
+        default=(),
+        description="More folders with symbols besides `/usr/lib/debug`, separated by `:`.",
+    )
     api_host: str = Field(
         default="127.0.0.1",
         description="Address the API listens on. Anything but a loopback address needs TLS and tokens.",
@@ -113,6 +117,16 @@ class Settings(BaseSettings):
     def _absolute(cls, path: Path | None) -> Path | None:
         """Paths stay what they are in parts that work in another directory."""
         return path and path.absolute()
+
+    @field_validator("symbol_dirs", mode="before")
+    @classmethod
+    def _folders(cls, value: object) -> object:
+        """Like PATH, but every one absolute: parts work in another directory."""
+        return (
+            tuple(Path(part).absolute() for part in value.split(":") if part)
+            if isinstance(value, str)
+            else value
+        )
 
     @field_validator("archive_url")
     @classmethod

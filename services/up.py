@@ -5,16 +5,11 @@ the figures are the API's own.
 """
 
 import json
-import signal
-import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import FrameType
 from typing import Any
 
 from rich.console import Console
@@ -26,6 +21,7 @@ from services.errors import CannotStart, NotRunning
 from services.preflight import judge, read_facts
 from services.running import announce, hold
 from services.settings import Settings
+from services.signals import Asked
 from services.stack import Sampling, Stack
 
 REFRESH_S = 2.0
@@ -33,46 +29,6 @@ QUIET_REFRESH_S = 10.0
 """Between lines where output is not a terminal."""
 LAST_LANDING_S = 60.0
 """How long the captures under way may take to land after sampling ended."""
-
-
-class Asked:
-    """Whether a person or the system asked us to end: Ctrl-C, SIGTERM, or a terminal that was closed.
-
-    A second Ctrl-C raises KeyboardInterrupt where `impatience` allows it. Elsewhere it changes nothing:
-    starting looks at the first one, and stopping must not be cut short, or servers would be left running.
-    """
-
-    def __init__(self) -> None:
-        self.event = threading.Event()
-        self._may_raise = False
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Take the signals while inside."""
-        before = {
-            number: signal.signal(number, self._on_signal)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    @contextmanager
-    def impatience(self) -> Iterator[None]:
-        """Let a second Ctrl-C end what is inside."""
-        self._may_raise = True
-        try:
-            yield
-        finally:
-            self._may_raise = False
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.event.is_set() and number == signal.SIGINT and self._may_raise:
-            self._may_raise = False
-            raise KeyboardInterrupt
-        self.event.set()
 
 
 def run(

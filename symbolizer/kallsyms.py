@@ -15,7 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from symbolizer.addresses import PAGE_SIZE, U64, FileOffsets
+from symbolizer.elf import ElfFile
+from symbolizer.elf_records import SHT_SYMTAB
 from symbolizer.errors import MalformedImage, SymbolsHidden
+from symbolizer.symtab import read_symbols
 
 MAX_BYTES: Final = 1 << 28
 MISS: Final = -1
@@ -87,6 +90,27 @@ def parse_kallsyms(text: bytes, module_bases: Mapping[str, int]) -> Kallsyms:
         if name.encode() in found
     }
     return Kallsyms(_table(found[b""], stext), modules)
+
+
+def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
+    """The functions that a kernel's own file names, without modules.
+
+    Raises `MalformedElf`, `MalformedImage` if `_stext` is missing.
+    """
+    symbols = read_symbols(vmlinux)
+    start = _stext(vmlinux)
+    first = int(np.searchsorted(symbols.starts, start))
+    names = tuple(symbols.symbol(index).name.encode() for index in range(first, len(symbols)))
+    return Kallsyms(OffsetTable(symbols.starts[first:] - start, symbols.ends[first:] - start, names), {})
+
+
+def _stext(vmlinux: ElfFile) -> np.uint64:
+    """Where offsets of the kernel count from; no function, so not in the table of functions."""
+    for records, text in vmlinux.symbols(SHT_SYMTAB):
+        at = text.find(b"\0_stext\0") + 1
+        if at and (records["name"] == at).any():
+            return np.uint64(records["value"][records["name"] == at][0])
+    raise MalformedImage("Its symbols name no _stext.")
 
 
 def _table(symbols: list[tuple[int, int, bytes]], base: int) -> OffsetTable:

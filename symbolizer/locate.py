@@ -1,12 +1,13 @@
 """Images and debug files among this machine's own files, by the rules of GDB.
 
 An executable is where the process saw it, if it still carries the build-id (or content) the gateway
-saw. Its debug file is looked for, in this order, at
+saw, else at DEBUGROOT/.build-id/xx/yyyy. Its debug file is looked for, in this order, at
 
 1. DEBUGROOT/.build-id/xx/yyyy.debug
 2. the name in .gnu_debuglink: beside the executable, in .debug/ beside it, below DEBUGROOT
 
 and must carry the same build-id, or where the executable has none, the CRC-32 its debug link names.
+Another kernel than the running one is known by its vmlinux, at .build-id/xx/yyyy.debug or .build-id/xx/yyyy.
 """
 
 import zlib
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from symbolizer.elf import ElfFile
-from symbolizer.errors import MalformedElf
+from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.kallsyms import Kallsyms
+from symbolizer.kallsyms import Kallsyms, kallsyms_of
 from symbolizer.running_kernel import RunningKernel
 from symbolizer.sources import Found, Missing
 
@@ -38,7 +39,20 @@ class LocalFiles:
         self._kernel = kernel or RunningKernel()
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The file at the image's path, if it is that image."""
+        """The file at the image's path, if it is that image; else one of its build-id."""
+        at_path = self._at_path(identity)
+        if isinstance(at_path, Found):
+            return at_path
+        for path in self._by_build_id(identity.build_id):
+            opened = _open(path)
+            if isinstance(opened, Missing):
+                continue
+            if opened.elf.build_id == identity.build_id:
+                return opened
+            opened.content.close()
+        return at_path
+
+    def _at_path(self, identity: ImageIdentity) -> Found | Missing:
         path = identity.path
         if not path.startswith("/") or path.startswith(_REFUSED) or "\0" in path:
             return Missing(f"{path or 'It'} is no path of a file.")
@@ -70,21 +84,40 @@ class LocalFiles:
         return Missing(reason)
 
     def kernel(self, build_id: bytes) -> Kallsyms | Missing:
-        """The running kernel's symbols, if it is that build."""
-        return self._kernel.symbols(build_id)
+        """The running kernel's symbols, if it is that build; else those of its vmlinux."""
+        symbols = self._kernel.symbols(build_id)
+        if isinstance(symbols, Kallsyms):
+            return symbols
+        for path in self._by_build_id(build_id, ".debug", ""):
+            opened = _open(path)
+            if isinstance(opened, Missing):
+                continue
+            with opened.content:
+                try:
+                    if opened.elf.build_id == build_id:
+                        return kallsyms_of(opened.elf)
+                except MalformedImage as error:
+                    symbols = Missing(f"{path} cannot be used. {error}")
+        return symbols
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
         """The running kernel's vdso, if it is that build."""
         return self._kernel.vdso(identity.build_id)
 
+    def _by_build_id(self, build_id: bytes, *endings: str) -> Iterator[Path]:
+        """Where files of a build-id would be; the image itself has no ending."""
+        hex_id = build_id.hex()
+        if len(hex_id) > 2:
+            for root in self._debug_roots:
+                for ending in endings or ("",):
+                    yield root / ".build-id" / hex_id[:2] / f"{hex_id[2:]}{ending}"
+
     def _candidates(
         self, identity: ImageIdentity, executable: Found | None
     ) -> Iterator[tuple[Path, int | None]]:
         """Paths to try, with the CRC-32 the debug link wants."""
-        hex_id = identity.build_id.hex()
-        if len(hex_id) > 2:
-            for root in self._debug_roots:
-                yield root / ".build-id" / hex_id[:2] / f"{hex_id[2:]}.debug", None
+        for path in self._by_build_id(identity.build_id, ".debug"):
+            yield path, None
         link = _debug_link(executable)
         if link is None or executable is None:
             return

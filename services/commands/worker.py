@@ -21,7 +21,8 @@ def worker(
     Needs FLEETPROF_DATABASE_URL, FLEETPROF_REDIS_URL and FLEETPROF_ARCHIVE_URL. Run as many as keep
     up; one that is killed loses nothing.
     """
-    from symbolizer.tasks import make_app, worker_main  # noqa: PLC0415 - a command imports what it runs
+    from symbolizer.locate import DEBUG_ROOTS, LocalFiles  # noqa: PLC0415 - a command imports what it runs
+    from symbolizer.tasks import make_app, worker_main  # noqa: PLC0415
 
     settings = read_settings(worker_processes=processes)
     app = make_app(
@@ -29,6 +30,7 @@ def worker(
         database_url=settings.needed_database_url(),
         archive_url=settings.archive,
         cache_dir=settings.symbol_cache,
+        make_source=lambda: LocalFiles(debug_roots=(*settings.symbol_dirs, *DEBUG_ROOTS)),
     )
     worker_main(
         app,

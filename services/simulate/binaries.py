@@ -1,0 +1,157 @@
+"""The files that simulated programs run from: which build of what, and where in it each function lies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+from services.simulate.calls import KERNEL, MAIN, Function, function_of
+from services.simulate.catalogue import APPLICATIONS, Application, Kind
+from services.simulate.draws import word
+from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from services.simulate.platforms import KERNELS
+from services.simulate.programs import Program, program_of
+
+_LIBRARIES: Final[Mapping[str, str]] = {
+    "libc": "/usr/lib/x86_64-linux-gnu/libc.so.6",
+    "libpython": "/usr/lib/x86_64-linux-gnu/libpython3.12.so.1.0",
+    "libjvm": "/usr/lib/jvm/java-21-openjdk-amd64/lib/server/libjvm.so",
+    "libcrypto": "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+    "libssl": "/usr/lib/x86_64-linux-gnu/libssl.so.3",
+    "libz": "/usr/lib/x86_64-linux-gnu/libz.so.1.3",
+    "libstdcpp": "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.32",
+    "python": "/usr/bin/python3.12",
+    "node": "/usr/bin/node",
+}
+KERNEL_PATH: Final = "[kernel]"
+_SMALLEST, _LARGEST = 48, 640
+
+
+@dataclass(frozen=True)
+class Build:
+    """One build of one image."""
+
+    path: str
+    """Where processes see it."""
+    build_id: bytes
+    symbols: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, int]]:
+        """File offset and length of each function; of the kernel, offsets from `_stext`."""
+        at = 0 if self.path == KERNEL_PATH else TEXT_OFFSET
+        places = {}
+        for symbol in self.symbols:
+            size = (
+                _SMALLEST + (word(symbol) ^ int.from_bytes(self.build_id[:4], "little")) % _LARGEST // 16 * 16
+            )
+            places[symbol] = at, size
+            at += size
+        return places
+
+
+@lru_cache(maxsize=1)
+def _shared_symbols(seed: int) -> Mapping[str, tuple[str, ...]]:
+    """Symbols of every image that several applications share."""
+    found: dict[str, set[str]] = {}
+    for application in APPLICATIONS:
+        for image, symbol in _functions(program_of(application, seed)):
+            if image in _LIBRARIES or image == KERNEL:
+                found.setdefault(image, set()).add(symbol)
+    return {image: tuple(sorted(symbols)) for image, symbols in found.items()}
+
+
+def _functions(program: Program) -> set[tuple[str, str]]:
+    names = {*program.graph.places, *(c for place in program.graph.places.values() for c in place.callees)}
+    return {(function.image, function.symbol) for function in map(function_of, names)}
+
+
+def executable_path(application: Application, seed: int) -> str:
+    """Path of the executable of an application's processes; "" for kernel threads."""
+    if application.kind is Kind.KERNEL:
+        return ""
+    if interpreter := program_of(application, seed).image:
+        return (
+            "/usr/lib/jvm/java-21-openjdk-amd64/bin/java"
+            if interpreter == "java"
+            else f"/usr/bin/{interpreter}"
+        )
+    if application.kind is Kind.DAEMON:
+        return f"/usr/bin/{application.binary}"
+    return f"/srv/{application.name}/bin/{application.binary}"
+
+
+@lru_cache(maxsize=1024)
+def executable(application: Application, seed: int, release: int) -> Build | None:
+    """Build of an application's executable; interpreters are the same in every release. None: a kernel thread."""
+    path = executable_path(application, seed)
+    if not path:
+        return None
+    program = program_of(application, seed)
+    if program.image:
+        shared = {_LIBRARIES[image]: image for image in _LIBRARIES}
+        return (
+            library(shared[path], seed) if path in shared else Build(path, _build_id(seed, path), ("main",))
+        )
+    symbols = sorted(symbol for image, symbol in _functions(program) if image == MAIN)
+    return Build(path, _build_id(seed, path, release), tuple(symbols))
+
+
+@lru_cache(maxsize=64)
+def library(image: str, seed: int) -> Build:
+    """Build of an image that applications share."""
+    path = _LIBRARIES[image]
+    return Build(path, _build_id(seed, path), _shared_symbols(seed)[image])
+
+
+@lru_cache(maxsize=16)
+def kernel(number: int, seed: int) -> Build:
+    """Build of a kernel, an index into `platforms.KERNELS`."""
+    return Build(KERNEL_PATH, _build_id(seed, KERNELS[number]), _shared_symbols(seed)[KERNEL])
+
+
+def build_of(function: Function, application: Application, seed: int, release: int, on: int) -> Build | None:
+    """The build that a function of an application lies in, on kernel number `on`; None: code without a file."""
+    if function.image == MAIN:
+        return executable(application, seed, release)
+    if function.image == KERNEL:
+        return kernel(on, seed)
+    return library(function.image, seed) if function.image in _LIBRARIES else None
+
+
+class SymbolFolder:
+    """A folder of symbol files by build-id, laid out as /usr/lib/debug/.build-id is; filled as they are needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written: set[bytes] = set()
+
+    def add(self, builds: Sequence[Build]) -> None:
+        """Write the files of these builds that are not there yet. Several processes may do so at once."""
+        for build in builds:
+            if build.build_id in self._written:
+                continue
+            text = build.build_id.hex()
+            target = self._folder / ".build-id" / text[:2] / text[2:]
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with NamedTemporaryFile(dir=target.parent, delete=False) as file:
+                    file.write(content_of(build))
+                Path(file.name).replace(target)
+            self._written.add(build.build_id)
+
+
+def content_of(build: Build) -> bytes:
+    """The symbol file of a build: of a kernel as vmlinux has it, with `_stext` before its first function."""
+    shift = TEXT_OFFSET if build.path == KERNEL_PATH else 0
+    symbols = [Symbol(name, start + shift, size) for name, (start, size) in build.places.items()]
+    if shift:
+        symbols.insert(0, Symbol("_stext", shift, 0))
+    return elf_file(build.build_id, symbols)
+
+
+def _build_id(seed: int, *what: object) -> bytes:
+    return blake2b(repr((seed, *what)).encode(), digest_size=20).digest()

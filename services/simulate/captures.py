@@ -1,0 +1,217 @@
+"""One capture of a simulated machine: what a gateway would have brought at that moment.
+
+Means are those of the model exactly; around them a window is as uneven as real ones. With u the machine's utilisation
+and s the shares of its process groups in the slot,
+
+    busy in this window ~ Beta(κ·u, κ·(1 − u)),   shares ~ Dirichlet(λ·s),   samples ~ Multinomial(ticks, busy · shares)
+
+and within a group the samples fall on a third as many pieces of work, each drawn from the application's stacks, so
+that what is found together is alike. Every sample's expectation is still its share of the model.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from fleetpb import capture_pb2
+from gateway.limits import PlannedEvent, Schedule
+from gateway.packing import Image, Packed
+from services.simulate import binaries
+from services.simulate.assembly import Assembly, Profile
+from services.simulate.binaries import Build
+from services.simulate.catalogue import APPLICATIONS, Kind
+from services.simulate.draws import Floats, Indexes
+from services.simulate.fleet import Fleet, slot_of
+from services.simulate.frames import PlacedStacks, placed
+from services.simulate.groups import Group, groups_of, labels
+from services.simulate.machine_facts import PRODUCER, clock_skew_s, describe, has_counters, kernel_of
+from services.simulate.rates import HARDWARE, units_per_core_second
+from services.simulate.readings import add_counters, add_usage
+from services.simulate.variants import Variant, shares
+
+BUSY_CONCENTRATION: Final = 40.0
+SHARE_CONCENTRATION: Final = 60.0
+SAMPLES_OF_ONE_WORK: Final = 3
+_ENOENT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A finished capture."""
+
+    packed: Packed
+    utilisation: float
+    """Busy share of the machine in the window, 0…1."""
+    seconds: float
+    builds: tuple[Build, ...]
+    """Every build that its frames lie in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A machine in one window: its groups and what each does to it."""
+
+    groups: tuple[Group, ...]
+    release: tuple[int, ...]
+    variant: tuple[Variant, ...]
+    share: Floats
+    """Of the busy time."""
+    busy: float
+
+
+def take(
+    fleet: Fleet, machine: int, schedule: Schedule, visit_id: bytes, *, at: float, random: np.random.Generator
+) -> Taken:
+    """The capture of a machine at a moment, seconds since 1970 UTC, by a schedule of `gateway.limits`."""
+    window = _window(fleet, machine, at, random)
+    assembly = Assembly(
+        capture_pb2.Capture(
+            visit_id=visit_id, producer=PRODUCER, machine=describe(fleet, machine), notes=schedule.changes
+        )
+    )
+    capture = assembly.capture
+    capture.window.wall_start_ns = round((at + clock_skew_s(fleet, machine)) * 1e9)
+    capture.window.monotonic_start_ns = round((at % 8_640_000.0) * 1e9)
+    capture.window.duration_ns = round(schedule.seconds * 1e9)
+    numbers: dict[int, int] = {}
+    builds: dict[bytes, Build] = {}
+    began = 0.0
+    for turn in schedule.turns:
+        for event in turn:
+            message = _segment(assembly, fleet, machine, event, began)
+            if message.support == capture_pb2.SUPPORT_OK:
+                counts = _samples(fleet, machine, window, event, random)
+                profiles = []
+                for number in np.flatnonzero(counts).tolist():
+                    stacks, drawn = _placed(fleet, machine, window, number), int(counts[number])
+                    if number not in numbers:
+                        numbers[number] = _add_group(assembly, fleet, window, number)
+                    builds.update((build.build_id, build) for build in stacks.builds)
+                    profiles.append(
+                        Profile(numbers[number], stacks, *_stacks(fleet, window, number, drawn, random))
+                    )
+                assembly.segment(message, profiles)
+            else:
+                assembly.segment(message, [])
+        began += max(event.seconds for event in turn)
+    if schedule.counters:
+        cores = window.busy * window.share * int(fleet.cpus[machine])
+        add_counters(
+            assembly,
+            schedule.seconds,
+            random,
+            cores=cores,
+            rates=_rates(fleet, machine, window),
+            listed=numbers,
+        )
+    add_usage(assembly, schedule.seconds, random, fleet=fleet, machine=machine, busy=window.busy)
+    return Taken(assembly.finish(), window.busy, schedule.seconds, tuple(builds.values()))
+
+
+def _window(fleet: Fleet, machine: int, at: float, random: np.random.Generator) -> _Window:
+    moment = fleet.at(slot_of(at), np.array([machine]))
+    groups = groups_of(fleet, machine)
+    application = np.array([group.application for group in groups])
+    cores = moment.cores[0, application] * np.array([group.share for group in groups])
+    utilisation = float(moment.utilisation[0])
+    mean = cores / cores.sum()
+    share = random.gamma(np.maximum(SHARE_CONCENTRATION * mean, 1e-9))
+    busy = random.beta(BUSY_CONCENTRATION * utilisation, BUSY_CONCENTRATION * (1.0 - utilisation))
+    release = moment.release[0, application]
+    pressure, platform = int(moment.pressure[0]), int(fleet.platform[machine])
+    rare = fleet.runs_rare[machine, application]
+    return _Window(
+        groups,
+        tuple(release.tolist()),
+        tuple(
+            Variant(odd=bool(r % 2), rare=bool(f), pressure=pressure, platform=platform)
+            for r, f in zip(release, rare, strict=True)
+        ),
+        share / share.sum() if share.sum() else mean,
+        float(busy),
+    )
+
+
+def _segment(
+    assembly: Assembly, fleet: Fleet, machine: int, event: PlannedEvent, began: float
+) -> capture_pb2.Segment:
+    known = event.event is not None
+    can = known and (event.name not in HARDWARE or has_counters(fleet, machine))
+    message = capture_pb2.Segment(
+        event=assembly.text(event.name),
+        source=assembly.text(event.event.source if event.event else ""),
+        unit=assembly.text(event.event.unit if event.event else ""),
+        support=capture_pb2.SUPPORT_OK if can else capture_pb2.SUPPORT_UNSUPPORTED,
+        errno=_ENOENT if known and not can else 0,
+        stacks=event.stacks,
+    )
+    if can:
+        message.period, message.requested_period = event.period, event.requested_period
+        message.thinned_why = assembly.text(event.thinned_why)
+        message.start_offset_ns = round(began * 1e9)
+        message.duration_ns = round(event.seconds * 1e9)
+        message.cpus.extend(range(int(fleet.cpus[machine])))
+        message.lost.extend([0] * int(fleet.cpus[machine]))
+    return message
+
+
+def _rates(fleet: Fleet, machine: int, window: _Window) -> dict[str, Floats]:
+    """Units of each event that a core-second brings, by group."""
+    platform = int(fleet.platform[machine])
+    names = ["page-faults", "context-switches", "cpu-migrations"]
+    if has_counters(fleet, machine):
+        names += sorted(HARDWARE)
+    return {
+        name: np.array(
+            [units_per_core_second(name, APPLICATIONS[g.application], platform) for g in window.groups]
+        )
+        for name in names
+    }
+
+
+def _samples(
+    fleet: Fleet, machine: int, window: _Window, event: PlannedEvent, random: np.random.Generator
+) -> Indexes:
+    """Samples of each group."""
+    cpus = int(fleet.cpus[machine])
+    if event.name == "cpu":
+        ticks = round(cpus * event.seconds * 1e9 / event.period)
+        chances = np.append(window.busy * window.share, 0.0)
+        chances[-1] = max(0.0, 1.0 - chances.sum())
+        return np.asarray(random.multinomial(ticks, chances / chances.sum())[:-1], np.int64)
+    platform = int(fleet.platform[machine])
+    rates = np.array(
+        [units_per_core_second(event.name, APPLICATIONS[g.application], platform) for g in window.groups]
+    )
+    expected = cpus * event.seconds * window.busy * window.share * rates / event.period
+    return np.asarray(random.poisson(expected), np.int64)
+
+
+def _placed(fleet: Fleet, machine: int, window: _Window, number: int) -> PlacedStacks:
+    application = APPLICATIONS[window.groups[number].application]
+    return placed(application, fleet.seed, window.release[number], kernel_of(fleet, machine))
+
+
+def _stacks(
+    fleet: Fleet, window: _Window, number: int, samples: int, random: np.random.Generator
+) -> tuple[Indexes, Indexes]:
+    """Distinct stacks of a group's samples, and how many have each."""
+    application = APPLICATIONS[window.groups[number].application]
+    cumulated = shares(application, fleet.seed, window.variant[number]).cumulated
+    works = math.ceil(samples / SAMPLES_OF_ONE_WORK)
+    drawn = np.minimum(np.searchsorted(cumulated, random.random(works), "right"), len(cumulated) - 1)
+    sizes = random.exponential(size=works)
+    counts = random.multinomial(samples, sizes / sizes.sum())
+    distinct, inverse = np.unique(drawn[counts > 0], return_inverse=True)
+    return distinct.astype(np.int64), np.bincount(inverse, weights=counts[counts > 0]).astype(np.int64)
+
+
+def _add_group(assembly: Assembly, fleet: Fleet, window: _Window, number: int) -> int:
+    group, release = window.groups[number], window.release[number]
+    application = APPLICATIONS[group.application]
+    build = binaries.executable(application, fleet.seed, release)
+    image = Image(capture_pb2.Mapping.FILE, build.path, build.build_id) if build else None
+    said = labels(application, release) if application.kind is Kind.SERVICE else ()
+    return assembly.group(group.identity, image, group.processes, said)

@@ -1,0 +1,44 @@
+"""CPU models of the simulated fleet, its datacenters, and the kernels its machines run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A CPU model as /proc/cpuinfo names it."""
+
+    name: str
+    packages: int
+    cores_per_package: int
+    """Of its largest machines; smaller ones have a half, a quarter or an eighth of them."""
+    nominal_mhz: float
+    cpi: float
+    """Cycles per instruction, as a factor."""
+    vectorized: float
+    """Cost of copying, clearing and compressing, as a factor."""
+    misses: float
+    """Last-level cache misses, as a factor."""
+
+
+PLATFORMS: Final = (
+    Platform("AMD EPYC 7763 64-Core Processor", 1, 64, 2450.0, cpi=1.0, vectorized=1.0, misses=1.0),
+    Platform("Intel(R) Xeon(R) Platinum 8480+", 2, 32, 2000.0, cpi=0.92, vectorized=0.6, misses=0.8),
+    Platform("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 2, 16, 2400.0, cpi=1.25, vectorized=1.5, misses=1.4),
+    Platform("AMD EPYC 9654 96-Core Processor", 1, 96, 2400.0, cpi=0.85, vectorized=0.8, misses=0.7),
+)
+
+DATACENTERS: Final = ("sim-fra", "sim-iad", "sim-sin", "sim-gru")
+"""Their names say that nothing of this is real; the day is 5 hours later in each than in the one before."""
+
+STRATA: Final = tuple(
+    (datacenter, platform)
+    for datacenter, platform in (
+        (0, 0), (1, 0), (0, 1), (1, 2), (2, 1), (1, 3), (2, 2), (2, 3), (3, 0), (3, 2), (0, 2), (3, 1), (2, 0), (0, 3),
+        (1, 1), (3, 3),
+    )
+)  # fmt: skip
+"""Datacenter and platform of each stratum, the largest first."""
+
+KERNELS: Final = ("6.1.0-28-amd64", "6.8.0-49-generic")
+"""Releases; a datacenter runs one of them."""
