@@ -1,10 +1,18 @@
 /** Questions to `/api/v1`. Each resolves to the answer or throws an ApiProblem. */
 import createClient from 'openapi-fetch';
 import { decodeFlame, FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
+import type { DiffQuery } from '../compare/base.ts';
 import type { SelectionQuery, Sort } from '../selection/place.ts';
 import { problemOf, unreachable } from './problem.ts';
 import type { paths } from './schema.gen.ts';
-import type { FlameSummary, LabelsAnswer, StatusAnswer, TableAnswer } from './types.ts';
+import type {
+  DiffAnswer,
+  FlameSummary,
+  LabelsAnswer,
+  ReliabilityAnswer,
+  StatusAnswer,
+  TableAnswer,
+} from './types.ts';
 
 export interface TableQuery extends SelectionQuery {
   by: string;
@@ -39,8 +47,25 @@ export function askTable(query: TableQuery, signal: AbortSignal): Promise<TableA
   return answerOf(api.GET('/api/v1/table', { params: { query }, signal }), signal);
 }
 
-export function askLabels(query: SelectionQuery, signal: AbortSignal): Promise<LabelsAnswer> {
+export function askLabels(
+  query: SelectionQuery & { find?: string },
+  signal: AbortSignal,
+): Promise<LabelsAnswer> {
   return answerOf(api.GET('/api/v1/labels', { params: { query }, signal }), signal);
+}
+
+export function askDiff(
+  query: DiffQuery & { by: string; limit: number },
+  signal: AbortSignal,
+): Promise<DiffAnswer> {
+  return answerOf(api.GET('/api/v1/diff', { params: { query }, signal }), signal);
+}
+
+export function askReliability(
+  query: SelectionQuery & { by: string },
+  signal: AbortSignal,
+): Promise<ReliabilityAnswer> {
+  return answerOf(api.GET('/api/v1/reliability', { params: { query }, signal }), signal);
 }
 
 export function askStatus(signal: AbortSignal): Promise<StatusAnswer> {

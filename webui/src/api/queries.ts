@@ -1,8 +1,9 @@
 /** The questions as the page holds them: kept while they are asked again, repeated while the range is live. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { diffQuery } from '../compare/base.ts';
 import { selectionOf, type Place } from '../selection/place.ts';
 import { refreshEvery } from '../selection/time.ts';
-import { askFlame, askLabels, askStatus, askTable } from './client.ts';
+import { askDiff, askFlame, askLabels, askReliability, askStatus, askTable } from './client.ts';
 import { ApiProblem } from './problem.ts';
 
 const PAGE = 200;
@@ -51,8 +52,34 @@ export function useFlame(place: Place, enabled: boolean) {
   });
 }
 
-export function useLabels(place: Place, enabled: boolean) {
-  const question = selectionOf(place);
+/** Rows of a comparison that are asked for: those with the largest changes. */
+const DIFF_ROWS = 500;
+
+export function useDiff(place: Place, enabled: boolean) {
+  const question = { ...diffQuery(place), by: place.by, limit: DIFF_ROWS };
+  return useQuery({
+    queryKey: ['diff', question],
+    queryFn: ({ signal }) => askDiff(question, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: refreshEvery(place),
+    enabled,
+  });
+}
+
+export function useReliability(place: Place, enabled: boolean) {
+  const question = { ...selectionOf(place), by: place.by };
+  return useQuery({
+    queryKey: ['reliability', question],
+    queryFn: ({ signal }) => askReliability(question, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: refreshEvery(place),
+    enabled,
+  });
+}
+
+/** `find`: only values with this text, asked of the server, who knows more of them than it sends. */
+export function useLabels(place: Place, enabled: boolean, find = '') {
+  const question = { ...selectionOf(place), ...(find === '' ? {} : { find }) };
   return useQuery({
     queryKey: ['labels', question],
     queryFn: ({ signal }) => askLabels(question, signal),

@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/v1/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Diff */
+        get: operations["diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/flame": {
         parameters: {
             query?: never;
@@ -11,10 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * The tree of calls
-         * @description The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. With `Accept: application/vnd.fleetprof.flame` in a binary form of columns that needs no parsing.
-         */
+        /** Flame */
         get: operations["flame"];
         put?: never;
         post?: never;
@@ -31,11 +45,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Labels and their values
-         * @description Which labels the profiles of a selection have, and how much of it each value is. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
-         */
+        /** Labels */
         get: operations["labels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reliability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reliability */
+        get: operations["reliability"];
         put?: never;
         post?: never;
         delete?: never;
@@ -51,10 +79,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * How the fleet is covered
-         * @description Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.
-         */
+        /** Status */
         get: operations["status"];
         put?: never;
         post?: never;
@@ -71,10 +96,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Hot functions, or any other grouping
-         * @description The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to `totals.units`, and so does the root of /flame for the same selection.
-         */
+        /** Table */
         get: operations["table"];
         put?: never;
         post?: never;
@@ -137,6 +159,53 @@ export interface components {
             waiting: number;
         };
         /**
+         * DiffAnswer
+         * @description Two selections compared.
+         */
+        DiffAnswer: {
+            base: components["schemas"]["SelectionEcho"];
+            base_totals: components["schemas"]["TotalsAnswer"];
+            /** By */
+            by: string[];
+            power: components["schemas"]["Power"] | null;
+            /** Rows */
+            rows: components["schemas"]["DiffRow"][];
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * DiffRow
+         * @description One row of a comparison.
+         */
+        DiffRow: {
+            /** A Share */
+            a_share: number;
+            /** B Share */
+            b_share: number;
+            /** Delta */
+            delta: number;
+            /** Few */
+            few: boolean;
+            /** Function Id */
+            function_id: number | null;
+            /** Hi */
+            hi: number | null;
+            /** Key */
+            key: {
+                [key: string]: string;
+            };
+            /** Lo */
+            lo: number | null;
+            /** P */
+            p: number | null;
+            /** Q */
+            q: number | null;
+            /** Significant */
+            significant: boolean;
+        };
+        /**
          * EventStatus
          * @description Something that has been sampled.
          */
@@ -145,6 +214,29 @@ export interface components {
             event: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * Fit
+         * @description Distance = constant / sqrt(samples).
+         */
+        Fit: {
+            constant: components["schemas"]["IntervalAnswer"];
+            /** Exponent */
+            exponent: number;
+            /** Points */
+            points: components["schemas"]["FitPoint"][];
+            /** Samples Per Visit */
+            samples_per_visit: number;
+        };
+        /**
+         * FitPoint
+         * @description Distance at a number of samples.
+         */
+        FitPoint: {
+            /** Distance */
+            distance: number;
+            /** Samples */
+            samples: number;
         };
         /**
          * FlameAnswer
@@ -165,6 +257,11 @@ export interface components {
         FlameFunction: {
             /** Binary */
             binary: string;
+            /**
+             * Effective
+             * @description How many independent samples the function's share is worth. Its nodes borrow that for their intervals: the design effect is the function's. Null for the root, light functions, and without a random design.
+             */
+            effective: number | null;
             /**
              * File
              * @description Empty: not known.
@@ -211,9 +308,26 @@ export interface components {
             self: number[];
             /**
              * Total
-             * @description Seconds; units for events not counted in time.
+             * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
              */
             total: number[];
+        };
+        /** HTTPValidationError */
+        HTTPValidationError: {
+            /** Detail */
+            detail?: components["schemas"]["ValidationError"][];
+        };
+        /**
+         * IntervalAnswer
+         * @description An estimate for the fleet with its 95 % interval.
+         */
+        IntervalAnswer: {
+            /** Hi */
+            hi: number;
+            /** Lo */
+            lo: number;
+            /** Value */
+            value: number;
         };
         /**
          * LabelAnswer
@@ -294,48 +408,16 @@ export interface components {
             share: number;
         };
         /**
-         * ProblemDocument
-         * @description Why there is no answer (RFC 9457).
+         * Power
+         * @description What a comparison could have found.
          */
-        ProblemDocument: {
-            /**
-             * At
-             * @description Position of the mistake in `select`, from 0; only for those.
-             */
-            at?: number | null;
-            /**
-             * Detail
-             * @description What is wrong, a sentence.
-             * @example Expected a closing brace at character 5, found the end.
-             */
-            detail: string;
-            /**
-             * Hint
-             * @description What to change; may be empty.
-             */
-            hint: string;
-            /**
-             * Request Id
-             * @description Stands in the server's log, too.
-             * @example 9f86d081884c
-             */
-            request_id: string;
-            /**
-             * Status
-             * @example 400
-             */
-            status: number;
-            /**
-             * Title
-             * @example Bad Request
-             */
-            title: string;
-            /**
-             * Type
-             * @description Names the problem for programs.
-             * @example urn:fleetprof:problem:bad-selection
-             */
-            type: string;
+        Power: {
+            /** Factor */
+            factor: number;
+            /** Power */
+            power: number;
+            /** Share */
+            share: number;
         };
         /**
          * Pruned
@@ -351,6 +433,21 @@ export interface components {
             share: number;
         };
         /**
+         * ReliabilityAnswer
+         * @description How representative the profile is.
+         */
+        ReliabilityAnswer: {
+            /** By */
+            by: string[];
+            entropy: components["schemas"]["IntervalAnswer"] | null;
+            fit: components["schemas"]["Fit"] | null;
+            manhattan: components["schemas"]["IntervalAnswer"] | null;
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
          * Remainder
          * @description All rows of the selection that are not shown, so that what is shown and this add up to the whole.
          */
@@ -364,7 +461,10 @@ export interface components {
             self: number;
             /** Self Seconds */
             self_seconds: number | null;
-            /** Self Share */
+            /**
+             * Self Share
+             * @description Estimated, like those of the rows.
+             */
             self_share: number;
         };
         /**
@@ -441,6 +541,11 @@ export interface components {
             machines: components["schemas"]["MachinesStatus"];
             /** Now */
             now: string;
+            /**
+             * Price Per Core Hour
+             * @description FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set.
+             */
+            price_per_core_hour: number | null;
             symbols: components["schemas"]["SymbolsStatus"];
             visits: components["schemas"]["VisitsStatus"];
         };
@@ -476,6 +581,11 @@ export interface components {
          */
         TableRow: {
             /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            few: boolean;
+            /**
              * Function Id
              * @description Null unless the table goes by function.
              */
@@ -496,34 +606,59 @@ export interface components {
             };
             /**
              * Machines
-             * @description Machines with a sample in the row's total.
+             * @description Machines with a sample in the row's total; null where merged cells do not know.
              */
-            machines: number;
+            machines: number | null;
             /**
              * Self
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** Self Samples */
-            self_samples: number;
+            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Self Hi */
+            self_hi: number | null;
+            /**
+             * Self Lo
+             * @description 95 % interval of the share; null without a random design, like all intervals.
+             */
+            self_lo: number | null;
+            /**
+             * Self Samples
+             * @description Null where merged cells do not know, like total_samples.
+             */
+            self_samples: number | null;
             /**
              * Self Seconds
-             * @description Null for events not counted in time, like total_seconds.
+             * @description As observed; null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
-            /** Self Share */
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             */
             self_share: number;
             /**
              * Total
              * @description Units of the samples with a function of this row anywhere in their stack.
              */
             total: number;
+            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Total Hi */
+            total_hi: number | null;
+            /** Total Lo */
+            total_lo: number | null;
             /** Total Samples */
-            total_samples: number;
+            total_samples: number | null;
             /** Total Seconds */
             total_seconds: number | null;
             /** Total Share */
             total_share: number;
+            /**
+             * Visits
+             * @description Visits with a sample in the row's total.
+             */
+            visits: number | null;
         };
         /**
          * TotalsAnswer
@@ -531,13 +666,35 @@ export interface components {
          */
         TotalsAnswer: {
             /**
+             * Asked Seconds
+             * @description Length of the selection.
+             */
+            asked_seconds: number;
+            /**
              * Complete
              * @description Share whose stack reaches the thread's start.
              */
             complete: number;
+            /** @description CPU time of the whole fleet in the covered time; null without a random design, or for events not counted in time. */
+            core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** @description The same as cores busy on average. */
+            cores: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * Covered Seconds
+             * @description Of those, the hours in which the campaign drew visits; estimates speak of them only.
+             */
+            covered_seconds: number;
+            /**
+             * Design
+             * @description random: visits were drawn at random, so every figure is an estimate of the fleet with an interval; none: observations only (a campaign of visits by hand).
+             * @enum {string}
+             */
+            design: "random" | "none";
+            /** @description The whole fleet's units of the event in the covered time, for a gauge its mean level; null without a random design. */
+            estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
-             * @description Share of the selection that focus and ignore left; 1 without them.
+             * @description Estimated share of the selection that focus and ignore left; 1 without them.
              */
             kept: number;
             /**
@@ -547,9 +704,20 @@ export interface components {
             leaf_symbolized: number;
             /**
              * Machines
-             * @description Machines with at least one of the samples.
+             * @description Machines with at least one of the samples; null where merged cells do not know, like visits.
              */
-            machines: number;
+            machines: number | null;
+            /**
+             * Path
+             * @description What was read: merged cells, every visit's own chunks, or both. Figures are the same.
+             * @enum {string}
+             */
+            path: "cells" | "chunks" | "mixed";
+            /**
+             * Population
+             * @description Machines the campaign draws from, a mean over the covered seconds.
+             */
+            population: number;
             /**
              * Profiles
              * @description Process groups with at least one of the samples.
@@ -562,7 +730,7 @@ export interface components {
             samples: number;
             /**
              * Seconds
-             * @description The same in CPU core-seconds; null for events not counted in time.
+             * @description The same in CPU core-seconds, as observed; null for events not counted in time.
              */
             seconds: number | null;
             /**
@@ -570,6 +738,11 @@ export interface components {
              * @description Share whose every function has a name.
              */
             symbolized: number;
+            /**
+             * Uncovered Share
+             * @description Share of the covered machine-time in strata and days without a landed visit.
+             */
+            uncovered_share: number;
             /**
              * Units
              * @description Samples weighted with the units each stands for; table and flame graph add up to it.
@@ -579,7 +752,30 @@ export interface components {
              * Visits
              * @description Visits with at least one of the samples.
              */
-            visits: number;
+            visits: number | null;
+            /**
+             * Visits Drawn
+             * @description Visits drawn in the selection's time, whatever came of them.
+             */
+            visits_drawn: number;
+            /**
+             * Visits Landed
+             * @description Of those, landed and having watched the event, idle machines too.
+             */
+            visits_landed: number;
+        };
+        /** ValidationError */
+        ValidationError: {
+            /** Context */
+            ctx?: Record<string, never>;
+            /** Input */
+            input?: unknown;
+            /** Location */
+            loc: (string | number)[];
+            /** Message */
+            msg: string;
+            /** Error Type */
+            type: string;
         };
         /**
          * VisitsStatus
@@ -607,10 +803,61 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    diff: {
+        parameters: {
+            query?: {
+                base_select?: string;
+                base_from?: string;
+                base_to?: string;
+                base_campaign?: string;
+                by?: string;
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                focus?: string;
+                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                ignore?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     flame: {
         parameters: {
             query?: {
-                /** @description Most nodes to send. */
                 nodes?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -642,52 +889,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FlameAnswer"];
-                    "application/vnd.fleetprof.flame": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Not signed in. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description No such campaign. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description A parameter is out of its range. */
+            /** @description Validation Error */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
@@ -695,9 +905,7 @@ export interface operations {
     labels: {
         parameters: {
             query?: {
-                /** @description Values to show of each label. */
                 limit?: number;
-                /** @description Only values with this text in them, whatever its case. */
                 find?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -731,49 +939,60 @@ export interface operations {
                     "application/json": components["schemas"]["LabelsAnswer"];
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Not signed in. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description No such campaign. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description A parameter is out of its range. */
+            /** @description Validation Error */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
-            503: {
+        };
+    };
+    reliability: {
+        parameters: {
+            query?: {
+                by?: string;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                focus?: string;
+                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                ignore?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                    "application/json": components["schemas"]["ReliabilityAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };
@@ -796,39 +1015,17 @@ export interface operations {
                     "application/json": components["schemas"]["StatusAnswer"];
                 };
             };
-            /** @description Not signed in. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
         };
     };
     table: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
                 by?: string;
-                /** @description With a minus: largest first. Ties go by name. */
                 sort?: components["schemas"]["Sort"];
-                /** @description Rows to show. */
                 limit?: number;
-                /** @description Rows to skip. */
                 offset?: number;
-                /** @description Only rows with this text in one of their names, whatever its case. */
                 find?: string;
+                measure?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -861,49 +1058,13 @@ export interface operations {
                     "application/json": components["schemas"]["TableAnswer"];
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Not signed in. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description No such campaign. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description A parameter is out of its range. */
+            /** @description Validation Error */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                    "application/json": components["schemas"]["HTTPValidationError"];
                 };
             };
         };

@@ -9,5 +9,8 @@ export type TableRow = Schemas['TableRow'];
 export type TableAnswer = Schemas['TableAnswer'];
 export type LabelsAnswer = Schemas['LabelsAnswer'];
 export type StatusAnswer = Schemas['StatusAnswer'];
+export type DiffRow = Schemas['DiffRow'];
+export type DiffAnswer = Schemas['DiffAnswer'];
+export type ReliabilityAnswer = Schemas['ReliabilityAnswer'];
 /** The JSON part of the binary flame graph. */
 export type FlameSummary = Omit<Schemas['FlameAnswer'], 'nodes'>;

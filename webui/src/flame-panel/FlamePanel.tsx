@@ -2,10 +2,12 @@ import { useMemo } from 'react';
 import type { FlameAnswer } from '../flame/decode.ts';
 import type { useFlame } from '../api/queries.ts';
 import type { FlameSummary } from '../api/types.ts';
+import { frameScale } from '../estimates/flame.ts';
+import { groundOf } from '../estimates/measure.ts';
 import { findNode } from '../flame/identity.ts';
 import type { Union } from '../flame/union.ts';
 import type { Go } from '../location/usePlace.ts';
-import { count, percent } from '../selection/numbers.ts';
+import { count, coverage, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 import { Segments } from '../ui/Segments.tsx';
 import { Failure } from '../ui/states/Failure.tsx';
@@ -25,13 +27,15 @@ interface Props {
   /** What the find field or the marked row lights up. */
   union: Union | null;
   dark: boolean;
+  /** Of one core-hour. */
+  price: number | null;
 }
 
-export function FlamePanel({ place, go, flame, union, dark }: Props) {
+export function FlamePanel({ place, go, flame, union, dark, price }: Props) {
   return (
     <section className="panel flame" aria-label="flame graph">
       {flame.data ? (
-        <Graph answer={flame.data} place={place} go={go} union={union} dark={dark} />
+        <Graph answer={flame.data} place={place} go={go} union={union} dark={dark} price={price} />
       ) : flame.error ? (
         <Failure error={flame.error} retry={() => void flame.refetch()} place={place} go={go} />
       ) : (
@@ -47,9 +51,18 @@ function Graph({
   go,
   union,
   dark,
+  price,
 }: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary> }) {
   const { tree, head } = answer;
+  const scale = useMemo(
+    () =>
+      frameScale(tree, head.totals.kept, head.selection.unit, place.measure, groundOf(head.totals, price)),
+    [tree, head, place.measure, price],
+  );
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
+  const { design, asked_seconds, covered_seconds } = head.totals;
+  const random = design === 'random';
+  const covered = asked_seconds > 0 ? covered_seconds / asked_seconds : 1;
   return (
     <>
       <div className="bar-top">
@@ -74,7 +87,7 @@ function Graph({
       <FlameView
         tree={tree}
         zoom={Math.max(0, found)}
-        unit={head.selection.unit}
+        scale={scale}
         union={union}
         upward={place.direction === 'up'}
         dark={dark}
@@ -83,6 +96,9 @@ function Graph({
       />
       <p className="bar-bottom note">
         <span>{count(tree.n - 1)} frames</span>
+        {random && covered < 0.9995 && (
+          <span> · estimates for the covered {coverage(covered)} of the asked time</span>
+        )}
         {head.pruned.nodes > 0 && (
           <span title="The table counts them in full.">
             {' '}

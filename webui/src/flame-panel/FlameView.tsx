@@ -1,5 +1,6 @@
 /** The canvas with what HTML does better around it: tooltip, details of the selected frame, announcements. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import type { FrameScale } from '../estimates/flame.ts';
 import { FlameCanvas } from '../flame/canvas.ts';
 import { nodeKey } from '../flame/identity.ts';
 import type { FlameTree } from '../flame/tree.ts';
@@ -13,7 +14,7 @@ import { Tooltip } from './Tooltip.tsx';
 interface Props {
   tree: FlameTree;
   zoom: number;
-  unit: string;
+  scale: FrameScale;
   union: Union | null;
   upward: boolean;
   dark: boolean;
@@ -30,7 +31,7 @@ interface Hover {
 /** Dispatched on `window` by the page's own keys: +1 to the next lit frame, -1 to the previous one. */
 export const STEP_MATCH = 'fleetprof:step-match';
 
-export function FlameView({ tree, zoom, unit, union, upward, dark, place, go }: Props) {
+export function FlameView({ tree, zoom, scale, union, upward, dark, place, go }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const graph = useRef<FlameCanvas | null>(null);
@@ -85,12 +86,12 @@ export function FlameView({ tree, zoom, unit, union, upward, dark, place, go }: 
           aria-label="Flame graph. Arrow keys move between frames, Enter zooms, Backspace zooms out, Escape shows all. The table has the same data."
         />
         {hover && hover.node < tree.n && (
-          <Tooltip tree={tree} node={hover.node} x={hover.x} y={hover.y} unit={unit} />
+          <Tooltip tree={tree} node={hover.node} x={hover.x} y={hover.y} scale={scale} />
         )}
       </div>
-      <FrameDetails tree={tree} node={shown} unit={unit} place={place} go={go} />
+      <FrameDetails tree={tree} node={shown} scale={scale} place={place} go={go} />
       <p className="sr-only" aria-live="polite">
-        {describe(tree, shown, unit)}
+        {describe(tree, shown, scale)}
       </p>
     </>
   );

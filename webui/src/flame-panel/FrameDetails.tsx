@@ -1,24 +1,23 @@
+import type { FrameScale } from '../estimates/flame.ts';
 import type { FlameTree } from '../flame/tree.ts';
 import { nameOf } from '../flame/tree.ts';
 import type { Go } from '../location/usePlace.ts';
 import { literal } from '../selection/matchers.ts';
-import { percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
-import { amount } from './describe.ts';
+import { Share } from './Share.tsx';
 
 interface Props {
   tree: FlameTree;
   node: number;
-  unit: string;
+  scale: FrameScale;
   place: Place;
   go: Go;
 }
 
 /** The selected frame, with what can be done about it; stays where the tooltip goes away. */
-export function FrameDetails({ tree, node, unit, place, go }: Props) {
+export function FrameDetails({ tree, node, scale, place, go }: Props) {
   const name = nameOf(tree, node);
   const k = tree.func[node];
-  const all = tree.total[0] || 1;
   const exactly = `^${literal(name)}$`;
   return (
     <div className="details">
@@ -26,8 +25,8 @@ export function FrameDetails({ tree, node, unit, place, go }: Props) {
         {name}
       </span>
       <span className="numbers">
-        total <b>{percent(tree.total[node] / all)}</b> {amount(tree.total[node], unit)} · self{' '}
-        <b>{percent(tree.self[node] / all)}</b> {amount(tree.self[node], unit)}
+        total <Share tree={tree} node={node} weight={tree.total[node]} scale={scale} /> · self{' '}
+        <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
       </span>
       {k >= 0 && (
         <span className="actions">

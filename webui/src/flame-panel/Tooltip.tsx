@@ -1,8 +1,10 @@
 import { useLayoutEffect, useRef } from 'react';
+import type { FrameScale } from '../estimates/flame.ts';
 import type { FlameTree } from '../flame/tree.ts';
 import { nameOf } from '../flame/tree.ts';
 import { percent } from '../selection/numbers.ts';
-import { amount, statusNote } from './describe.ts';
+import { statusNote } from './describe.ts';
+import { Share } from './Share.tsx';
 
 interface Props {
   tree: FlameTree;
@@ -10,12 +12,12 @@ interface Props {
   /** The pointer, within the canvas. */
   x: number;
   y: number;
-  unit: string;
+  scale: FrameScale;
 }
 
 const OFFSET = 16;
 
-export function Tooltip({ tree, node, x, y, unit }: Props) {
+export function Tooltip({ tree, node, x, y, scale }: Props) {
   const box = useRef<HTMLDivElement>(null);
   // Moved after layout and before paint: its size decides on which side of the pointer it fits.
   useLayoutEffect(() => {
@@ -26,7 +28,6 @@ export function Tooltip({ tree, node, x, y, unit }: Props) {
     const top = area.top + below + tip.offsetHeight > innerHeight ? y - OFFSET - tip.offsetHeight : below;
     tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   });
-  const all = tree.total[0] || 1;
   const f = tree.func[node] < 0 ? null : tree.functions[tree.func[node]];
   const note = f === null ? '' : statusNote(f);
   const caller = tree.parent[node];
@@ -44,11 +45,11 @@ export function Tooltip({ tree, node, x, y, unit }: Props) {
       <dl>
         <dt>total</dt>
         <dd>
-          <b>{percent(tree.total[node] / all)}</b> {amount(tree.total[node], unit)}
+          <Share tree={tree} node={node} weight={tree.total[node]} scale={scale} />
         </dd>
         <dt>self</dt>
         <dd>
-          <b>{percent(tree.self[node] / all)}</b> {amount(tree.self[node], unit)}
+          <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
         </dd>
         {caller > 0 && (
           <>
@@ -59,6 +60,13 @@ export function Tooltip({ tree, node, x, y, unit }: Props) {
           </>
         )}
       </dl>
+      {f && scale.ground.random && (
+        <div className="where">
+          {f.effective === null
+            ? 'too light for an interval here; the table has one'
+            : '95 % intervals, as wide as the function’s visits differ'}
+        </div>
+      )}
     </div>
   );
 }

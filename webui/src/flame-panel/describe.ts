@@ -1,18 +1,15 @@
 /** Frames in words. */
 import { nameOf, type FlameFunction, type FlameTree } from '../flame/tree.ts';
-import { duration, percent, quantity } from '../selection/numbers.ts';
-
-/** A weight in the units of the event. */
-export function amount(weight: number, unit: string): string {
-  return unit === 'nanoseconds' ? duration(weight) : `${quantity(weight)} ${unit}`;
-}
+import { frameAmount, frameShare, shareOf, type FrameScale } from '../estimates/flame.ts';
+import { spoken } from '../estimates/words.ts';
+import { percent } from '../selection/numbers.ts';
 
 /** One sentence, for those who hear the page. */
-export function describe(tree: FlameTree, node: number, unit: string): string {
-  const all = tree.total[0] || 1;
-  const total = `${percent(tree.total[node] / all)} total`;
-  const self = `${percent(tree.self[node] / all)} self, ${amount(tree.self[node], unit)}`;
-  return `${nameOf(tree, node)}: ${total}, ${self}, depth ${tree.depth[node]}`;
+export function describe(tree: FlameTree, node: number, scale: FrameScale): string {
+  const total = spoken('share', frameShare(tree, node, tree.total[node], scale));
+  const self = percent(shareOf(tree.self[node], scale));
+  const amount = frameAmount(tree.self[node], scale);
+  return `${nameOf(tree, node)}: ${total} total, ${self} self, ${amount}, depth ${tree.depth[node]}`;
 }
 
 /** How good the name is, where that is worth saying. */

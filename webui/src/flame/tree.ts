@@ -19,6 +19,8 @@ export interface FlameFunction {
   status: Status;
   /** marker: no code; it says what is missing from the stack there. */
   kind: 'user' | 'kernel' | 'marker';
+  /** Independent draws that would know its share as well as the visits do; null: not known. */
+  effective: number | null;
 }
 
 export interface FlameTree {

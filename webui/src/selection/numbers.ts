@@ -6,6 +6,10 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
+export function plural(n: number, noun: string): string {
+  return `${count(n)} ${noun}${Math.round(n) === 1 ? '' : 's'}`;
+}
+
 /** `12.3 %`; a share that is there but rounds to nothing is `< 0.01 %`, never 0. */
 export function percent(share: number, decimals = 2): string {
   const least = 0.5 * 10 ** -decimals;
@@ -19,14 +23,26 @@ export function coverage(share: number): string {
   return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`;
 }
 
+/** A unit that amounts are written in: `amount / per`, followed by `name`. */
+export interface Scale {
+  per: number;
+  name: string;
+}
+
+/** The unit that suits this many seconds. */
+export function durationScale(seconds: number): Scale {
+  if (seconds === 0) return { per: 1, name: 's' };
+  if (seconds < 0.9995) return { per: 0.001, name: 'ms' };
+  if (seconds < 120) return { per: 1, name: 's' };
+  if (seconds < 7200) return { per: 60, name: 'min' };
+  if (seconds < 172_800) return { per: 3600, name: 'h' };
+  return { per: 86_400, name: 'days' };
+}
+
 /** Core-seconds with three significant digits: `840 ms`, `12.4 s`, `3.2 min`, `5.1 h`, `12 days`. */
 export function duration(seconds: number): string {
-  if (seconds === 0) return '0 s';
-  if (seconds < 0.9995) return `${significant(seconds * 1000)} ms`;
-  if (seconds < 120) return `${significant(seconds)} s`;
-  if (seconds < 7200) return `${significant(seconds / 60)} min`;
-  if (seconds < 172_800) return `${significant(seconds / 3600)} h`;
-  return `${significant(seconds / 86_400)} days`;
+  const { per, name } = durationScale(seconds);
+  return `${significant(seconds / per)} ${name}`;
 }
 
 /** Units that are no time: `834`, `12.4 k`, `3.1 M`. */
@@ -37,10 +53,11 @@ export function quantity(value: number): string {
   return `${significant(value / 1e9)} G`;
 }
 
-/** Three digits, so that a column of amounts can be compared at a glance. */
-function significant(value: number): string {
+/** Three digits, so that a column of amounts can be compared at a glance; whole numbers in full. */
+export function significant(value: number): string {
   if (value === 0) return '0';
-  if (value >= 99.95) return value.toFixed(0);
+  if (value < 0) return `−${significant(-value)}`;
+  if (value >= 99.95) return WHOLE.format(value);
   if (value >= 9.995) return value.toFixed(1);
   return value >= 1 ? value.toFixed(2) : value.toPrecision(3);
 }

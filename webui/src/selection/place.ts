@@ -2,8 +2,11 @@
  * Everything that makes the page what it is, as it stands in the query string: a link shows another
  * person the same thing, and Back undoes.
  *
- * The first group is the selection and has the API's own parameter names; the second is how it is shown.
+ * The first group is the selection and the second what it is compared with, both by the API's own parameter
+ * names; the third is how it is shown.
  */
+import { MEASURES, type Measure } from '../estimates/measure.ts';
+
 export interface Place {
   event: string;
   /** RFC 3339 or `now-15m`. */
@@ -17,9 +20,17 @@ export interface Place {
   focus: string;
   ignore: string;
 
-  view: 'both' | 'table' | 'flame';
+  /** Empty: as in the selection. All of them empty: the time before (compare/base.ts). */
+  base_select: string;
+  base_from: string;
+  base_to: string;
+  base_campaign: string;
+
+  view: View;
   /** What a row of the table is: function, file, binary or a label. */
   by: string;
+  /** What amounts are shown in. */
+  measure: Measure;
   sort: Sort;
   find: string;
   /** `find` is a regular expression. */
@@ -30,6 +41,9 @@ export interface Place {
   node: string;
   direction: 'down' | 'up';
 }
+
+export const VIEWS = ['table', 'both', 'flame', 'diff', 'reliability'] as const;
+export type View = (typeof VIEWS)[number];
 
 export const SORTS = ['-self', 'self', '-total', 'total', 'name'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -42,8 +56,13 @@ export const HOME: Readonly<Place> = {
   campaign: 'fleet',
   focus: '',
   ignore: '',
+  base_select: '',
+  base_from: '',
+  base_to: '',
+  base_campaign: '',
   view: 'both',
   by: 'function',
+  measure: 'share',
   sort: '-self',
   find: '',
   regex: false,
@@ -72,8 +91,13 @@ export function parsePlace(query: string): Place {
     campaign: text('campaign'),
     focus: text('focus'),
     ignore: text('ignore'),
-    view: choice('view', ['both', 'table', 'flame']),
+    base_select: text('base_select'),
+    base_from: text('base_from'),
+    base_to: text('base_to'),
+    base_campaign: text('base_campaign'),
+    view: choice('view', VIEWS),
     by: text('by'),
+    measure: choice('measure', MEASURES),
     sort: choice('sort', SORTS),
     find: text('find'),
     regex: given.get('regex') === '1',

@@ -1,5 +1,7 @@
 /** Time ranges as people choose them and as the URL holds them. */
 
+import { plural } from './numbers.ts';
+
 export const PRESETS = ['15m', '1h', '6h', '24h', '7d'] as const;
 export type Preset = (typeof PRESETS)[number];
 
@@ -50,4 +52,11 @@ export function roughly(seconds: number): string {
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
+}
+
+/** The length of a range: `1 h`, `7 days`; not in whole hours or days, roughly. */
+export function length(seconds: number): string {
+  if (seconds > 0 && seconds % 86_400 === 0) return plural(seconds / 86_400, 'day');
+  if (seconds > 0 && seconds % 3600 === 0) return `${seconds / 3600} h`;
+  return roughly(seconds);
 }

@@ -1,17 +1,19 @@
-/** What stands in a row: its name, and an amount with its share. */
-import type { TableRow } from '../api/types.ts';
-import { duration, percent, quantity } from '../selection/numbers.ts';
-import { titleOf } from './marks.ts';
+/** What stands in a row: its name, and estimates with their intervals. */
+import { Whisker } from '../estimates/Whisker.tsx';
+import { reachesZero, type Estimate } from '../estimates/interval.ts';
+import { write, type Measure } from '../estimates/measure.ts';
+import { bracket, caution, FEW, spoken } from '../estimates/words.ts';
+import { titleOf, type Keyed } from './marks.ts';
 
-export function Name({
-  row,
-  by,
-  missing,
-}: {
-  row: TableRow;
+interface NameProps {
+  row: Keyed;
   by: readonly string[];
+  /** Reasons for missing names, by binary. */
   missing: ReadonlyMap<string, string>;
-}) {
+  few: boolean;
+}
+
+export function Name({ row, by, missing, few }: NameProps) {
   const title = titleOf(row, by);
   const status = row.key['status'];
   const unnamed =
@@ -39,30 +41,49 @@ export function Name({
           no symbols
         </span>
       )}
+      {few && (
+        <span className="badge few" title={FEW}>
+          few machines
+        </span>
+      )}
     </span>
   );
 }
 
 interface AmountProps {
-  share: number;
-  seconds: number | null;
-  units: number;
-  heaviest: number;
-  bar: boolean;
-  unit: string;
+  /** `self` or `total`; begins what is said of it. */
+  column: string;
+  /** null where the answer does not know it. */
+  estimate: Estimate | null;
+  measure: Measure;
+  /** What a bar of the column's full width stands for. */
+  full: number;
+  few: boolean;
+  sorted: boolean;
 }
 
-export function Amount({ share, seconds, units, heaviest, bar, unit }: AmountProps) {
-  const amount = seconds === null ? quantity(units) : duration(seconds);
+export function Amount({ column, estimate, measure, full, few, sorted }: AmountProps) {
+  if (estimate === null) {
+    return (
+      <span role="gridcell" className="number amount" aria-label={`${column} not known here`}>
+        <b>–</b>
+      </span>
+    );
+  }
+  const said = `${column} ${spoken(measure, estimate)}`;
+  const careful = caution(estimate, few);
   return (
     <span
       role="gridcell"
-      className="number amount"
-      title={seconds === null ? `${units} ${unit}` : `${seconds.toFixed(3)} core-seconds`}
+      className={sorted ? 'number amount sorted' : 'number amount'}
+      aria-label={careful === '' ? said : `${said}. ${careful}`}
+      title={careful === '' ? said : `${said}\n${careful}`}
     >
-      {bar && <i className="bar" style={{ width: `${(100 * share) / heaviest}%` }} />}
-      <b>{percent(share)}</b>
-      <span className="absolute">{amount}</span>
+      <Whisker estimate={estimate} full={full} few={few} />
+      <b className={estimate.value > 0 && reachesZero(estimate) ? 'faint' : undefined}>
+        {write(measure, estimate.value)}
+      </b>
+      <span className="bracket">{bracket(measure, estimate)}</span>
     </span>
   );
 }

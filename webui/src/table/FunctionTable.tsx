@@ -1,7 +1,9 @@
-/** The sorted table, its rows drawn only where they can be seen. It says everything the flame graph does. */
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
-import type { SelectionEcho, TableRow } from '../api/types.ts';
+/** The sorted table. It says everything the flame graph does. */
+import { useState } from 'react';
+import type { TableRow } from '../api/types.ts';
+import { isBounded, type Estimate } from '../estimates/interval.ts';
+import { amountOf, measured, type Ground, type Measure } from '../estimates/measure.ts';
+import { seenIn } from '../estimates/words.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import { count } from '../selection/numbers.ts';
@@ -9,15 +11,17 @@ import type { Place } from '../selection/place.ts';
 import { Amount, Name } from './Cells.tsx';
 import { Heading } from './Heading.tsx';
 import { markOf, titleOf } from './marks.ts';
+import { RowDetails } from './RowDetails.tsx';
+import { actionsOfRow } from './rowActions.ts';
 import { RowMenu, type MenuTarget } from './RowMenu.tsx';
-
-const ROW_HEIGHT = 30;
+import { ROW_HEIGHT, useRows } from './useRows.ts';
 
 interface Props {
   rows: readonly TableRow[];
   rowsTotal: number;
   by: readonly string[];
-  selection: SelectionEcho;
+  ground: Ground;
+  measure: Measure;
   place: Place;
   go: Go;
   /** Reasons for missing names, by binary. */
@@ -26,28 +30,10 @@ interface Props {
   readMore: (() => void) | null;
 }
 
-export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missing, readMore }: Props) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState(0);
-  const [menu, setMenu] = useState<MenuTarget | null>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 10,
-  });
-  const visible = virtual.getVirtualItems();
-  const lastVisible = visible.at(-1)?.index ?? 0;
-  const heaviest =
-    rows.reduce(
-      (most, r) => Math.max(most, place.sort.endsWith('total') ? r.total_share : r.self_share),
-      0,
-    ) || 1;
-  const current = Math.min(active, rows.length - 1);
-
-  useEffect(() => {
-    if (readMore !== null && lastVisible >= rows.length - 20) readMore();
-  }, [readMore, lastVisible, rows.length]);
+export function FunctionTable(props: Props) {
+  const { rows, rowsTotal, by, ground, measure, place, go, missing, readMore } = props;
+  const [menu, setMenu] = useState<(MenuTarget & { row: TableRow }) | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
 
   const open = (row: TableRow): void => {
     const mark = markOf(row, by);
@@ -68,62 +54,31 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
     }
   };
 
-  const moveTo = (index: number): void => {
-    const to = Math.max(0, Math.min(rows.length - 1, index));
-    setActive(to);
-    virtual.scrollToIndex(to);
-  };
-
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey || rows.length === 0) return;
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2);
-    switch (event.key) {
-      case 'ArrowDown':
-      case 'j':
-        moveTo(current + 1);
-        break;
-      case 'ArrowUp':
-      case 'k':
-        moveTo(current - 1);
-        break;
-      case 'PageDown':
-        moveTo(current + page);
-        break;
-      case 'PageUp':
-        moveTo(current - page);
-        break;
-      case 'Home':
-        moveTo(0);
-        break;
-      case 'End':
-        moveTo(rows.length - 1);
-        break;
-      case 'Enter':
-        open(rows[current]);
-        break;
-      case '.': {
-        const at = scroller.current!.querySelector(`[data-index="${current}"]`)?.getBoundingClientRect();
-        if (at) setMenu({ row: rows[current], left: at.left + 24, top: at.top, bottom: at.bottom });
-        break;
-      }
-      default:
-        return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const grid = useRows({
+    count: rows.length,
+    open: (index) => open(rows[index]),
+    menu: (index, { left, top, bottom }) => setMenu({ row: rows[index], left: left + 24, top, bottom }),
+    readMore,
+  });
+  const byTotal = place.sort.endsWith('total');
+  const self = rows.map((row) => measured(amountOf(row, 'self'), measure, ground));
+  const total = rows.map((row) => measured(amountOf(row, 'total'), measure, ground));
+  const fullSelf = widest(self, rows);
+  const fullTotal = widest(total, rows);
+  const shown = rows[Math.min(hovered ?? grid.current, rows.length - 1)];
 
   return (
     <>
       <div
-        ref={scroller}
+        ref={grid.scroller}
         className="rows"
         role="grid"
         aria-label={`table by ${by.join(', ')}`}
         aria-rowcount={rowsTotal + 1}
-        aria-activedescendant={rows.length > 0 ? `row-${current}` : undefined}
+        aria-activedescendant={rows.length > 0 ? `row-${grid.current}` : undefined}
         tabIndex={0}
-        onKeyDown={onKeyDown}
+        onKeyDown={grid.onKeyDown}
+        onMouseLeave={() => setHovered(null)}
       >
         <div role="rowgroup" className="head">
           <div role="row" className="line" aria-rowindex={1}>
@@ -147,13 +102,13 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
             >
               total
             </Heading>
-            <span role="columnheader" className="number machines" title="machines it was seen on">
-              machines
+            <span role="columnheader" className="number behind" title="visits and machines it was seen in">
+              seen in
             </span>
           </div>
         </div>
-        <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-          {visible.map(({ index, start }) => {
+        <div role="rowgroup" style={{ height: grid.height, position: 'relative' }}>
+          {grid.visible.map(({ index, start }) => {
             const row = rows[index];
             const mark = markOf(row, by);
             return (
@@ -164,42 +119,44 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
                 role="row"
                 aria-rowindex={index + 2}
                 aria-selected={mark !== null && mark === place.mark}
-                className={index === current ? 'line body active' : 'line body'}
+                className={index === grid.current ? 'line body active' : 'line body'}
                 style={{ transform: `translateY(${start}px)`, height: ROW_HEIGHT }}
+                onMouseEnter={() => setHovered(index)}
                 onClick={() => {
-                  setActive(index);
+                  grid.setActive(index);
                   open(row);
                 }}
                 onContextMenu={(event) => {
                   event.preventDefault();
-                  setActive(index);
+                  grid.setActive(index);
                   setMenu({ row, left: event.clientX, top: event.clientY, bottom: event.clientY });
                 }}
               >
-                <Name row={row} by={by} missing={missing} />
+                <Name row={row} by={by} missing={missing} few={row.few} />
                 {by.includes('function') && (
                   <span role="gridcell" className="binary code" title={row.key['binary']}>
                     {row.key['binary']}
                   </span>
                 )}
                 <Amount
-                  share={row.self_share}
-                  seconds={row.self_seconds}
-                  units={row.self}
-                  heaviest={heaviest}
-                  bar={!place.sort.endsWith('total')}
-                  unit={selection.unit}
+                  column="self"
+                  estimate={self[index]}
+                  measure={measure}
+                  full={fullSelf}
+                  few={row.few}
+                  sorted={!byTotal}
                 />
                 <Amount
-                  share={row.total_share}
-                  seconds={row.total_seconds}
-                  units={row.total}
-                  heaviest={heaviest}
-                  bar={place.sort.endsWith('total')}
-                  unit={selection.unit}
+                  column="total"
+                  estimate={total[index]}
+                  measure={measure}
+                  full={fullTotal}
+                  few={row.few}
+                  sorted={byTotal}
                 />
-                <span role="gridcell" className="number machines">
-                  {count(row.machines)}
+                <span role="gridcell" className="number behind" title={seenIn(row.visits, row.machines)}>
+                  {row.visits === null ? '–' : count(row.visits)}
+                  {row.machines !== null && <span className="bracket">{count(row.machines)}</span>}
                 </span>
                 <span role="gridcell" className="more">
                   <button
@@ -221,18 +178,29 @@ export function FunctionTable({ rows, rowsTotal, by, selection, place, go, missi
           })}
         </div>
       </div>
+      {shown && <RowDetails row={shown} by={by} ground={ground} measure={measure} />}
       {menu && (
         <RowMenu
           target={menu}
-          by={by}
-          place={place}
-          go={go}
+          title={titleOf(menu.row, by)}
+          actions={actionsOfRow(menu.row, by, rows, place, go)}
           close={() => {
             setMenu(null);
-            scroller.current?.focus();
+            grid.scroller.current?.focus();
           }}
         />
       )}
     </>
   );
+}
+
+/** What the full width of a column stands for. The widened intervals of few machines may leave it. */
+function widest(estimates: readonly (Estimate | null)[], rows: readonly TableRow[]): number {
+  let most = 0;
+  estimates.forEach((estimate, k) => {
+    if (estimate === null) return;
+    most = Math.max(most, estimate.value);
+    if (isBounded(estimate) && !rows[k].few) most = Math.max(most, estimate.hi);
+  });
+  return most || 1;
 }

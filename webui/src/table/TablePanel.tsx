@@ -1,12 +1,14 @@
 import { useMemo } from 'react';
-import type { LabelsAnswer, StatusAnswer } from '../api/types.ts';
+import type { StatusAnswer } from '../api/types.ts';
 import { useLabels, useTable } from '../api/queries.ts';
+import { groundOf, offered } from '../estimates/measure.ts';
 import type { Go } from '../location/usePlace.ts';
 import { count, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 import { Failure } from '../ui/states/Failure.tsx';
 import { TableSkeleton } from '../ui/states/Skeleton.tsx';
 import { FunctionTable } from './FunctionTable.tsx';
+import { GroupBy } from './GroupBy.tsx';
 import { matchesFind, titleOf } from './marks.ts';
 
 interface Props {
@@ -28,12 +30,13 @@ export function TablePanel({ place, go, table, status }: Props) {
   }, [table.data, place.find, place.regex, by]);
   const read = table.data?.pages.reduce((sum, page) => sum + page.rows.length, 0) ?? 0;
   const more = latest !== undefined && read < latest.rows_total;
+  const ground = latest && groundOf(latest.totals, status?.price_per_core_hour ?? null);
   const searchedHere = place.regex && place.find !== '';
 
   return (
     <section className="panel table" aria-label="table">
       <div className="bar-top">
-        <GroupBy place={place} go={go} labels={labels.data} />
+        <GroupBy title="Table by" place={place} go={go} labels={labels.data} />
         <span className="note">{latest && rowsNote(rows.length, latest.rows_total, searchedHere)}</span>
       </div>
       {table.isPending ? (
@@ -54,7 +57,8 @@ export function TablePanel({ place, go, table, status }: Props) {
           rows={rows}
           rowsTotal={searchedHere ? rows.length : latest!.rows_total}
           by={by}
-          selection={latest!.selection}
+          ground={ground!}
+          measure={offered(ground!).includes(place.measure) ? place.measure : 'share'}
           place={place}
           go={go}
           missing={missing}
@@ -77,24 +81,4 @@ export function TablePanel({ place, go, table, status }: Props) {
 function rowsNote(shown: number, total: number, searchedHere: boolean): string {
   const n = searchedHere ? shown : total;
   return `${count(n)} ${n === 1 ? 'row' : 'rows'}`;
-}
-
-function GroupBy({ place, go, labels }: { place: Place; go: Go; labels: LabelsAnswer | undefined }) {
-  const names = [
-    'function',
-    'file',
-    'binary',
-    ...(labels?.labels.filter((l) => l.values.length > 0).map((l) => l.name) ?? []),
-  ];
-  if (!names.includes(place.by)) names.push(place.by);
-  return (
-    <label className="field inline">
-      Table by
-      <select value={place.by} onChange={(e) => go({ by: e.target.value, find: '' })}>
-        {names.map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-    </label>
-  );
 }

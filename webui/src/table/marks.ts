@@ -2,8 +2,11 @@
 import type { TableRow } from '../api/types.ts';
 import type { FlameFunction } from '../flame/tree.ts';
 
+/** What rows of all tables have in common. */
+export type Keyed = Pick<TableRow, 'key' | 'function_id'>;
+
 /** The mark of a row, or null where rows are not made of frames (an application, a machine …). */
-export function markOf(row: TableRow, by: readonly string[]): string | null {
+export function markOf(row: Keyed, by: readonly string[]): string | null {
   if (by.length !== 1) return null;
   if (by[0] === 'function') return row.function_id == null ? null : `function:${row.function_id}`;
   if (by[0] === 'file' || by[0] === 'binary') return `${by[0]}:${row.key[by[0]]}`;
@@ -42,6 +45,6 @@ export function matchesFind(find: string, regex: boolean): ((name: string) => bo
 }
 
 /** What is written in a row's first column. */
-export function titleOf(row: TableRow, by: readonly string[]): string {
+export function titleOf(row: Keyed, by: readonly string[]): string {
   return by.map((b) => row.key[b] || '(none)').join(' · ');
 }

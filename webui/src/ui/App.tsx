@@ -1,12 +1,16 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { ApiProblem } from '../api/problem.ts';
-import { useFlame, useStatus, useTable } from '../api/queries.ts';
+import { useDiff, useFlame, useReliability, useStatus, useTable } from '../api/queries.ts';
+import { ComparePanel } from '../compare/ComparePanel.tsx';
+import { groundOf } from '../estimates/measure.ts';
 import { unionOf } from '../flame/union.ts';
 import { FlamePanel } from '../flame-panel/FlamePanel.tsx';
 import { STEP_MATCH } from '../flame-panel/FlameView.tsx';
+import type { TableAnswer } from '../api/types.ts';
 import { usePlace } from '../location/usePlace.ts';
-import { formatPlace, type Place } from '../selection/place.ts';
+import { ReliabilityPanel } from '../reliability/ReliabilityPanel.tsx';
+import { formatPlace, type Place, type View } from '../selection/place.ts';
 import { matchesFind, matchesMark } from '../table/marks.ts';
 import { TablePanel } from '../table/TablePanel.tsx';
 import { CampaignBanner } from './CampaignBanner.tsx';
@@ -14,7 +18,9 @@ import { copy } from './copy.ts';
 import { Figures } from './Figures.tsx';
 import { FindField } from './FindField.tsx';
 import { Header } from './Header.tsx';
+import { Headline } from './Headline.tsx';
 import { Help } from './Help.tsx';
+import { MeasureChoice, nextMeasure } from './MeasureChoice.tsx';
 import { Segments } from './Segments.tsx';
 import { Empty } from './states/Empty.tsx';
 import { Failure } from './states/Failure.tsx';
@@ -23,11 +29,13 @@ import { Toast } from './Toast.tsx';
 import { useKeys } from './useKeys.ts';
 import { useTheme } from './useTheme.ts';
 
-const VIEWS = [
+const VIEWS: readonly { value: View; text: string; title?: string }[] = [
   { value: 'table', text: 'Table' },
   { value: 'both', text: 'Both' },
   { value: 'flame', text: 'Flame graph' },
-] as const;
+  { value: 'diff', text: 'Compare', title: 'with the time before, or any other selection' },
+  { value: 'reliability', text: 'Reliability', title: 'how far these visits can be trusted' },
+];
 
 export function App() {
   const [place, go] = usePlace();
@@ -36,12 +44,25 @@ export function App() {
   const [said, say] = useState('');
   const client = useQueryClient();
   const status = useStatus();
-  const flame = useFlame(place, place.view !== 'table');
-  const table = useTable(place, place.view !== 'flame');
+  const hasTable = place.view === 'table' || place.view === 'both';
+  const hasFlame = place.view === 'flame' || place.view === 'both';
+  const table = useTable(place, hasTable);
+  const flame = useFlame(place, hasFlame);
+  const diff = useDiff(place, place.view === 'diff');
+  const reliability = useReliability(place, place.view === 'reliability');
 
-  const answer = table.data?.pages.at(-1) ?? flame.data?.head;
+  const answers: Record<View, Pick<TableAnswer, 'selection' | 'totals'> | undefined> = {
+    table: table.data?.pages.at(-1),
+    both: table.data?.pages.at(-1) ?? flame.data?.head,
+    flame: flame.data?.head,
+    diff: diff.data,
+    reliability: reliability.data,
+  };
+  const answer = answers[place.view];
   const answered = answer?.selection;
-  const tree = place.view === 'table' ? undefined : flame.data?.tree;
+  const price = status.data?.price_per_core_hour ?? null;
+  const ground = useMemo(() => answer && groundOf(answer.totals, price), [answer, price]);
+  const tree = hasFlame ? flame.data?.tree : undefined;
   const find = useMemo(() => matchesFind(place.find, place.regex), [place.find, place.regex]);
   const union = useMemo(() => {
     if (tree === undefined || find === 'invalid') return null;
@@ -68,12 +89,13 @@ export function App() {
         f: () => document.querySelector<HTMLElement>('.chip.add')?.click(),
         i: () => go({ direction: place.direction === 'up' ? 'down' : 'up' }, 'replace'),
         t: toggle,
+        u: () => go({ measure: nextMeasure(place.measure, ground) }, 'replace'),
         v: () =>
           go({ view: VIEWS[(VIEWS.findIndex((v) => v.value === place.view) + 1) % VIEWS.length].value }),
         y: copyLink,
         '?': () => setHelp(true),
       }),
-      [go, place.direction, place.view, toggle, copyLink],
+      [go, place.direction, place.view, place.measure, ground, toggle, copyLink],
     ),
   );
 
@@ -89,18 +111,18 @@ export function App() {
     waitsForFirst.current = latest === null;
   }, [latest, client]);
 
-  const errors = [table.error, flame.error, status.error].filter((e) => e !== null);
+  const asked = [hasTable && table, hasFlame && flame].filter((q) => q !== false);
+  const shown = place.view === 'diff' ? [diff] : place.view === 'reliability' ? [reliability] : asked;
+  const errors = [...shown.map((q) => q.error), status.error].filter((e) => e !== null);
   if (errors.some((e) => e instanceof ApiProblem && e.isLoggedOut)) return <LoggedOut />;
 
-  const failed =
-    (place.view === 'flame' ? null : table.error) ?? (place.view === 'table' ? null : flame.error);
+  const failed = shown.find((q) => q.error !== null)?.error ?? null;
   const retry = (): void => {
-    void table.refetch();
-    void flame.refetch();
+    for (const query of shown) void query.refetch();
     void status.refetch();
   };
   const empty = answer !== undefined && answer.totals.samples === 0;
-  const fetching = table.isFetching || flame.isFetching;
+  const fetching = shown.some((q) => q.isFetching);
 
   return (
     <>
@@ -117,6 +139,7 @@ export function App() {
       <main aria-busy={fetching}>
         <h1 className="sr-only">Where the CPU time goes</h1>
         <CampaignBanner status={status.data} campaign={place.campaign} />
+        {answer && !empty && <Headline totals={answer.totals} />}
         <Figures
           totals={answer?.totals}
           unit={answered?.unit}
@@ -148,18 +171,24 @@ export function App() {
                 invalid={find === 'invalid'}
                 union={union}
                 tree={tree}
+                kept={flame.data?.head.totals.kept ?? 1}
                 pruned={(flame.data?.head.pruned.nodes ?? 0) > 0}
               />
               <span className="spacer" />
+              {(hasTable || hasFlame) && <MeasureChoice measure={place.measure} ground={ground} go={go} />}
               <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
             </div>
             <div className={`results ${place.view}`}>
               <span className={fetching ? 'progress on' : 'progress'} aria-hidden="true" />
-              {place.view !== 'flame' && (
-                <TablePanel place={place} go={go} table={table} status={status.data} />
+              {hasTable && <TablePanel place={place} go={go} table={table} status={status.data} />}
+              {hasFlame && (
+                <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} price={price} />
               )}
-              {place.view !== 'table' && (
-                <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} />
+              {place.view === 'diff' && (
+                <ComparePanel place={place} go={go} diff={diff} status={status.data} />
+              )}
+              {place.view === 'reliability' && (
+                <ReliabilityPanel place={place} go={go} reliability={reliability} />
               )}
             </div>
           </>

@@ -1,7 +1,7 @@
 /** The numbers above the results: how much was sampled, how well it is named, whether sampling goes on. */
 import type { ReactNode } from 'react';
 import type { StatusAnswer, Totals } from '../api/types.ts';
-import { count, coverage, duration, percent } from '../selection/numbers.ts';
+import { count, coverage, duration, percent, plural } from '../selection/numbers.ts';
 import { roughly } from '../selection/time.ts';
 import { Popover } from './Popover.tsx';
 
@@ -28,9 +28,12 @@ export function Figures({ totals, unit, status, campaign }: Props) {
         note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'core-seconds'}
       />
       <Figure
-        name="Machines"
-        value={totals && count(totals.machines)}
-        note={totals && plural(totals.visits, 'visit')}
+        name="Seen in"
+        value={totals && (totals.visits === null ? '–' : plural(totals.visits, 'visit'))}
+        note={
+          totals &&
+          (totals.machines === null ? 'merged over machines' : `on ${plural(totals.machines, 'machine')}`)
+        }
       />
       <Figure
         name="Symbolized"
@@ -68,10 +71,6 @@ function waitingNote(captures: StatusAnswer['captures']): string {
   return captures.oldest_waiting_s === null
     ? 'all have landed'
     : `oldest for ${roughly(captures.oldest_waiting_s)}`;
-}
-
-function plural(n: number, noun: string): string {
-  return `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
 }
 
 function Figure({

@@ -13,6 +13,8 @@ interface Props {
   invalid: boolean;
   union: Union | null;
   tree: FlameTree | undefined;
+  /** Share of the selection that the tree stands for. */
+  kept: number;
   /** The server left light frames out: some of them may match, too. */
   pruned: boolean;
 }
@@ -20,7 +22,7 @@ interface Props {
 /** Typing faster than this asks once. */
 const PAUSE_MS = 180;
 
-export function FindField({ place, go, invalid, union, tree, pruned }: Props) {
+export function FindField({ place, go, invalid, union, tree, kept, pruned }: Props) {
   const [text, setText] = useState(place.find);
   const typed = useRef(place.find);
   // Back, or "clear the search" elsewhere, changes the place without this field.
@@ -79,7 +81,7 @@ export function FindField({ place, go, invalid, union, tree, pruned }: Props) {
         <span className="found" aria-live="polite">
           <b>
             {pruned && '≥ '}
-            {percent(union.total / (tree.total[0] || 1))}
+            {percent((kept * union.total) / (tree.total[0] || 1))}
           </b>{' '}
           in {count(union.frames)} {union.frames === 1 ? 'frame' : 'frames'}
           {place.mark === '' &&

@@ -2,7 +2,7 @@
 import { plant, type FlameColumns, type FlameFunction, type FlameTree } from '../../src/flame/tree.ts';
 
 export function fn(name: string, more: Partial<FlameFunction> = {}): FlameFunction {
-  return { id: 0, name, file: '', binary: 'app', status: 'full', kind: 'user', ...more };
+  return { id: 0, name, file: '', binary: 'app', status: 'full', kind: 'user', effective: null, ...more };
 }
 
 /** `[parent, name, total]` per node after the root, in preorder; selfs are what the callees leave over. */

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { formatPlace, HOME, parsePlace, selectionOf, SORTS, type Place } from '../../src/selection/place.ts';
+import {
+  formatPlace,
+  HOME,
+  parsePlace,
+  selectionOf,
+  SORTS,
+  VIEWS,
+  type Place,
+} from '../../src/selection/place.ts';
+import { MEASURES } from '../../src/estimates/measure.ts';
 import { random } from '../flame/grow.ts';
 
 describe('the place in the URL', () => {
@@ -31,8 +40,13 @@ describe('the place in the URL', () => {
         campaign: text(),
         focus: text(),
         ignore: text(),
-        view: (['both', 'table', 'flame'] as const)[k % 3],
+        base_select: text(),
+        base_from: text(),
+        base_to: text(),
+        base_campaign: text(),
+        view: VIEWS[k % VIEWS.length],
         by: text(),
+        measure: MEASURES[k % MEASURES.length],
         sort: SORTS[k % SORTS.length],
         find: text(),
         regex: k % 2 === 0,

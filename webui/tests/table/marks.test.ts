@@ -1,21 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { TableRow } from '../../src/api/types.ts';
-import { markOf, matchesFind, matchesMark, titleOf } from '../../src/table/marks.ts';
+import { markOf, matchesFind, matchesMark, titleOf, type Keyed } from '../../src/table/marks.ts';
 import { fn } from '../flame/grow.ts';
 
-const row = (key: Record<string, string>, function_id: number | null = null): TableRow => ({
-  key,
-  function_id,
-  self: 0,
-  total: 0,
-  self_samples: 0,
-  total_samples: 0,
-  self_seconds: 0,
-  total_seconds: 0,
-  self_share: 0,
-  total_share: 0,
-  machines: 1,
-});
+const row = (key: Record<string, string>, function_id: number | null = null): Keyed => ({ key, function_id });
 
 describe('marks', () => {
   it('lead from a row to its frames', () => {

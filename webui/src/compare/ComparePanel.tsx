@@ -1,0 +1,94 @@
+/** Two selections side by side: what changed, and which of it cannot be chance. */
+import { useMemo } from 'react';
+import type { DiffAnswer, StatusAnswer } from '../api/types.ts';
+import { useDiff, useLabels } from '../api/queries.ts';
+import type { Go } from '../location/usePlace.ts';
+import { count } from '../selection/numbers.ts';
+import type { Place } from '../selection/place.ts';
+import { GroupBy } from '../table/GroupBy.tsx';
+import { matchesFind, titleOf } from '../table/marks.ts';
+import { Failure } from '../ui/states/Failure.tsx';
+import { TableSkeleton } from '../ui/states/Skeleton.tsx';
+import { BaseChoice } from './BaseChoice.tsx';
+import { swapped } from './base.ts';
+import { bySignificance } from './change.ts';
+import { DiffTable } from './DiffTable.tsx';
+import { sidesOf } from './sides.ts';
+
+interface Props {
+  place: Place;
+  go: Go;
+  diff: ReturnType<typeof useDiff>;
+  status: StatusAnswer | undefined;
+}
+
+export function ComparePanel({ place, go, diff, status }: Props) {
+  const labels = useLabels(place, diff.data !== undefined);
+  const answer = diff.data;
+  const missing = useMemo(() => new Map(status?.symbols.missing.map((m) => [m.binary, m.reason])), [status]);
+  const rows = useMemo(() => {
+    const ordered = bySignificance(answer?.rows ?? []);
+    const matches = matchesFind(place.find, place.regex);
+    return typeof matches === 'function'
+      ? ordered.filter((row) => matches(titleOf(row, answer!.by)))
+      : ordered;
+  }, [answer, place.find, place.regex]);
+
+  return (
+    <section className="panel table" aria-label="comparison">
+      <div className="bar-top">
+        <GroupBy title="Compare by" place={place} go={go} labels={labels.data} />
+        {answer && <Sides answer={answer} />}
+        <span className="spacer" />
+        <BaseChoice place={place} go={go} base={answer?.base} />
+        <button type="button" onClick={() => go(swapped(place))} title="base and selection change places">
+          Swap
+        </button>
+      </div>
+      {diff.isPending ? (
+        <TableSkeleton />
+      ) : diff.error && !answer ? (
+        <Failure error={diff.error} retry={() => void diff.refetch()} place={place} go={go} />
+      ) : answer!.base_totals.samples === 0 ? (
+        <div className="state">
+          <p className="sentence">There are no samples to compare with.</p>
+          <p>Nothing was sampled in {sidesOf(answer!.selection, answer!.base)[1]}. Choose another base.</p>
+        </div>
+      ) : rows.length === 0 ? (
+        <div className="state">
+          <p>{place.find === '' ? 'Nothing to compare.' : `Nothing matches “${place.find}”.`}</p>
+        </div>
+      ) : (
+        <DiffTable rows={rows} rowsTotal={answer!.rows_total} by={answer!.by} go={go} missing={missing} />
+      )}
+      {answer && answer.rows.length > 0 && <Verdict answer={answer} />}
+    </section>
+  );
+}
+
+function Sides({ answer }: { answer: DiffAnswer }) {
+  const [selection, base] = sidesOf(answer.selection, answer.base);
+  return (
+    <span className="sides">
+      <b>{selection}</b> against <b>{base}</b>
+    </span>
+  );
+}
+
+/** What the colours are worth: false alarms are held down, and missed changes are admitted. */
+function Verdict({ answer }: { answer: DiffAnswer }) {
+  const significant = answer.rows.filter((row) => row.significant).length;
+  const { power } = answer;
+  return (
+    <p className="bar-bottom note wrap">
+      {count(significant)} of {count(answer.rows.length)} rows differ by more than chance explains
+      {significant > 0 && '; about 1 in 20 of those is expected to be chance all the same'}.
+      {power &&
+        ` Had a row of ${percentOf(power.share)} become ${power.factor} times as heavy, it would be found in ${Math.round(100 * power.power)} of 100 such samplings.`}
+    </p>
+  );
+}
+
+function percentOf(share: number): string {
+  return `${Number((100 * share).toPrecision(2))} %`;
+}

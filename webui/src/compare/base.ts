@@ -1,0 +1,123 @@
+/** What a selection is compared with. */
+import { formatMatchers, parseMatchers, type Matcher } from '../selection/matchers.ts';
+import { selectionOf, type Place, type SelectionQuery } from '../selection/place.ts';
+import { isLive, secondsBack } from '../selection/time.ts';
+
+export interface Range {
+  from: string;
+  to: string;
+}
+
+/** The other selection, with every default filled in; its event, focus and ignore are those of the page. */
+export interface Base extends Range {
+  select: string;
+  campaign: string;
+}
+
+/** How the API is asked to compare. */
+export interface DiffQuery extends SelectionQuery {
+  base_select: string;
+  base_from: string;
+  base_to: string;
+  base_campaign: string;
+}
+
+/** Matchers that leave nothing out. In a place the empty text means "as in the selection" instead. */
+const ALL = '{}';
+
+const DAY = 86_400;
+export const STEPS_BACK = { 'the time before': null, 'a day before': DAY, 'a week before': 7 * DAY } as const;
+export type StepBack = keyof typeof STEPS_BACK;
+
+export function baseOf(place: Place): Base {
+  const { base_select, base_from, base_to, base_campaign } = place;
+  const given = base_select !== '' || base_from !== '' || base_to !== '' || base_campaign !== '';
+  const range = given ? place : (earlier(place, 'the time before') ?? place);
+  return {
+    select: base_select === '' ? place.select : base_select === ALL ? '' : base_select,
+    from: base_from || range.from,
+    to: base_to || range.to,
+    campaign: base_campaign || place.campaign,
+  };
+}
+
+export function diffQuery(place: Place): DiffQuery {
+  const base = baseOf(place);
+  return {
+    ...selectionOf(place),
+    base_select: base.select || ALL,
+    base_from: base.from,
+    base_to: base.to,
+    base_campaign: base.campaign,
+  };
+}
+
+/** The change of place that compares with this base. */
+export function compareWith(base: Partial<Base>): Partial<Place> {
+  return {
+    view: 'diff',
+    base_select: base.select === '' ? ALL : (base.select ?? ''),
+    base_from: base.from ?? '',
+    base_to: base.to ?? '',
+    base_campaign: base.campaign ?? '',
+    mark: '',
+  };
+}
+
+/** Each in the place of the other. */
+export function swapped(place: Place): Partial<Place> {
+  const base = baseOf(place);
+  const { select, from, to, campaign } = place;
+  return { ...base, ...compareWith({ select, from, to, campaign }) };
+}
+
+/**
+ * A range of the same length that lies earlier, or null where these times cannot be read.
+ *
+ * A range that moves on with the clock gives one that does, too.
+ */
+export function earlier(range: Range, step: StepBack): Range | null {
+  const back = secondsBack(range.from);
+  if (isLive(range) && back !== null) {
+    const by = STEPS_BACK[step] ?? back;
+    return { from: ago(back + by), to: ago(by) };
+  }
+  const [from, to] = [Date.parse(range.from), Date.parse(range.to)];
+  if (!(from < to)) return null;
+  const by = 1000 * (STEPS_BACK[step] ?? 0) || to - from;
+  return { from: instant(from - by), to: instant(to - by) };
+}
+
+/** `now-2h`, in the largest unit that needs no fraction. */
+function ago(seconds: number): string {
+  const units: [string, number][] = [
+    ['d', DAY],
+    ['h', 3600],
+    ['m', 60],
+    ['s', 1],
+  ];
+  const [unit, per] = units.find(([, size]) => seconds % size === 0)!;
+  return `now-${seconds / per}${unit}`;
+}
+
+function instant(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('.000Z', 'Z');
+}
+
+/** The selection with these labels, as text: what is asked for on both sides of a comparison of values. */
+export function withLabels(select: string, by: readonly string[], key: Record<string, string>): string {
+  return formatMatchers([...without(select, by), ...by.map((label) => equal(label, key[label] ?? ''))]);
+}
+
+/** Everything but this label's value. */
+export function withoutValue(select: string, label: string, value: string): string {
+  return formatMatchers([...without(select, [label]), { label, operator: '!=', value }]);
+}
+
+function without(select: string, labels: readonly string[]): Matcher[] {
+  return (parseMatchers(select) ?? []).filter((m) => !(labels.includes(m.label) && m.operator === '='));
+}
+
+function equal(label: string, value: string): Matcher {
+  return { label, operator: '=', value };
+}

@@ -1,0 +1,38 @@
+/** The two sides of a comparison in words: what differs names them, what they share goes without saying. */
+import type { SelectionEcho } from '../api/types.ts';
+import { localMinute } from '../selection/time.ts';
+import { formatMatchers, parseMatchers, type Matcher } from '../selection/matchers.ts';
+
+export function sidesOf(selection: SelectionEcho, base: SelectionEcho): [string, string] {
+  const parts: [string, string][] = [];
+  if (selection.select !== base.select)
+    parts.push([
+      matchersBeyond(selection.select, base.select),
+      matchersBeyond(base.select, selection.select),
+    ]);
+  if (selection.campaign !== base.campaign)
+    parts.push([`campaign ${selection.campaign}`, `campaign ${base.campaign}`]);
+  if (selection.from !== base.from || selection.to !== base.to) parts.push([range(selection), range(base)]);
+  if (parts.length === 0) return ['the selection', 'the same'];
+  return [parts.map(([a]) => a).join(', '), parts.map(([, b]) => b).join(', ')];
+}
+
+/** `version = 2` where the other side has another version; whole where it cannot be taken apart. */
+function matchersBeyond(text: string, other: string): string {
+  const [mine, theirs] = [parseMatchers(text), parseMatchers(other)];
+  if (mine === null || theirs === null) return text || 'all';
+  const known = new Set(theirs.map((m) => formatMatchers([m])));
+  const own = mine.filter((m) => !known.has(formatMatchers([m])));
+  return own.length === 0 ? 'all' : own.map(word).join(', ');
+}
+
+function word({ label, operator, value }: Matcher): string {
+  const sign = { '=': '=', '!=': '≠', '=~': '~', '!~': '≁' }[operator];
+  return `${label} ${sign} ${value === '' ? '(none)' : value}`;
+}
+
+/** The end without its day where that is the start's: `2026-11-21 04:05–05:05`. */
+function range({ from, to }: SelectionEcho): string {
+  const [start, end] = [localMinute(from), localMinute(to)];
+  return start.slice(0, 10) === end.slice(0, 10) ? `${start}–${end.slice(11)}` : `${start} – ${end}`;
+}

@@ -1,0 +1,171 @@
+/** What amounts are shown in: all measures of one row are the same estimate in other units. */
+import type { TableRow, Totals } from '../api/types.ts';
+import { count, duration, durationScale, percent, quantity, significant } from '../selection/numbers.ts';
+import { times, type Estimate } from './interval.ts';
+
+export const MEASURES = ['share', 'samples', 'core-seconds', 'cores', 'machines', 'money'] as const;
+export type Measure = (typeof MEASURES)[number];
+
+export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
+  share: 'share',
+  samples: 'samples',
+  'core-seconds': 'core-seconds',
+  cores: 'cores',
+  machines: 'machines’ worth',
+  money: 'money',
+};
+
+export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
+  share: 'part of the selection’s CPU time',
+  samples: 'samples that were taken: counted, not estimated',
+  'core-seconds': 'CPU time of the whole fleet in the covered time',
+  cores: 'cores busy with it, averaged over the covered time',
+  machines: 'so many of the fleet’s machines would do only this',
+  money: 'core-hours times the price of one',
+};
+
+/** What turns a row's shares and core-seconds into the other measures; the same for all rows of an answer. */
+export interface Ground {
+  /** Machines of the campaign; 0 where nobody was drawn. */
+  population: number;
+  /** Seconds of the asked range in which the campaign drew anyone. */
+  covered: number;
+  /** Of one core-hour. */
+  price: number | null;
+  /** The event is counted in time. */
+  timed: boolean;
+  /** Visits were drawn at random, so that there are estimates for the fleet. */
+  random: boolean;
+}
+
+export function groundOf(totals: Totals, price: number | null): Ground {
+  return {
+    population: totals.population,
+    covered: totals.covered_seconds,
+    price,
+    timed: totals.seconds !== null,
+    random: totals.design === 'random',
+  };
+}
+
+/** The measures that this answer can be shown in; `share` always. */
+export function offered(ground: Ground): Measure[] {
+  const fleet = ground.random && ground.timed && ground.covered > 0;
+  const possible: Record<Measure, boolean> = {
+    share: true,
+    samples: true,
+    'core-seconds': ground.timed,
+    cores: fleet,
+    machines: ground.random && ground.population > 0,
+    money: fleet && ground.price !== null,
+  };
+  return MEASURES.filter((measure) => possible[measure]);
+}
+
+/** One column of a row. */
+export interface Amount {
+  share: Estimate;
+  /** Estimate for the fleet; null without a random design, or for events not counted in time. */
+  coreSeconds: Estimate | null;
+  /** What was sampled: seconds are null for events not counted in time, samples where only units are kept. */
+  seconds: number | null;
+  samples: number | null;
+}
+
+export function amountOf(row: TableRow, column: 'self' | 'total'): Amount {
+  return column === 'self'
+    ? {
+        share: { value: row.self_share, lo: row.self_lo, hi: row.self_hi },
+        coreSeconds: row.self_core_seconds,
+        seconds: row.self_seconds,
+        samples: row.self_samples,
+      }
+    : {
+        share: { value: row.total_share, lo: row.total_lo, hi: row.total_hi },
+        coreSeconds: row.total_core_seconds,
+        seconds: row.total_seconds,
+        samples: row.total_samples,
+      };
+}
+
+/** null where the answer does not know it. */
+export function measured(amount: Amount, measure: Measure, ground: Ground): Estimate | null {
+  const { share, coreSeconds } = amount;
+  switch (measure) {
+    case 'share':
+      return share;
+    case 'samples':
+      return exact(amount.samples);
+    case 'core-seconds':
+      return coreSeconds ?? exact(amount.seconds);
+    case 'cores':
+      return coreSeconds && ground.covered > 0 ? times(coreSeconds, 1 / ground.covered) : null;
+    case 'machines':
+      return ground.random ? times(share, ground.population) : null;
+    case 'money':
+      return coreSeconds && ground.price !== null ? times(coreSeconds, ground.price / 3600) : null;
+  }
+}
+
+function exact(value: number | null): Estimate | null {
+  return value === null ? null : { value, lo: null, hi: null };
+}
+
+/** `12.34 %`, `5.1 h`, `1,234`. */
+export function write(measure: Measure, value: number): string {
+  switch (measure) {
+    case 'share':
+      return percent(value);
+    case 'samples':
+      return value < 100_000 ? count(value) : quantity(value);
+    case 'core-seconds':
+      return duration(value);
+    case 'money':
+      return value === 0
+        ? '0'
+        : value < 0.005
+          ? '< 0.01'
+          : value < 1000
+            ? value.toFixed(2)
+            : significant(value);
+    default:
+      return significant(value);
+  }
+}
+
+/**
+ * Both ends in the unit that `value` is written in: `11.00–13.70` with the unit ` %`, `4.90–5.31` with ` h`.
+ * A value of nothing takes the unit of the upper end.
+ */
+export function writeRange(
+  measure: Measure,
+  value: number,
+  lo: number,
+  hi: number,
+  joint = '–',
+): { text: string; unit: string } {
+  const leading = value === 0 ? hi : value;
+  switch (measure) {
+    case 'share':
+      return { text: `${(100 * lo).toFixed(2)}${joint}${(100 * hi).toFixed(2)}`, unit: ' %' };
+    case 'core-seconds': {
+      const { per, name } = durationScale(leading);
+      return { text: `${significant(lo / per)}${joint}${significant(hi / per)}`, unit: ` ${name}` };
+    }
+    default:
+      return { text: `${write(measure, lo)}${joint}${write(measure, hi)}`, unit: '' };
+  }
+}
+
+/** A value with its noun, to stand in a sentence: `5.10 h of CPU time`, `12.3 cores`. */
+export function phrase(measure: Measure, value: number): string {
+  const text = write(measure, value);
+  return {
+    share: text,
+    samples: `${text} samples`,
+    'core-seconds': `${text} of CPU time`,
+    cores: `${text} cores`,
+    machines: `${text} machines’ worth`,
+    money: `${text} in money`,
+  }[measure];
+}

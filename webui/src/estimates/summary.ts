@@ -1,0 +1,89 @@
+/** What stands behind an answer, and how far it reaches, in words. */
+import type { Totals } from '../api/types.ts';
+import { count, coverage, plural, significant } from '../selection/numbers.ts';
+import { length } from '../selection/time.ts';
+import { bracket } from './words.ts';
+
+export interface Remark {
+  text: string;
+  /** Why it is so, or what it means. */
+  why: string;
+  /** It limits what the numbers mean. */
+  warn: boolean;
+}
+
+export interface Summary {
+  /** `≈ 1,234 cores`; empty where the visits allow no estimate for the fleet. */
+  estimate: string;
+  /** Its 95 % interval: `1,180–1,290`; empty where there is none. */
+  interval: string;
+  /** `over 6 h on 1,000 machines`. */
+  frame: string;
+  remarks: Remark[];
+}
+
+const PATHS: Readonly<Record<Totals['path'], Pick<Remark, 'text' | 'why'>>> = {
+  cells: {
+    text: 'from merged cells',
+    why: 'Read from what was added up ahead; the same numbers as from every sample.',
+  },
+  chunks: { text: 'from every sample', why: 'No cells are kept for such filters: all samples were read.' },
+  mixed: {
+    text: 'from merged cells and samples',
+    why: 'Read from what was added up ahead, and the newest samples themselves.',
+  },
+};
+
+/** Covered time below this share of what was asked for is worth a warning. */
+const WELL_COVERED = 0.9;
+/** Machine-time that no visit speaks for, below which it is not worth a word. */
+const NEGLIGIBLE = 0.005;
+
+export function summaryOf(totals: Totals): Summary {
+  const random = totals.design === 'random';
+  const over = `over ${length(totals.asked_seconds)}`;
+  const cores = random ? totals.cores : null;
+  return {
+    estimate: cores === null ? '' : `≈ ${significant(cores.value)} cores`,
+    interval: cores === null ? '' : bracket('cores', cores),
+    frame: random ? `${over} on ${plural(totals.population, 'machine')}` : over,
+    remarks: random ? [...designed(totals), path(totals)] : [byHand(totals), path(totals)],
+  };
+}
+
+function designed(totals: Totals): Remark[] {
+  const remarks: Remark[] = [
+    {
+      text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_landed)} landed`,
+      why: 'Machines were drawn at random. Those that did not answer are made up for by others as busy as they.',
+      warn: false,
+    },
+  ];
+  const covered = totals.asked_seconds > 0 ? totals.covered_seconds / totals.asked_seconds : 1;
+  remarks.push({
+    text:
+      covered >= 0.9995 ? 'all of the asked time covered' : `${coverage(covered)} of the asked time covered`,
+    why: 'Hours in which the campaign drew nobody are not extrapolated over.',
+    warn: covered < WELL_COVERED,
+  });
+  if (totals.uncovered_share > NEGLIGIBLE) {
+    remarks.push({
+      text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
+      why: 'In these strata and days no visit has landed: nothing is said of them.',
+      warn: true,
+    });
+  }
+  return remarks;
+}
+
+function byHand(totals: Totals): Remark {
+  return {
+    text: `${plural(totals.visits_landed, 'visit')} asked for by hand, not drawn at random`,
+    why: 'Shares are of what was sampled. Nothing follows for other machines or times, so there are no intervals.',
+    warn: true,
+  };
+}
+
+function path(totals: Totals): Remark {
+  return { ...PATHS[totals.path], warn: false };
+}

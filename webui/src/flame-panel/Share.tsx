@@ -1,0 +1,23 @@
+import { frameAmount, frameShare, type FrameScale } from '../estimates/flame.ts';
+import { bracket } from '../estimates/words.ts';
+import type { FlameTree } from '../flame/tree.ts';
+import { percent } from '../selection/numbers.ts';
+
+interface Props {
+  tree: FlameTree;
+  node: number;
+  weight: number;
+  scale: FrameScale;
+}
+
+/** A weight of a frame: its share, the share's interval, and the amount. */
+export function Share({ tree, node, weight, scale }: Props) {
+  const share = frameShare(tree, node, weight, scale);
+  const interval = bracket('share', share);
+  return (
+    <>
+      <b>{percent(share.value)}</b>
+      {interval !== '' && <span className="bracket"> ({interval})</span>} {frameAmount(weight, scale)}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+/** Distance against visits, both on logarithms: the law is a straight line there. */
+import { useId } from 'react';
+import { count } from '../selection/numbers.ts';
+import { distanceOf, pointsOf, ticks, visitsFor, type Fit } from './convergence.ts';
+
+const WIDTH = 620;
+const HEIGHT = 300;
+const LEFT = 52;
+const RIGHT = 20;
+const TOP = 14;
+const BOTTOM = 44;
+
+interface Props {
+  fit: Fit;
+  /** Visits of the present answer. */
+  visits: number;
+  /** The distance that is wanted; drawn with the visits it needs. */
+  wanted: number;
+}
+
+export function ConvergencePlot({ fit, visits, wanted }: Props) {
+  const title = useId();
+  const points = pointsOf(fit);
+  const needed = visitsFor(fit, wanted);
+  const xs = [...points.map((p) => p.visits), visits, needed];
+  const [x0, x1] = [Math.min(...xs) / 1.3, Math.max(...xs) * 1.3];
+  const ys = [...points.map((p) => p.distance), distanceOf(fit, x0), distanceOf(fit, x1), wanted];
+  const [y0, y1] = [Math.min(...ys) / 1.15, Math.max(...ys) * 1.15];
+  const x = (v: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * Math.log(v / x0)) / Math.log(x1 / x0);
+  const y = (v: number): number => TOP + ((HEIGHT - TOP - BOTTOM) * Math.log(y1 / v)) / Math.log(y1 / y0);
+  const floor = HEIGHT - BOTTOM;
+  return (
+    <svg className="plot" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={title}>
+      <title id={title}>
+        {`Distance falls with the visits: ${points.map((p) => `${p.distance.toFixed(2)} at ${count(p.visits)}`).join(', ')}`}
+      </title>
+      {ticks(x0, x1).map((v) => (
+        <g key={v}>
+          <line className="grid" x1={x(v)} x2={x(v)} y1={TOP} y2={floor} />
+          <text className="tick" x={x(v)} y={floor + 16} textAnchor="middle">
+            {count(v)}
+          </text>
+        </g>
+      ))}
+      {ticks(y0, y1).map((v) => (
+        <g key={v}>
+          <line className="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(v)} y2={y(v)} />
+          <text className="tick" x={LEFT - 6} y={y(v) + 4} textAnchor="end">
+            {v}
+          </text>
+        </g>
+      ))}
+      <text className="axis-name" x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 8} textAnchor="middle">
+        visits
+      </text>
+      <text
+        className="axis-name"
+        transform={`translate(12 ${(TOP + floor) / 2}) rotate(-90)`}
+        textAnchor="middle"
+      >
+        distance from the fleet
+      </text>
+      <polyline
+        className="wanted"
+        points={`${LEFT},${y(wanted)} ${x(needed)},${y(wanted)} ${x(needed)},${floor}`}
+      />
+      <line className="fit" x1={x(x0)} y1={y(distanceOf(fit, x0))} x2={x(x1)} y2={y(distanceOf(fit, x1))} />
+      {points.map((p) => (
+        <circle key={p.visits} className="point" cx={x(p.visits)} cy={y(p.distance)} r={4} />
+      ))}
+      <g className="now">
+        <circle cx={x(visits)} cy={y(distanceOf(fit, visits))} r={6} />
+        <text x={x(visits) + 9} y={y(distanceOf(fit, visits)) - 8}>
+          now: {count(visits)}
+        </text>
+      </g>
+    </svg>
+  );
+}

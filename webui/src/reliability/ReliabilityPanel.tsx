@@ -1,0 +1,145 @@
+/** Can this profile be trusted as a whole, and what would more visits bring? */
+import { useState, type ReactNode } from 'react';
+import type { ReliabilityAnswer } from '../api/types.ts';
+import { useLabels, useReliability } from '../api/queries.ts';
+import { isBounded, type Estimate } from '../estimates/interval.ts';
+import type { Go } from '../location/usePlace.ts';
+import { count, significant } from '../selection/numbers.ts';
+import type { Place } from '../selection/place.ts';
+import { GroupBy } from '../table/GroupBy.tsx';
+import { Segments } from '../ui/Segments.tsx';
+import { Failure } from '../ui/states/Failure.tsx';
+import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
+import { ConvergencePlot } from './ConvergencePlot.tsx';
+import { distanceOf, PRECISIONS, visitsFor } from './convergence.ts';
+
+interface Props {
+  place: Place;
+  go: Go;
+  reliability: ReturnType<typeof useReliability>;
+}
+
+export function ReliabilityPanel({ place, go, reliability }: Props) {
+  const labels = useLabels(place, reliability.data !== undefined);
+  const answer = reliability.data;
+  return (
+    <section className="panel reliability" aria-label="reliability">
+      <div className="bar-top">
+        <GroupBy title="Profile by" place={place} go={go} labels={labels.data} />
+        {answer && <span className="note">{count(answer.rows_total)} rows</span>}
+      </div>
+      {answer ? (
+        <Figures answer={answer} />
+      ) : reliability.error ? (
+        <Failure error={reliability.error} retry={() => void reliability.refetch()} place={place} go={go} />
+      ) : (
+        <FlameSkeleton />
+      )}
+    </section>
+  );
+}
+
+function Figures({ answer }: { answer: ReliabilityAnswer }) {
+  const { entropy, manhattan, by } = answer;
+  return (
+    <div className="reliability-body">
+      <div className="cards">
+        {entropy && (
+          <Card title="Entropy" value={`${entropy.value.toFixed(2)} nats`} interval={plain(entropy, 2)}>
+            The time is spread as if over {count(Math.exp(entropy.value))} equally heavy rows by{' '}
+            {by.join(' · ')}. Profiles that represent the fleet agree in it, however many samples they have.
+          </Card>
+        )}
+        {manhattan && (
+          <Card
+            title="Distance of two random halves"
+            value={manhattan.value.toFixed(3)}
+            interval={plain(manhattan, 3)}
+          >
+            Half of the visits put {(50 * manhattan.value).toFixed(1)} % of the time in other rows than the
+            other half, by chance alone. 0: the same profile; 2: nothing in common.
+          </Card>
+        )}
+      </div>
+      <Convergence answer={answer} />
+    </div>
+  );
+}
+
+function Convergence({ answer }: { answer: ReliabilityAnswer }) {
+  const [wanted, setWanted] = useState(0.1);
+  const { fit, totals } = answer;
+  const visits = totals.visits_landed;
+  if (fit === null || !(fit.constant.value > 0)) {
+    return (
+      <p className="card note">
+        {visits < 8
+          ? `${count(visits)} ${visits === 1 ? 'visit is' : 'visits are'} too few to see how the profile converges; 8 are the least.`
+          : 'The visits all show the same profile: there is nothing to converge.'}
+      </p>
+    );
+  }
+  const more = visitsFor(fit, wanted) - visits;
+  return (
+    <figure className="card convergence">
+      <figcaption>
+        <h2>What more visits bring</h2>
+        <Segments
+          label="wanted precision"
+          value={String(wanted)}
+          options={PRECISIONS.map((p) => ({
+            value: String(p),
+            text: `±${100 * p} %`,
+            title: `a distance of ${p} from the fleet's profile`,
+          }))}
+          onChange={(value) => setWanted(Number(value))}
+        />
+        <p>
+          {more > 0 ? (
+            <>
+              <b>{count(more)} more visits</b> for ±{100 * wanted} %
+            </>
+          ) : (
+            <>
+              <b>Enough visits</b> for ±{100 * wanted} %
+            </>
+          )}
+          : now {count(visits)} leave ±{(100 * distanceOf(fit, visits)).toFixed(1)} %.
+        </p>
+      </figcaption>
+      <ConvergencePlot fit={fit} visits={visits} wanted={wanted} />
+      <p className="note">
+        Random subsets of the visits lie C/√N from all of them, N samples each: C ={' '}
+        {fit.constant.value.toPrecision(3)}
+        {isBounded(fit.constant) && ` (${fit.constant.lo.toPrecision(3)}–${fit.constant.hi.toPrecision(3)})`},
+        exponent fitted freely {significant(fit.exponent)} (−0.5 where the law holds).
+      </p>
+    </figure>
+  );
+}
+
+function Card({
+  title,
+  value,
+  interval,
+  children,
+}: {
+  title: string;
+  value: string;
+  interval: string;
+  children: ReactNode;
+}) {
+  return (
+    <section className="card">
+      <h2>{title}</h2>
+      <p className="value">
+        {value} <span className="bracket">{interval}</span>
+      </p>
+      <p className="note">{children}</p>
+    </section>
+  );
+}
+
+function plain(estimate: Estimate, decimals: number): string {
+  return isBounded(estimate) ? `(${estimate.lo.toFixed(decimals)}–${estimate.hi.toFixed(decimals)})` : '';
+}

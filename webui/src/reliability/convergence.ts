@@ -1,0 +1,35 @@
+/** How a profile comes nearer to the fleet's with more visits: distance = C / √samples. */
+import type { ReliabilityAnswer } from '../api/types.ts';
+
+export type Fit = NonNullable<ReliabilityAnswer['fit']>;
+
+/** Distances between profiles that people ask for: shares that are off by so much in all. */
+export const PRECISIONS = [0.2, 0.1, 0.05] as const;
+
+/** The distance to be expected of this many visits. */
+export function distanceOf(fit: Fit, visits: number): number {
+  return fit.constant.value / Math.sqrt(visits * fit.samples_per_visit);
+}
+
+/** Visits that bring a profile as near as this, each with as many samples as the present ones. */
+export function visitsFor(fit: Fit, distance: number): number {
+  return Math.ceil((fit.constant.value / distance) ** 2 / fit.samples_per_visit);
+}
+
+/** The fit's points by visits instead of samples, fewest first. */
+export function pointsOf(fit: Fit): { visits: number; distance: number }[] {
+  return fit.points
+    .map(({ samples, distance }) => ({ visits: samples / fit.samples_per_visit, distance }))
+    .sort((a, b) => a.visits - b.visits);
+}
+
+/** 1, 2, 5, 10, … that lie in a range, for an axis of logarithms. */
+export function ticks(lo: number, hi: number): number[] {
+  const found: number[] = [];
+  for (let decade = 10 ** Math.floor(Math.log10(lo)); decade <= hi; decade *= 10)
+    for (const step of [1, 2, 5]) {
+      const tick = Number((decade * step).toPrecision(1));
+      if (tick >= lo && tick <= hi) found.push(tick);
+    }
+  return found;
+}

@@ -1,0 +1,91 @@
+/** What can be done with a row of the table. */
+import type { TableRow } from '../api/types.ts';
+import { compareWith, earlier, withLabels, withoutValue } from '../compare/base.ts';
+import type { Go } from '../location/usePlace.ts';
+import { formatMatchers, literal, parseMatchers, withMatcher } from '../selection/matchers.ts';
+import type { Place } from '../selection/place.ts';
+import { copy } from '../ui/copy.ts';
+import { markOf, titleOf } from './marks.ts';
+import type { Action } from './RowMenu.tsx';
+
+/** Other rows that a row can be compared with at one click: the first of the table. */
+const OFFERED_OTHERS = 3;
+
+/** `rows`: the table that the row stands in, for comparisons with its neighbours. */
+export function actionsOfRow(
+  row: TableRow,
+  by: readonly string[],
+  rows: readonly TableRow[],
+  place: Place,
+  go: Go,
+): Action[] {
+  const mark = markOf(row, by);
+  const actions: Action[] = [];
+  if (mark !== null) {
+    actions.push({
+      text: 'Show in the flame graph',
+      run: () => go({ mark, node: '', find: '', view: place.view === 'table' ? 'flame' : place.view }),
+    });
+  }
+  if (by.length === 1 && by[0] === 'function') actions.push(...ofFunction(row, place, go));
+  else if (mark === null) actions.push(...ofLabels(row, by, rows, place, go));
+  actions.push({ text: 'Copy the name', run: () => void copy(titleOf(row, by)) });
+  return actions;
+}
+
+function ofFunction(row: TableRow, place: Place, go: Go): Action[] {
+  const name = row.key['function'] ?? '';
+  const exactly = `^${literal(name)}$`;
+  return [
+    { text: 'Only stacks with this function', run: () => go({ focus: exactly }) },
+    {
+      text: 'No stacks with this function',
+      run: () => go({ ignore: place.ignore === '' ? exactly : `${place.ignore}|${exactly}` }),
+    },
+    {
+      text: 'Which applications run it',
+      run: () => go({ focus: exactly, by: 'application', find: '', sort: '-total' }),
+    },
+    {
+      text: 'Compare with the time before',
+      run: () => go({ ...compareWith(earlier(place, 'the time before') ?? {}), find: name, regex: false }),
+    },
+  ];
+}
+
+function ofLabels(
+  row: TableRow,
+  by: readonly string[],
+  rows: readonly TableRow[],
+  place: Place,
+  go: Go,
+): Action[] {
+  const name = titleOf(row, by);
+  const matchers = parseMatchers(place.select) ?? [];
+  const filtered = (operator: '=' | '!='): string =>
+    formatMatchers(
+      by.reduce((all, label) => withMatcher(all, { label, operator, value: row.key[label] ?? '' }), matchers),
+    );
+  const actions = [
+    { text: `Only ${name}`, run: () => go({ select: filtered('='), by: 'function', find: '' }) },
+    { text: 'Only this, same table', run: () => go({ select: filtered('=') }) },
+  ];
+  if (by.length === 1) actions.push({ text: `Without ${name}`, run: () => go({ select: filtered('!=') }) });
+
+  const select = withLabels(place.select, by, row.key);
+  const compare = (text: string, base: Parameters<typeof compareWith>[0]): Action => ({
+    text,
+    run: () => go({ select, by: 'function', find: '', ...compareWith(base) }),
+  });
+  actions.push(compare('Compare with the time before', earlier(place, 'the time before') ?? {}));
+  for (const other of rows.filter((r) => r !== row).slice(0, OFFERED_OTHERS)) {
+    const base = { select: withLabels(place.select, by, other.key) };
+    actions.push(compare(`Compare with ${titleOf(other, by)}`, base));
+  }
+  if (by.length === 1 && rows.length > 2) {
+    const [label] = by;
+    const base = { select: withoutValue(place.select, label, row.key[label] ?? '') };
+    actions.push(compare('Compare with all others', base));
+  }
+  return actions;
+}

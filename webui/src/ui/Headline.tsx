@@ -1,0 +1,23 @@
+/** The selection in one sentence: how much CPU, how sure, and what stands behind it. */
+import type { Totals } from '../api/types.ts';
+import { summaryOf } from '../estimates/summary.ts';
+
+export function Headline({ totals }: { totals: Totals }) {
+  const { estimate, interval, frame, remarks } = summaryOf(totals);
+  return (
+    <p className="headline" aria-label="what stands behind these numbers">
+      <span className="claim">
+        {estimate !== '' && <b>{estimate}</b>} {interval !== '' && <Interval text={interval} />} {frame}
+      </span>
+      {remarks.map(({ text, why, warn }) => (
+        <span key={text} className={warn ? 'remark warn' : 'remark'} title={why}>
+          {text}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Interval({ text }: { text: string }) {
+  return <span title="95 % interval: in 19 of 20 such samplings it holds the true value">({text})</span>;
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import {
+  amountOf,
+  groundOf,
+  measured,
+  MEASURES,
+  offered,
+  write,
+  writeRange,
+} from '../../src/estimates/measure.ts';
+import { bracket, caution, FEW, REACHES_ZERO, seenIn, spoken } from '../../src/estimates/words.ts';
+import { row, totals } from './totals.ts';
+
+const ground = groundOf(totals(), 0.04);
+const self = amountOf(row(), 'self');
+
+describe('measures', () => {
+  it('are the same estimate in other units', () => {
+    expect(measured(self, 'share', ground)).toEqual({ value: 0.123, lo: 0.11, hi: 0.137 });
+    expect(measured(self, 'machines', ground)).toEqual({ value: 123, lo: 110, hi: 137 });
+    expect(measured(self, 'core-seconds', ground)?.value).toBe(7200);
+    expect(measured(self, 'cores', ground)!.value).toBeCloseTo(7200 / 20_304, 10);
+    expect(measured(self, 'money', ground)!.hi).toBeCloseTo((8100 / 3600) * 0.04, 10);
+    expect(measured(self, 'samples', ground)).toEqual({ value: 123, lo: null, hi: null });
+    expect(measured(amountOf(row(), 'total'), 'share', ground)?.lo).toBe(0.18);
+  });
+
+  it('are offered where the answer knows them', () => {
+    expect(offered(ground)).toEqual([...MEASURES]);
+    expect(offered(groundOf(totals(), null))).not.toContain('money');
+    const counted = totals({ seconds: null, core_seconds: null, cores: null });
+    expect(offered(groundOf(counted, 0.04))).toEqual(['share', 'samples', 'machines']);
+    const byHand = totals({ design: 'none', core_seconds: null, cores: null, population: 0 });
+    expect(offered(groundOf(byHand, 0.04))).toEqual(['share', 'samples', 'core-seconds']);
+  });
+
+  it('say what was sampled where nothing follows for the fleet', () => {
+    const byHand = groundOf(totals({ design: 'none' }), null);
+    const amount = amountOf(row({ self_core_seconds: null, self_samples: null }), 'self');
+    expect(measured(amount, 'core-seconds', byHand)).toEqual({ value: 12.3, lo: null, hi: null });
+    expect(measured(amount, 'cores', byHand)).toBeNull();
+    expect(measured(amount, 'machines', byHand)).toBeNull();
+    expect(measured(amount, 'samples', byHand)).toBeNull();
+  });
+
+  it('are written with both ends in the unit of the value', () => {
+    expect(write('share', 0.1234)).toBe('12.34 %');
+    expect(writeRange('share', 0.123, 0.11, 0.137)).toEqual({ text: '11.00–13.70', unit: ' %' });
+    expect(writeRange('core-seconds', 7100, 6480, 8100)).toEqual({ text: '108–135', unit: ' min' });
+    expect(writeRange('cores', 1234, 1180, 1290).text).toBe('1,180–1,290');
+    expect(
+      ['0', '< 0.01', '0.25', '1,235'].map((_, k) => write('money', [0, 0.001, 0.25, 1234.6][k])),
+    ).toEqual(['0', '< 0.01', '0.25', '1,235']);
+    expect(write('samples', 1_230_000)).toBe('1.23 M');
+  });
+});
+
+describe('words', () => {
+  it('say the interval aloud', () => {
+    expect(spoken('share', { value: 0.123, lo: 0.11, hi: 0.137 })).toBe(
+      '12.30 %, 95 % interval 11.00 to 13.70 %',
+    );
+    expect(spoken('machines', { value: 123, lo: 110, hi: 137 })).toBe(
+      '123 machines’ worth, 95 % interval 110 to 137',
+    );
+    expect(spoken('share', { value: 0.5, lo: null, hi: null })).toBe('50.00 %');
+    expect(spoken('cores', null)).toBe('not known here');
+  });
+
+  it('give an upper bound for what was never seen', () => {
+    expect(spoken('share', { value: 0, lo: 0, hi: 0.0002 })).toBe('0.00 % seen, 95 % upper bound 0.02 %');
+    expect(bracket('share', { value: 0, lo: 0, hi: 0.0002 })).toBe('≤ 0.02 %');
+  });
+
+  it('warn of few machines, else of intervals that reach zero', () => {
+    expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, true)).toBe(FEW);
+    expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, false)).toBe(REACHES_ZERO);
+    expect(caution({ value: 0, lo: 0, hi: 0.3 }, false)).toBe('');
+    expect(caution({ value: 0.1, lo: 0.05, hi: 0.3 }, false)).toBe('');
+  });
+
+  it('name those behind an amount as far as they are known', () => {
+    expect(seenIn(1, 1)).toBe('1 visit on 1 machine');
+    expect(seenIn(1200, null)).toBe('1,200 visits');
+    expect(seenIn(null, null)).toBe('');
+  });
+});

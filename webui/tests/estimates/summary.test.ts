@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { summaryOf } from '../../src/estimates/summary.ts';
+import { totals } from './totals.ts';
+
+const texts = (more: Parameters<typeof totals>[0]): string[] =>
+  summaryOf(totals(more)).remarks.map((r) => r.text);
+const warnings = (more: Parameters<typeof totals>[0]): string[] =>
+  summaryOf(totals(more)).remarks.flatMap((r) => (r.warn ? [r.text] : []));
+
+describe('the summary', () => {
+  it('says how much, how sure, and what stands behind it', () => {
+    const { estimate, interval, frame } = summaryOf(totals());
+    expect([estimate, interval, frame]).toEqual([
+      '≈ 1,234 cores',
+      '1,180–1,290',
+      'over 6 h on 1,000 machines',
+    ]);
+    expect(texts({})).toEqual([
+      '240 visits drawn, 226 landed',
+      '94.0 % of the asked time covered',
+      'from merged cells',
+    ]);
+    expect(warnings({})).toEqual([]);
+  });
+
+  it('warns where the visits do not reach', () => {
+    expect(warnings({ covered_seconds: 10_000, uncovered_share: 0.012 })).toEqual([
+      '46.2 % of the asked time covered',
+      '1.2 % of machine-time without a visit',
+    ]);
+    expect(texts({ covered_seconds: 21_600, path: 'mixed' })).toEqual([
+      '240 visits drawn, 226 landed',
+      'all of the asked time covered',
+      'from merged cells and samples',
+    ]);
+  });
+
+  it('claims nothing for the fleet of visits that were asked for', () => {
+    const byHand = {
+      design: 'none',
+      path: 'chunks',
+      visits_landed: 1,
+      core_seconds: null,
+      cores: null,
+    } as const;
+    const { estimate, interval, frame } = summaryOf(totals(byHand));
+    expect([estimate, interval, frame]).toEqual(['', '', 'over 6 h']);
+    expect(texts(byHand)).toEqual(['1 visit asked for by hand, not drawn at random', 'from every sample']);
+    expect(warnings(byHand)).toHaveLength(1);
+  });
+});
