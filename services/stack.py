@@ -11,7 +11,7 @@ import platform
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -28,6 +28,9 @@ from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
 from services.running import RunningStack, run_dir
 from services.settings import Settings
+from services.simulate.gateways import socket_of
+from services.simulate.run import FleetPlan, parts
+from services.simulate.seeding import seed
 from services.supervisor import Child, Part
 from storage import campaigns, inventory, migrate
 from storage.database import normalized, open_engine
@@ -53,6 +56,7 @@ class Sampling:
     round_s: float = 10.0
     window_s: float = 8.0
     """Seconds of each round that are sampled."""
+    visits_per_round: float = 1.0
 
 
 class Stack:
@@ -65,12 +69,14 @@ class Stack:
         say: Say,
         *,
         asked_to_end: Callable[[], bool] = lambda: False,
+        fleet: FleetPlan | None = None,
     ) -> None:
-        """`asked_to_end` is looked at while starting, which it ends."""
+        """`asked_to_end` is looked at while starting, which it ends; `fleet` takes the place of this machine."""
         self._settings = settings
         self._sampling = sampling
         self._say = say
         self._asked_to_end = asked_to_end
+        self._fleet = fleet
         self._folder = run_dir(settings.state_dir)
         self._logs = settings.state_dir / "log"
         self._postgres = None if settings.database_url else EmbeddedPostgres(settings.state_dir / "postgres")
@@ -79,7 +85,7 @@ class Stack:
         self._engine: Engine | None = None
         self._dispatch: Dispatch | None = None
         self.machine = platform.node() or "localhost"
-        self.gateway = f"unix:{self._folder / 'gateway.sock'}"
+        self.gateway = socket_of(fleet.sockets, 0) if fleet else f"unix:{self._folder / 'gateway.sock'}"
         self.port = settings.api_port
         self.token = secrets.token_urlsafe(24)
         """Bearer token of this run, for `up` itself."""
@@ -111,7 +117,13 @@ class Stack:
         with self._step("tables"):
             self._prepare_database()
         self.port = _free_port(self._settings.api_port)
-        for name, part in (("gateway", self._gateway), ("API", self._api), ("symbolizer", self._worker)):
+        if self._fleet is None:
+            with self._step("gateway"):
+                self._start_child(self._gateway())
+        else:
+            with self._step(f"{self._fleet.machines:,} simulated machines"):
+                self._start_fleet(self._fleet)
+        for name, part in (("API", self._api), ("symbolizer", self._worker)):
             with self._step(name):
                 self._start_child(part())
         with self._step("collector"):
@@ -163,6 +175,15 @@ class Stack:
         yield
         self._say(f"  ✓ {name} ({monotonic() - begun:.1f} s)")
 
+    def _start_fleet(self, fleet: FleetPlan) -> None:
+        """Start its processes together: each takes a second or two to build its model."""
+        children = [Child(part) for part in parts(fleet, self._logs)]
+        for child in children:
+            self._children.append(child)
+            child.start()
+        for child in children:
+            child.wait_until_ready(self._check_wanted)
+
     def _start_child(self, part: Part) -> None:
         child = Child(part)
         self._children.append(child)
@@ -185,7 +206,10 @@ class Stack:
         self._engine = open_engine(self._database_url(), application="up", pool_size=1)
         make_room(self._engine, datetime.now(UTC).date())
         with self._engine.begin() as connection:
-            inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
+            if self._fleet is None:
+                inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
+            else:
+                seed(connection, self._fleet)
             campaign = self._standing_campaign(connection)
             if campaign.state is campaigns.State.STOPPED:
                 campaigns.set_state(
@@ -211,7 +235,9 @@ class Stack:
             rate_hz=sampling.rate_hz or DEFAULT_RATE_HZ,
         )
         definition = (
-            campaigns.Definition(campaigns.FLEET, sampling.round_s, visits_per_round=1.0, events=(cpu,))
+            campaigns.Definition(
+                campaigns.FLEET, sampling.round_s, visits_per_round=sampling.visits_per_round, events=(cpu,)
+            )
             if standing is None
             else replace(standing.definition, events=(cpu,))
         )
@@ -225,11 +251,16 @@ class Stack:
             "FLEETPROF_REDIS_URL": self._redis_url(),
             "FLEETPROF_ARCHIVE_URL": self._settings.archive,
             "FLEETPROF_SYMBOL_CACHE_DIR": str(self._settings.symbol_cache),
+            "FLEETPROF_SYMBOL_DIRS": ":".join(str(folder) for folder in self._symbol_dirs()),
             "FLEETPROF_API_HOST": "127.0.0.1",
             "FLEETPROF_API_PORT": str(self.port),
             "FLEETPROF_API_TOKENS": ",".join((f"viewer:{self.token}", *self._settings.api_tokens)),
             "FLEETPROF_WORKER_PROCESSES": str(self._settings.worker_processes or 1),
         }
+
+    def _symbol_dirs(self) -> Sequence[Path]:
+        own = (self._fleet.symbols,) if self._fleet else ()
+        return (*own, *self._settings.symbol_dirs)
 
     def _part(self, name: str, module: str, arguments: list[str], ready: Callable[[], bool]) -> Part:
         return Part(

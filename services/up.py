@@ -18,10 +18,11 @@ from rich.live import Live
 from services import terminal
 from services.api.auth import mint_login_url
 from services.errors import CannotStart, NotRunning
-from services.preflight import judge, read_facts
+from services.preflight import Verdict, judge, read_facts
 from services.running import announce, hold
 from services.settings import Settings
 from services.signals import Asked
+from services.simulate.run import FleetPlan
 from services.stack import Sampling, Stack
 
 REFRESH_S = 2.0
@@ -32,13 +33,20 @@ LAST_LANDING_S = 60.0
 
 
 def run(
-    settings: Settings, sampling: Sampling, *, seconds: float | None, rows: int, console: Console
+    settings: Settings,
+    sampling: Sampling,
+    *,
+    seconds: float | None,
+    rows: int,
+    console: Console,
+    fleet: FleetPlan | None = None,
 ) -> None:
     """Run until asked to end, or for `seconds` from when the stack is up; then print the table.
 
-    Raises CannotStart or AlreadyRunning; whatever was started is stopped again in every case.
+    With a `fleet`, its machines are visited instead of this one. Raises CannotStart or AlreadyRunning; whatever
+    was started is stopped again in every case.
     """
-    verdict = judge(read_facts())
+    verdict = Verdict(None, whole_machine=True) if fleet else judge(read_facts())
     if verdict.problem is not None:
         raise CannotStart(verdict.problem)
     asked = Asked()
@@ -48,8 +56,17 @@ def run(
             sampling,
             lambda sentence: console.print(sentence, style="dim", highlight=False),
             asked_to_end=asked.event.is_set,
+            fleet=fleet,
         )
         console.print(f"Starting fleetprof; its state is kept in {settings.state_dir}", highlight=False)
+        if fleet is not None:
+            console.print(
+                f"Simulating a fleet of {fleet.machines:,} machines (seed {fleet.seed}): nothing that is shown is "
+                "real, and this machine is not profiled. Other commands look at it with\n"
+                f"FLEETPROF_STATE_DIR={settings.state_dir}",
+                style="yellow",
+                soft_wrap=True,
+            )
         if not verdict.whole_machine:
             console.print(
                 "Without privileges: your own processes are profiled, without the kernel's part. "

@@ -8,7 +8,7 @@ from services.durations import Duration
 from services.settings import read_settings
 
 
-def up(
+def up(  # noqa: PLR0917 - the command line is its signature
     for_: Annotated[
         float | None,
         typer.Option(
@@ -30,6 +30,16 @@ def up(
         float | None,
         typer.Option(min=1, max=999, help="Samples a second and CPU; kept for the next time. At first: 99."),
     ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            min=8,
+            max=20_000,
+            metavar="MACHINES",
+            help="Visit a made-up fleet of so many machines instead of this one, with data of its own "
+            "(in STATE_DIR/simulated).",
+        ),
+    ] = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
     state_dir: Annotated[
         str | None, typer.Option(help="Where data, sockets and logs are kept. Default: FLEETPROF_STATE_DIR.")
@@ -43,11 +53,19 @@ def up(
 
     As root the whole machine is profiled, the kernel included; as another user, that user's own
     processes.
+
+    With --simulate nothing of this machine is profiled: a fleet with known truth is shown, to see what fleetprof
+    does with thousands of machines (docs/simulate.md).
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
+    from services.simulate.home import simulated  # noqa: PLC0415
     from services.stack import Sampling  # noqa: PLC0415
     from services.up import run  # noqa: PLC0415
 
     settings = read_settings(api_port=port, state_dir=state_dir)
-    run(settings, Sampling(rate_hz=rate), seconds=for_, rows=rows, console=Console(highlight=False))
+    sampling, fleet = Sampling(rate_hz=rate), None
+    if simulate is not None:
+        settings, sampling, fleet = simulated(settings, simulate, rate_hz=rate)
+    console = Console(highlight=False)
+    run(settings, sampling, seconds=for_, rows=rows, console=console, fleet=fleet)
