@@ -19,7 +19,7 @@ from analysis.errors import BadShape
 from analysis.estimate import Estimates
 from analysis.shuffle import p_values, pool
 from analysis.visit_table import VisitTable
-from analysis.weights import Weights
+from analysis.weights import CLASSES, equal
 
 FALSE_DISCOVERIES = 0.05
 """Largest expected share of false rows among the significant ones."""
@@ -101,18 +101,11 @@ def benjamini_hochberg(p: Float) -> Float:
 
 def _moments(table: VisitTable) -> moments.Moments:
     """Moments of the visits, which here are all there are: those without a sample have no share."""
-    _, group = np.unique(table.stratum, return_inverse=True)
-    visits = np.bincount(group).astype(np.float64)
-    weights = Weights(
-        weight=np.zeros((len(visits), 5)),
-        group=np.arange(len(visits)),
-        visits=visits,
-        fpc=np.ones(len(visits)),
-        uncovered=0.0,
-    )
+    _, stratum = np.unique(table.stratum, return_inverse=True)
+    weights = equal(np.bincount(stratum).astype(np.float64))
     return moments.from_visits(
         table.weight,
-        group.astype(np.int64),
+        stratum.astype(np.int64) * CLASSES,
         weights,
         x=table.x,
         row=table.row,

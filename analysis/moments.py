@@ -1,15 +1,20 @@
 """Sums over visits from which estimates and their variances follow.
 
-A visit v of variance stratum g brings y_v units of a row (a function, a label) and x_v units of the whole
-selection, and weighs w_v. With z_v = w_v·y_v and the n_g landed visits of the stratum, those without any
-sample too, the with-replacement variance of Σz between visits as clusters is
+A visit v brings y_v units of a row (a function, a label) and x_v units of the whole selection, and weighs
+w_v; z_v = w_v·y_v. Of the visits drawn in a variance stratum some landed, and they fall into groups
+c by utilisation: q_c is the share of the machine-time that a group stands for, n_c its landed visits, D all
+drawn visits of the stratum; Z_c and Z are sums of z over the group and the stratum. That is sampling
+in two phases: the draw says how the machine-time divides over the groups, the landed visits say what
+happened in each. With visits as clusters, the variance of Z is fpc times
 
-    Σ_g fpc_g · n_g/(n_g − 1) · (Σz² − (Σz)²/n_g)
+    within groups     Σ_c n_c/(n_c − 1) · (Σz² − Z_c²/n_c)
+    between groups    (Σ_c Z_c²/q_c − Z²) / (D − 1)
 
-and likewise the covariance with Σ w·x. A stratum of a single visit has no spread of its own: its z²
+and likewise the covariance with Σ w·x. Where every drawn visit landed that is the usual
+n/(n − 1)·(Σz² − Z²/n) up to terms of order 1/n. A stratum of a single visit has no spread of its own: its z²
 stands for it, which is too wide rather than too narrow. The same numbers come from visits one by one
-(`from_visits`) and from the sums that merged cells keep (`from_sums`); visits of one cell share their
-weight, so its sums are enough. Source: DESIGN §4; Särndal, Swensson, Wretman, §5.5 and §5.6.
+(`from_visits`) and from the sums that merged cells keep (`from_sums`). Sources: DESIGN §4; Särndal, Swensson,
+Wretman, Model Assisted Survey Sampling, §5.6, §9.8 and §15.6.
 """
 
 from dataclasses import dataclass
@@ -18,7 +23,7 @@ import numpy as np
 
 from analysis.arrays import Float, Int, sums
 from analysis.errors import BadShape
-from analysis.weights import Weights
+from analysis.weights import CLASSES, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ def from_visits(
 ) -> Moments:
     """Moments from visits one by one.
 
-    `weight`, `group` and `x` have one entry per visit; visits without any sample may be left out, since
+    `weight`, `group` and `x` have one entry per visit (`group` as in `Weights.group`); visits without any sample may be left out, since
     `weights` knows how many there were. `row`, `visit` and `y` have one entry per pair of a row
     (0…rows−1) and a visit (index into `x`) with y > 0, each pair once.
     """
@@ -202,35 +207,64 @@ def _moments(
     x: Float,
     xx: Float,
 ) -> Moments:
-    """Moments from weighted sums, each belonging to one variance stratum (`group`, `x_group`)."""
-    groups = len(weights.visits)
-    n, fpc = weights.visits, weights.fpc
-    alone = n <= 1
-    factor = fpc * np.where(alone, 1.0, n / np.maximum(n - 1, 1))
-    # What a stratum's squared sum is multiplied with: 1/n takes its mean out, 0 leaves a single visit's z².
-    centre = np.where(alone, 0.0, 1 / np.maximum(n, 1)) * factor
-    x_of = sums(x_group, x, groups)
-    # Sums over a stratum and row: pairs of one (stratum, row) come from several visits or cells.
-    pair = group * np.int64(rows) + row
-    distinct, place = np.unique(pair, return_inverse=True)
-    z_of = sums(place.astype(np.int64), z, len(distinct))
-    pair_group, pair_row = np.divmod(distinct, max(rows, 1))
-    by_row = factor[group]
+    """Moments from weighted sums, each belonging to one group (`group`, `x_group`)."""
+    spread = _Spread.of(weights)
+    x_of = sums(x_group, x, len(spread.square))
+    x_in = x_of.reshape(-1, CLASSES).sum(axis=1)
+    (pair_group, pair_row), z_of = _by_pair(group, row, z, rows)
+    (pair_stratum, stratum_row), z_in = _by_pair(group // CLASSES, row, z, rows)
+    squares = spread.square[group]
+    group_z, stratum_z = spread.group[pair_group] * z_of, spread.stratum[pair_stratum] * z_in
+    vyy = sums(row, squares * zz, rows) + sums(pair_row, group_z * z_of, rows)
+    vxy = sums(row, squares * zx, rows) + sums(pair_row, group_z * x_of[pair_group], rows)
+    vxx = spread.square[x_group] @ xx + spread.group @ x_of**2 - spread.stratum @ x_in**2
     return Moments(
         y=sums(row, z, rows),
         x=float(x.sum()),
-        vyy=_at_least_zero(sums(row, by_row * zz, rows) - sums(pair_row, centre[pair_group] * z_of**2, rows)),
-        vxy=sums(row, by_row * zx, rows) - sums(pair_row, centre[pair_group] * z_of * x_of[pair_group], rows),
-        vxx=max(0.0, float((factor[x_group] * xx).sum() - (centre * x_of**2).sum())),
+        # Rounding leaves small negative values of a variance that is zero.
+        vyy=np.maximum(vyy - sums(stratum_row, stratum_z * z_in, rows), 0.0),
+        vxy=vxy - sums(stratum_row, stratum_z * x_in[pair_stratum], rows),
+        vxx=max(0.0, float(vxx)),
         second=sums(row, zz, rows),
         fourth=sums(row, zzzz, rows),
         x_second=float(xx.sum()),
         visits=np.rint(sums(row, visits, rows)).astype(np.int64),
-        landed=float(n.sum()),
-        df=float(np.where(alone, n, n - 1).sum()),
+        landed=float(weights.visits.sum()),
+        df=spread.df,
     )
 
 
-def _at_least_zero(variance: Float) -> Float:
-    """Without the small negative values that rounding leaves of a variance that is zero."""
-    return np.maximum(variance, 0.0)
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """The variance as a quadratic form: `square`·Σz² + `group`·Z_c² − `stratum`·Z²."""
+
+    square: Float
+    """One for each group, like `group`."""
+    group: Float
+    stratum: Float
+    df: float
+
+    @classmethod
+    def of(cls, weights: Weights) -> "_Spread":
+        strata = len(weights.fpc)
+        shape = (strata, CLASSES)
+        n, share = weights.visits.reshape(shape), weights.share.reshape(shape)
+        landed = n.sum(axis=1)
+        alone = landed <= 1
+        fpc = weights.fpc[:, None]
+        between = np.where(alone, 0.0, 1 / np.maximum(weights.drawn - 1, 1))
+        within = np.where(n > 1, 1 / np.maximum(n - 1, 1), 0.0)
+        across = np.divide(between[:, None], share, out=np.zeros(shape), where=share > 0)
+        return cls(
+            square=(fpc * np.where(n > 1, n * within, 1.0)).ravel(),
+            group=(fpc * (across - within)).ravel(),
+            stratum=weights.fpc * between,
+            df=float(np.where(alone, landed, landed - 1).sum()),
+        )
+
+
+def _by_pair(of: Int, row: Int, z: Float, rows: int) -> tuple[tuple[Int, Int], Float]:
+    """The different pairs of a group (stratum) and a row, and the sum of z over each."""
+    pairs, place = np.unique(of * np.int64(max(rows, 1)) + row, return_inverse=True)
+    first, second = np.divmod(pairs, np.int64(max(rows, 1)))
+    return (first, second), sums(place.astype(np.int64), z, len(pairs))

@@ -52,16 +52,25 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What weighs how much, and which visits are compared with each other for the variance."""
+    """What weighs how much, and which visits are compared with each other for the variance.
+
+    The stratum-days of a frame form s variance strata. The visits of each fall into groups, one per
+    utilisation class, but classes of a single visit are one group together. Group g is of stratum
+    g // CLASSES.
+    """
 
     weight: Float
     """Units of the fleet per unit observed; (k, CLASSES), 0 where nothing landed."""
     group: Int
-    """Variance stratum of each row of the frame, 0…g−1; -1 for days on which nothing landed; (k,)."""
+    """Group of each stratum-day and class; -1 for days on which nothing landed; (k, CLASSES)."""
     visits: Float
-    """Landed visits of each variance stratum; (g,)."""
+    """Landed visits of each group; (s × CLASSES,)."""
+    share: Float
+    """What each group stands for of its stratum's machine-time; they add up to 1; (s × CLASSES,)."""
+    drawn: Float
+    """Visits of each variance stratum that say how its machine-time divides over classes; (s,)."""
     fpc: Float
-    """Share of each variance stratum's machine-time that nobody watched, 0…1; (g,)."""
+    """Share of each variance stratum's machine-time that nobody watched, 0…1; (s,)."""
     uncovered: float
     """Share of all machine-time that lies in days on which nothing landed, 0…1; 1 when there is none."""
 
@@ -73,27 +82,53 @@ def weigh(frame: Frame) -> Weights:
     same day: their machine-time and visits add up. A day on which nothing landed weighs nothing and is
     told in `uncovered`.
     """
-    landed = frame.visits.sum(axis=1)
-    group = _joined(frame.stratum, frame.day, landed)
-    size = int(group.max(initial=-1)) + 1
+    stratum = _joined(frame.stratum, frame.day, frame.visits.sum(axis=1))
+    size = int(stratum.max(initial=-1)) + 1
     machine_s = frame.population * frame.covered_s
-    kept = group >= 0
-    of = group[kept]
+    kept = stratum >= 0
+    of = stratum[kept]
     time = sums(of, machine_s[kept], size)
     drawn, visits, watched = (
-        _by_group(of, table[kept], size) for table in (frame.drawn, frame.visits, frame.watched_s)
+        _by_stratum(of, table[kept], size) for table in (frame.drawn, frame.visits, frame.watched_s)
     )
-    weight = np.zeros((len(group), CLASSES))
-    weight[kept] = _class_weights(time, np.maximum(drawn, visits), watched)[of]
-    watched_all = watched.sum(axis=1)
-    share = np.divide(watched_all, time, out=np.ones(size), where=time > 0)
+    drawn = np.maximum(drawn, visits)
+    share = _shares(drawn, watched)
+    member = np.arange(size)[:, None] * CLASSES + _without_loners(visits)
+    per_class = np.divide(time[:, None] * share, watched, out=np.zeros_like(watched), where=watched > 0)
+    weight = np.zeros((len(stratum), CLASSES))
+    weight[kept] = per_class[of]
+    group = np.full((len(stratum), CLASSES), -1, np.int64)
+    group[kept] = member[of]
+    seen = np.divide(watched.sum(axis=1), time, out=np.ones(size), where=time > 0)
     whole = float(machine_s.sum())
     return Weights(
         weight=weight,
         group=group,
-        visits=visits.sum(axis=1),
-        fpc=np.clip(1.0 - share, 0.0, 1.0),
+        visits=sums(member.ravel(), visits.ravel(), size * CLASSES),
+        share=sums(member.ravel(), share.ravel(), size * CLASSES),
+        drawn=drawn[:, 1:].sum(axis=1) + visits[:, 0],
+        fpc=np.clip(1.0 - seen, 0.0, 1.0),
         uncovered=float(machine_s[~kept].sum()) / whole if whole > 0 else 1.0,
+    )
+
+
+def equal(visits: Float) -> Weights:
+    """Variance strata of these numbers of visits that all answered; the visits bring their own weights.
+
+    A visit of stratum i is of the group i × CLASSES.
+    """
+    groups = np.zeros((len(visits), CLASSES))
+    groups[:, 0] = visits
+    only = np.zeros_like(groups)
+    only[:, 0] = 1.0
+    return Weights(
+        weight=np.zeros_like(groups),
+        group=np.arange(groups.size).reshape(groups.shape),
+        visits=groups.ravel(),
+        share=only.ravel(),
+        drawn=visits,
+        fpc=np.ones(len(visits)),
+        uncovered=0.0,
     )
 
 
@@ -125,28 +160,21 @@ def _joined(stratum: Int, day: Int, landed: Float) -> Int:
     return group
 
 
-def _by_group(of: Int, table: Float, size: int) -> Float:
+def _by_stratum(of: Int, table: Float, size: int) -> Float:
     return np.column_stack([sums(of, table[:, column], size) for column in range(CLASSES)])
 
 
-def _class_weights(time: Float, drawn: Float, watched: Float) -> Float:
-    """Weights of each group's classes; (g, CLASSES).
+def _shares(drawn: Float, watched: Float) -> Float:
+    """What each class with something landed stands for, of its stratum's machine-time; (s, CLASSES).
 
-    Visits of unknown utilisation weigh what a visit of the group weighs on average.
+    Visits of unknown utilisation stand for as much as visits of their stratum do on average.
     """
-    known, present = drawn[:, 1:], watched[:, 1:] > 0
-    all_watched, known_watched = watched.sum(axis=1), watched[:, 1:].sum(axis=1)
-    mean = np.divide(time, all_watched, out=np.zeros(len(time)), where=all_watched > 0)
-    represented = _to_nearest(known, present)
-    all_known = represented.sum(axis=1)
-    # The known classes together get the part of the machine-time that their visits watched.
-    scale = np.divide(mean * known_watched, all_known, out=np.zeros(len(time)), where=all_known > 0)
-    weight = np.zeros_like(watched)
-    weight[:, 1:] = np.divide(
-        represented * scale[:, None], watched[:, 1:], out=np.zeros_like(known), where=present
-    )
-    weight[:, 0] = mean * (watched[:, 0] > 0)
-    return weight
+    present = watched > 0
+    represented = _to_nearest(drawn[:, 1:], present[:, 1:])
+    all_watched, all_known = watched.sum(axis=1), represented.sum(axis=1)
+    unknown = np.divide(watched[:, 0], all_watched, out=np.zeros(len(drawn)), where=all_watched > 0)
+    known = np.divide(1 - unknown, all_known, out=np.zeros(len(drawn)), where=all_known > 0)
+    return np.column_stack([unknown, represented * known[:, None]])
 
 
 def _to_nearest(drawn: Float, present: Bool) -> Float:
@@ -161,3 +189,14 @@ def _to_nearest(drawn: Float, present: Bool) -> Float:
         distance = np.where(present[some], np.abs(classes - column) - 0.5 * (classes > column), np.inf)
         np.add.at(moved, (some, np.argmin(distance, axis=1)), drawn[some, column])
     return moved
+
+
+def _without_loners(visits: Float) -> Int:
+    """The class whose group the visits of each class belong to, so that few groups have a single visit.
+
+    Classes of one visit are one group together; if there is only one such, it joins the class with most visits.
+    """
+    member = np.broadcast_to(np.arange(CLASSES), visits.shape).copy()
+    lone = visits == 1
+    joined = np.where(lone.sum(axis=1) > 1, np.argmax(lone, axis=1), np.argmax(visits, axis=1))
+    return np.where(lone, joined[:, None], member)

@@ -45,36 +45,42 @@ class Coverage:
     random: bool
     """Visits were drawn at random, so there are estimates; else observations only, each of weight 1."""
     asked_s: float
-    covered_s: float
+    covered_s: float = 0.0
     """Seconds in which the campaign drew visits; 0 for one that never draws."""
-    population: float
+    population: float = 0.0
     """Machines, a mean over the covered seconds."""
-    uncovered: float
-    """Share of the covered machine-time in no stratum with a landed visit, 0…1."""
-    drawn: int
-    landed: int
+    uncovered: float = 0.0
+    """Share of the covered machine-time in days on which nothing landed, 0…1."""
+    drawn: int = 0
+    landed: int = 0
+    """Visits that watched the event, idle machines too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Weights of visits. Without a random design every weight is 1 and there is no variance."""
+    """How the visits behind an answer were chosen, and what they stand for."""
 
     coverage: Coverage
     weights: Weights | None
-    ids: Ids
+    """None: visits were not drawn at random; each weighs 1 and there is no variance."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisitWeights:
+    """Columns over landed visits, by ascending id."""
+
+    id: Ids
     weight: Float
-    """By visit of `ids`: units of the fleet for each unit observed; of a gauge, its mean level."""
+    """Units of the fleet for each unit observed; of a gauge, its mean level."""
     group: Int64
-    """Variance stratum of each visit of `ids`; -1: it weighs nothing."""
+    """Variance stratum; -1: it weighs nothing."""
 
     def of(self, visits: Ids) -> tuple[Float, Int64]:
-        """Weight and variance stratum of these visits."""
-        if self.weights is None:
-            return np.ones(len(visits)), np.full(len(visits), -1, np.int64)
-        if not len(self.ids):
+        """Weight and variance stratum of these visits; 0 and -1 for others."""
+        if not len(self.id):
             return np.zeros(len(visits)), np.full(len(visits), -1, np.int64)
-        place = np.minimum(np.searchsorted(self.ids, visits), len(self.ids) - 1)
-        known = self.ids[place] == visits
+        place = np.minimum(np.searchsorted(self.id, visits), len(self.id) - 1)
+        known = self.id[place] == visits
         return np.where(known, self.weight[place], 0.0), np.where(known, self.group[place], -1)
 
 
@@ -86,23 +92,15 @@ def read_design(
     *,
     stacks: bool | None,
     gauge: bool,
-) -> Design:
-    """The design behind a selection's samples of one depth; None: the depth that was watched."""
-    asked = (selection.end - selection.start).total_seconds()
+) -> tuple[Design, VisitWeights | None]:
+    """The design behind a selection's samples of one depth; `stacks` None: the depth that was watched."""
     strata = None
     if campaign_id is not None:
         strata = read_strata(connection, campaign_id, selection.start, selection.end)
     if strata is None or campaign_id is None:
-        nothing = Coverage(
-            random=False, asked_s=asked, covered_s=0.0, population=0.0, uncovered=0.0, drawn=0, landed=0
-        )
-        return Design(nothing, None, np.zeros(0, "S16"), np.zeros(0), np.zeros(0, np.int64))
+        asked = (selection.end - selection.start).total_seconds()
+        return Design(Coverage(random=False, asked_s=asked), None), None
     watched = read_watched(connection, selection, campaign_id, sample_type_id, stacks=stacks)
-    return design_of(strata, watched, gauge=gauge)
-
-
-def design_of(strata: Strata, watched: Watched, *, gauge: bool) -> Design:
-    """The weights of these visits of these strata."""
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     at, klass = row[inside], watched.utilisation_class[inside]
@@ -113,6 +111,11 @@ def design_of(strata: Strata, watched: Watched, *, gauge: bool) -> Design:
     group[inside] = weights.group[at]
     if gauge:  # a level is not accumulated over the time it stands for
         weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
+    return design_of(strata, weights, landed=len(watched)), VisitWeights(watched.id, weight, group)
+
+
+def design_of(strata: Strata, weights: Weights, *, landed: int) -> Design:
+    """The random design of these strata, weighed."""
     coverage = Coverage(
         random=True,
         asked_s=strata.asked_s,
@@ -120,9 +123,9 @@ def design_of(strata: Strata, watched: Watched, *, gauge: bool) -> Design:
         population=strata.machines,
         uncovered=weights.uncovered,
         drawn=int(strata.drawn.sum()),
-        landed=len(watched),
+        landed=landed,
     )
-    return Design(coverage, weights, watched.id, weight, group)
+    return Design(coverage, weights)
 
 
 def read_watched(
