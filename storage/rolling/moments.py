@@ -66,11 +66,11 @@ class Sums:
 
     def in_units(self) -> "Sums":
         """The same with divisor 1: what formulas take."""
-        return self._scaled(self.divisor)
+        return self.in_multiples_of(np.ones_like(self.divisor))
 
     def in_multiples_of(self, divisor: Int64) -> "Sums":
         """The same in multiples of other divisors, each of which divides the cell's."""
-        return self._scaled(self.divisor // divisor)
+        return self._scaled(self.divisor // divisor, divisor)
 
     def of(self, cells: Int64) -> "Sums":
         """Those of some cells, in this order."""
@@ -94,14 +94,14 @@ class Sums:
         bad[self.cell[(self.row_visits < 0) | (self.own < 0) | (self.total < 0)]] = True
         return bad
 
-    def _scaled(self, factor: Int64) -> "Sums":
+    def _scaled(self, factor: Int64, divisor: Int64) -> "Sums":
         if (factor == 1).all():
-            return replace(self, divisor=self.divisor // factor)
+            return self
         f = factor.astype(np.float64)
         rows, r = np.repeat(factor, self.count), np.repeat(f, self.count)
         return replace(
             self,
-            divisor=self.divisor // factor,
+            divisor=divisor,
             x=self.x * f,
             xx=self.xx * f**2,
             xxxx=self.xxxx * f**4,

@@ -58,3 +58,9 @@ def ranges(first: Int64, lengths: Int64) -> Int64:
 def counts(cell: Int64, cells: int) -> Int64:
     """How many rows each of the cells 0…cells−1 has."""
     return np.bincount(cell, minlength=cells).astype(np.int64)
+
+
+def added_up(cell: Int64, values: Float64, cells: int) -> Float64:
+    """Σ values by cell."""
+    sums: Float64 = np.bincount(cell, values, cells).astype(np.float64)
+    return sums

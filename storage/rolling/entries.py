@@ -1,0 +1,210 @@
+"""Visits and their facts out of the database: what the queue names, or what cells should already hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Connection,
+    Select,
+    Table,
+    Uuid,
+    cast,
+    column,
+    delete,
+    func,
+    select,
+    type_coerce,
+)
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.types import TypeEngine
+
+from storage.coverage import utilisation_class
+from storage.landing.codec import decode_many
+from storage.rolling import rows
+from storage.rolling.batch import Batch, Profiles, Visits, Watched
+from storage.rolling.rows import Columns
+from storage.rolling.sorting import Int64
+from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A visit to be merged."""
+
+    day: date
+    visit_id: UUID
+    sign: int
+    """+1: into the cells; -1: out of them."""
+    replaced: int | None
+    """Whose `roll_replaced` rows are meant; None: the visit's profiles as they are now."""
+
+
+def take(connection: Connection, limit: int) -> list[Entry]:
+    """Take up to `limit` of the oldest entries off the queue; others pass by them until we commit."""
+    oldest = (
+        select(roll_queue.c.entry_id)
+        .order_by(roll_queue.c.entry_id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    taken = connection.execute(
+        delete(roll_queue)
+        .where(roll_queue.c.entry_id.in_(oldest))
+        .returning(roll_queue.c.entry_id, roll_queue.c.day, roll_queue.c.visit_id, roll_queue.c.sign)
+    ).all()
+    return [
+        Entry(row.day, row.visit_id, row.sign, row.entry_id if row.sign < 0 else None)
+        for row in sorted(taken, key=lambda row: int(row.entry_id))
+    ]
+
+
+def read_batch(connection: Connection, entries: Sequence[Entry], *, application: int | None = None) -> Batch:
+    """The visits of the entries with all their facts, or those of one application.
+
+    Raises `CorruptChunk`.
+    """
+    parts = [*_stored(connection, entries, application), *_replaced(connection, entries, application)]
+    columns = {
+        name: np.concatenate([part[name] for part, _ in parts] or [_column([])])
+        for name in (*_PROFILE, "visit")
+    }
+    stack, samples = decode_many([blob for _, blobs in parts for blob in blobs], columns["facts"])
+    profiles = Profiles(
+        visit=columns["visit"],
+        stacks=columns["stacks"].astype(np.int64),
+        sample_type=columns["sample_type_id"],
+        application=columns["application"],
+        version=columns["version"],
+        samples=columns["samples"],
+        period=columns["period"],
+        facts=columns["facts"],
+    )
+    return Batch(
+        _visits(connection, entries), profiles, stack.astype(np.int64), samples, _watched(connection, entries)
+    )
+
+
+def discard_replaced(connection: Connection, entries: Sequence[Entry]) -> None:
+    """Forget what entries replaced; they have been merged, or never will be."""
+    ids = [entry.replaced for entry in entries if entry.replaced is not None]
+    if ids:
+        connection.execute(delete(roll_replaced).where(roll_replaced.c.entry_id.in_(ids)))
+
+
+_PROFILE = ("sample_type_id", "stacks", "application", "version", "facts", "samples", "period")
+
+
+def _visits(connection: Connection, entries: Sequence[Entry]) -> Visits:
+    """The entries' visits, in their order."""
+    c = visit.c
+    columns = (c.visit_id, c.campaign_id, c.stratum_id, c.hour, c.machine_id, c.utilisation)
+    ids = [entry.visit_id for entry in entries]
+    found = {row.visit_id: row for row in connection.execute(select(*columns).where(c.visit_id.in_(ids)))}
+    of = [found[id_] for id_ in ids]
+    return Visits(
+        sign=_column([entry.sign for entry in entries]),
+        campaign=_column([row.campaign_id for row in of]),
+        stratum=_column([row.stratum_id for row in of]),
+        utilisation_class=_column([utilisation_class(row.utilisation) for row in of]),
+        hour=_column([row.hour for row in of]),
+        machine=_column([row.machine_id for row in of]),
+    )
+
+
+def _column(values: list[int]) -> Int64:
+    return np.array(values, np.int64)
+
+
+def _stored(
+    connection: Connection, entries: Sequence[Entry], application: int | None
+) -> list[tuple[Columns, list[memoryview]]]:
+    """The profiles of visits that are meant as they are now, a day at a time: only its partition is read."""
+    parts = []
+    for day in sorted({entry.day for entry in entries if entry.replaced is None}):
+        numbers = [n for n, entry in enumerate(entries) if entry.replaced is None and entry.day == day]
+        wanted = _listed([str(entries[n].visit_id) for n in numbers], Uuid())
+        statement = (
+            select(
+                _number(wanted),
+                *(profile.c[name] for name in _PROFILE),
+                chunk.c.data,
+            )
+            .select_from(wanted)
+            .join(profile, profile.c.visit_id == wanted.c.id)
+            .join(chunk, chunk.c.profile_id == profile.c.profile_id)
+            .where(profile.c.day == day, chunk.c.day == day)
+        )
+        parts.append(_read(connection, statement, profile, application, numbers))
+    return parts
+
+
+def _replaced(
+    connection: Connection, entries: Sequence[Entry], application: int | None
+) -> list[tuple[Columns, list[memoryview]]]:
+    """The profiles that the entries' visits had before."""
+    numbers = [n for n, entry in enumerate(entries) if entry.replaced is not None]
+    if not numbers:
+        return []
+    wanted = _listed([entries[n].replaced for n in numbers], BigInteger())
+    statement = select(
+        _number(wanted),
+        *(roll_replaced.c[name] for name in _PROFILE),
+        roll_replaced.c.data,
+    )
+    statement = statement.select_from(wanted).join(roll_replaced, roll_replaced.c.entry_id == wanted.c.id)
+    return [_read(connection, statement, roll_replaced, application, numbers)]
+
+
+def _listed(ids: Sequence[object], kind: TypeEngine[Any]) -> TableValuedAlias:
+    """A table (id, n) of the ids and their numbers from 1."""
+    return (
+        func.unnest(cast(ids, ARRAY(kind)))
+        .table_valued(column("id", kind), with_ordinality="n")
+        .render_derived(name="wanted")
+    )
+
+
+def _number(wanted: TableValuedAlias) -> ColumnElement[int]:
+    return type_coerce(wanted.c.n, BigInteger).label("n")  # the ordinality itself has no type
+
+
+def _read(
+    connection: Connection,
+    statement: Select[Any],
+    table: Table,
+    application: int | None,
+    numbers: list[int],
+) -> tuple[Columns, list[memoryview]]:
+    if application is not None:
+        statement = statement.where(table.c.application == application)
+    columns, (blobs,) = rows.read(connection, statement)
+    columns["visit"] = _column(numbers)[columns.pop("n") - 1]
+    return columns, blobs
+
+
+def _watched(connection: Connection, entries: Sequence[Entry]) -> Watched:
+    c = capture_segment.c
+    wanted = _listed([str(entry.visit_id) for entry in entries], Uuid())
+    statement = (
+        select(
+            _number(wanted),
+            c.stacks,
+            c.sample_type_id,
+            func.sum(c.seconds).label("seconds"),
+        )
+        .select_from(wanted)
+        .join(capture_segment, c.visit_id == wanted.c.id)
+        .where(c.sample_type_id.is_not(None), c.seconds > 0)
+        .group_by(wanted.c.n, c.stacks, c.sample_type_id)
+    )
+    columns, _ = rows.read(connection, statement)
+    return Watched(
+        columns["n"] - 1, columns["stacks"].astype(np.int64), columns["sample_type_id"], columns["seconds"]
+    )

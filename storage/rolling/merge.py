@@ -1,0 +1,186 @@
+"""From the facts of a batch to what its cells gain: pure sums, exact in 64-bit integers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.rolling.batch import Batch, numbered
+from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, Cube
+from storage.rolling.moments import Sums, sum_rows
+from storage.rolling.sorting import Int64, added_up, by_pair, counts, ranges
+from storage.rolling.stack_functions import StackFunctions
+from storage.rolling.visit_sums import Members, Pairs, members, pairs_of_facts, sums
+
+KEY = (
+    "cube", "campaign_id", "stacks", "sample_type_id", "stratum_id", "utilisation_class", "level", "bucket",
+    "k1", "k2",
+)  # fmt: skip
+"""The primary key of `roll`, in its order; a cell's place in the tables below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """(stack, units) pairs, cell by cell, stacks ascending within each; units may be negative."""
+
+    count: Int64
+    stack: Int64
+    units: Int64
+
+    @property
+    def cell(self) -> Int64:
+        """The cell of each pair."""
+        return np.repeat(np.arange(len(self.count)), self.count)
+
+    def into(self, cell: Int64, cells: int) -> "Facts":
+        """Merged into fewer cells: those of cell i go into `cell[i]`."""
+        if cells == len(self.count) and (cell == np.arange(cells)).all():
+            return self
+        return sum_facts(np.repeat(cell, self.count), self.stack, self.units, cells)
+
+    def of(self, cells: Int64) -> "Facts":
+        """Those of some cells, in this order."""
+        rows = ranges((np.cumsum(self.count) - self.count)[cells], self.count[cells])
+        return Facts(self.count[cells], self.stack[rows], self.units[rows])
+
+
+def sum_facts(cell: Int64, stack: Int64, units: Int64, cells: int) -> Facts:
+    """Σ units by (cell, stack); what comes to 0 is left out."""
+    order, first = by_pair(cell, stack)
+    if not len(order):
+        return Facts(np.zeros(cells, np.int64), stack, units)
+    total = np.add.reduceat(units[order], first)
+    lead = order[first]
+    kept = total != 0
+    lead = lead[kept]
+    return Facts(counts(cell[lead], cells), stack[lead], total[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """What some cells gain: columns over cells."""
+
+    key: Int64
+    """Shape (cells, len(KEY)), ascending."""
+    profiles: Int64
+    visits: Int64
+    samples: Int64
+    total: Int64
+    facts: Facts
+    moments: Sums | None
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+def gains(batch: Batch, stack_functions: StackFunctions) -> list[Gains]:
+    """What the cells of every cube and level gain from a batch, each ascending by key.
+
+    The functions of all its stacks are loaded.
+    """
+    if not len(batch.profiles):
+        return []
+    p, v = batch.profiles, batch.visits
+    sign = v.sign[p.visit]
+    base = (
+        v.campaign[p.visit], p.stacks, p.sample_type, v.stratum[p.visit], v.utilisation_class[p.visit], v.hour[p.visit],
+    )  # fmt: skip
+    # The finest cells there are; every other one is merged from them.
+    fine, of = numbered(*base, p.application, p.version)
+    facts = sum_facts(np.repeat(of, p.facts), batch.stack, batch.units * np.repeat(sign, p.facts), len(fine))
+    columns = [column[fine] for column in base]
+    application, version = p.application[fine], p.version[fine]
+    result = []
+    pairs: tuple[Members, Pairs, Pairs] | None = None
+    for cube in reversed(CUBES):  # from the finest: its pairs are what the coarser ones are merged from
+        hours: tuple[Int64, Sums] | None = None
+        for level in (HOUR, DAY):
+            key = _keys(cube, level, columns, application, version)
+            lead, into = numbered(*key.T)
+            cell = into[of]
+            moments = None
+            if cube.moments and level == HOUR:
+                pairs = _finer(batch, cell, len(lead), pairs, stack_functions)
+                moments = sums(*pairs)
+                hours = into, moments
+            elif hours is not None:
+                moments = _merged(hours[1], _onto(hours[0], into), len(lead))
+            if level == HOUR and not cube.hours:
+                continue
+            result.append(
+                Gains(
+                    key=key[lead],
+                    profiles=_sums(cell, sign, len(lead)),
+                    visits=_visits(cell, p.visit, v.sign, len(lead)),
+                    samples=_sums(cell, p.samples * sign, len(lead)),
+                    total=_sums(cell, p.samples * p.period * sign, len(lead)),
+                    facts=facts.into(into, len(lead)),
+                    moments=moments,
+                )
+            )
+    return result
+
+
+def _finer(
+    batch: Batch,
+    cell: Int64,
+    cells: int,
+    finer: tuple[Members, Pairs, Pairs] | None,
+    stack_functions: StackFunctions,
+) -> tuple[Members, Pairs, Pairs]:
+    """What the visits of these cells have of each function; from the pairs of finer cells, if there are any."""
+    of = members(batch, cell, cells)
+    if finer is None:
+        return of, *pairs_of_facts(batch, of, stack_functions)
+    before, own, total = finer
+    member = _onto(before.of_profile, of.of_profile)
+    return of, own.of(member, of), total.of(member, of)
+
+
+def _onto(fine: Int64, coarse: Int64) -> Int64:
+    """For each number in `fine` the one that stands beside it in `coarse`; of equal ones, equal ones do."""
+    onto = np.zeros(int(fine.max()) + 1, np.int64)
+    onto[fine] = coarse
+    return onto
+
+
+def _merged(moments: Sums, into: Int64, cells: int) -> Sums:
+    """Moments of fewer cells: cell i goes into `into[i]`; visits of different cells are different ones."""
+    if cells == len(moments) and (into == np.arange(cells)).all():
+        return moments
+    divisor = np.zeros(cells, np.int64)
+    np.gcd.at(divisor, into, moments.divisor)
+    moments = moments.in_multiples_of(divisor[into])
+    machine_bits = np.zeros(cells, np.int64)
+    np.bitwise_or.at(machine_bits, into, moments.machines)
+    cell, rows = sum_rows(into[moments.cell], list(moments.row_columns()))
+    scalars = [added_up(into, c, cells) for c in (moments.x, moments.xx, moments.xxxx, moments.xe)]
+    arguments: list[Any] = [divisor, _sums(into, moments.visits, cells), machine_bits, *scalars]
+    arguments += [counts(cell, cells), *rows]
+    return Sums(*arguments)
+
+
+def _keys(
+    cube: Cube, level: int, columns: list[npt.NDArray[np.int64]], application: Int64, version: Int64
+) -> Int64:
+    n = len(application)
+    hour = columns[-1]
+    labels = {"application": application, "version": version}
+    own = [labels[name] for name in cube.keys]
+    own += [np.zeros(n, np.int64)] * (2 - len(own))
+    bucket = hour if level == HOUR else hour // HOURS_A_DAY
+    return np.stack((np.full(n, cube.id), *columns[:-1], np.full(n, level), bucket, *own), axis=1)
+
+
+def _sums(cell: Int64, values: Int64, cells: int) -> Int64:
+    sums = np.zeros(cells, np.int64)
+    np.add.at(sums, cell, values)
+    return sums
+
+
+def _visits(cell: Int64, visit: Int64, sign: Int64, cells: int) -> Int64:
+    """Visits of each cell, less those that are taken out."""
+    order, first = by_pair(cell, visit)
+    lead = order[first]
+    return _sums(cell[lead], sign[visit[lead]], cells)

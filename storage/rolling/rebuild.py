@@ -1,0 +1,112 @@
+"""Making a day's cells again from its chunks, when something is suspected wrong with them.
+
+What comes out is what incremental rolling gives, because both follow from the same facts: visits without
+a waiting +1 are in the cells as they are now, those with a waiting −1 as they were before. The queue is
+left alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import Connection, Engine, delete, exists, select, union
+from sqlalchemy.sql.elements import ColumnElement
+
+from storage import partitions
+from storage.rolling import entries, exposures, store
+from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
+from storage.rolling.entries import Entry
+from storage.rolling.errors import DayGone
+from storage.rolling.locks import locked_snapshot
+from storage.rolling.merge import gains
+from storage.rolling.stack_functions import StackFunctions
+from storage.schema import capture_segment, exposure, profile, roll, roll_queue
+
+_BATCH = 400
+_BY_APPLICATION = [cube for cube in CUBES if "application" in cube.keys]
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a day's cells were made of."""
+
+    visits: int
+    facts: int
+
+
+def rebuild(
+    engine: Engine,
+    day: date,
+    application: int | None = None,
+    *,
+    stack_functions: StackFunctions | None = None,
+) -> Rebuilt:
+    """Make all cells of hours and of the day again, and the exposure behind them; in one transaction.
+
+    With an application (`dim_value` id) only the cells it is a key of; the event's, which hold all
+    applications, and the exposure stay. Rollers of the day wait meanwhile. Raises `DayGone` when the
+    day's facts were dropped, `CorruptChunk` when one of them is damaged.
+    """
+    functions = stack_functions or StackFunctions()
+    number = day_number(day)
+    facts = visits = 0
+    with locked_snapshot(engine, [number]) as connection:
+        if day not in partitions.existing(connection):
+            raise DayGone(f"The facts of {day} are not kept any more.")
+        _remove(connection, number, application)
+        for part in _merged_visits(connection, day):
+            batch = entries.read_batch(connection, part, application=application)
+            functions.load(connection, np.unique(batch.stack))
+            gained = gains(batch, functions)
+            if application is None:
+                exposures.add(connection, batch)
+            else:
+                gained = [g for g in gained if int(g.key[0, 0]) in {cube.id for cube in _BY_APPLICATION}]
+            store.add(connection, gained)
+            visits += len(part)
+            facts += len(batch.stack)
+        store.forget_buckets(connection, [number])
+    return Rebuilt(visits, facts)
+
+
+def _remove(connection: Connection, day: int, application: int | None) -> None:
+    first = day * HOURS_A_DAY
+    for level, buckets in ((DAY, [day]), (HOUR, list(range(first, first + HOURS_A_DAY)))):
+        for cube in CUBES if application is None else _BY_APPLICATION:
+            statement = delete(roll).where(
+                roll.c.cube == cube.id, roll.c.level == level, roll.c.bucket.in_(buckets)
+            )
+            if application is not None:
+                statement = statement.where(roll.c.k1 == application)
+            connection.execute(statement)
+    if application is None:
+        connection.execute(
+            delete(exposure).where(exposure.c.hour >= first, exposure.c.hour < first + HOURS_A_DAY)
+        )
+
+
+def _merged_visits(connection: Connection, day: date) -> Iterator[Sequence[Entry]]:
+    """The visits that are in the day's cells, in parts."""
+
+    def in_cells(visit_id: ColumnElement[UUID]) -> ColumnElement[bool]:
+        return ~exists().where(roll_queue.c.visit_id == visit_id, roll_queue.c.sign == 1)
+
+    as_now = connection.scalars(
+        union(
+            *(
+                select(table.c.visit_id).where(table.c.day == day, in_cells(table.c.visit_id))
+                for table in (capture_segment, profile)
+            )
+        )
+    )
+    found = [Entry(day, visit_id, 1, None) for visit_id in sorted(as_now)]
+    before = connection.execute(
+        select(roll_queue.c.visit_id, roll_queue.c.entry_id)
+        .where(roll_queue.c.day == day, roll_queue.c.sign == -1)
+        .order_by(roll_queue.c.entry_id)
+    )
+    found += [Entry(day, row.visit_id, 1, row.entry_id) for row in before]
+    for start in range(0, len(found), _BATCH):
+        yield found[start : start + _BATCH]

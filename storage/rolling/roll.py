@@ -1,0 +1,124 @@
+"""Rolling: what has landed is merged into the cells, each visit exactly once.
+
+    DELETE FROM roll_queue … FOR UPDATE SKIP LOCKED RETURNING …
+
+begins the transaction that merges the entries' visits, so an entry is gone exactly if its visit is in the
+cells. Any number of rollers share the queue; they wait for each other only where they write cells of the
+same day. A roller that dies leaves nothing behind.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import structlog
+from sqlalchemy import Connection, Engine, text
+
+from storage import partitions
+from storage.errors import StorageError
+from storage.landing.errors import CorruptChunk
+from storage.rolling import entries, exposures, store
+from storage.rolling.cubes import HOURS_A_DAY, day_number, day_of
+from storage.rolling.entries import Entry
+from storage.rolling.errors import CorruptCell, DayGone, TookTooMuch
+from storage.rolling.locks import lock_days
+from storage.rolling.merge import gains
+from storage.rolling.rebuild import rebuild
+from storage.rolling.stack_functions import StackFunctions
+
+BATCH = 400
+"""Visits merged in one transaction: about a million facts of a large machine each, and 1 GB while it lasts."""
+
+_log = structlog.get_logger("rolling")
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """What one transaction merged."""
+
+    entries: int = 0
+    """Taken off the queue; 0: it was empty, or others are at all that is left."""
+    facts: int = 0
+    cells: int = 0
+    expired: int = 0
+    """Of the entries, those of days that retention has dropped: their cells stay as they were."""
+
+
+class Roller:
+    """Merges what waits; keeps the functions of the stacks it has met for the next time."""
+
+    def __init__(self, engine: Engine, stack_functions: StackFunctions | None = None) -> None:
+        """Only one thread at a time may use a roller."""
+        self._engine = engine
+        self._stack_functions = stack_functions or StackFunctions()
+
+    def roll(self, *, batch: int = BATCH) -> Rolled:
+        """Merge up to `batch` entries in one transaction.
+
+        A day whose cells contradict themselves is rebuilt from its chunks. An entry that cannot be merged
+        all the same, because its own facts are damaged, is dropped and logged, so that it holds up no
+        other. Raises `DatabaseError`; then nothing has happened.
+        """
+        try:
+            return self._roll(batch)
+        except (CorruptCell, CorruptChunk) as error:
+            if batch > 1:  # find the entry it is about
+                return self.roll(batch=max(batch // 8, 1))
+            return self._mended(error)
+
+    def _mended(self, error: StorageError) -> Rolled:
+        with self._engine.connect() as connection:
+            first = entries.take(connection, 1)
+            connection.rollback()
+        days = error.days if isinstance(error, TookTooMuch) else tuple(day_number(e.day) for e in first)
+        for day in days:
+            _log.error(
+                "cells do not hold what they should and are rebuilt", day=str(day_of(day)), why=str(error)
+            )
+            try:
+                rebuild(self._engine, day_of(day), stack_functions=self._stack_functions)
+            except (CorruptChunk, DayGone) as reason:
+                _log.error("cells could not be rebuilt", day=str(day_of(day)), why=str(reason))
+        try:
+            return self._roll(1)
+        except (CorruptCell, CorruptChunk) as still:
+            with self._engine.begin() as connection:
+                dropped = entries.take(connection, 1)
+                entries.discard_replaced(connection, dropped)
+            for entry in dropped:
+                _log.error("a visit stays out of the cells", visit_id=str(entry.visit_id), why=str(still))
+            return Rolled(entries=len(dropped))
+
+    def _roll(self, limit: int) -> Rolled:
+        with self._engine.begin() as connection:
+            # If a crash of the server loses this commit, the entries are in the queue again.
+            connection.execute(text("SET LOCAL synchronous_commit = off"))
+            taken = entries.take(connection, limit)
+            if not taken:
+                return Rolled()
+            kept = _of_days_kept(connection, taken)
+            facts, cells = self._merge(connection, kept) if kept else (0, 0)
+            entries.discard_replaced(connection, taken)
+        return Rolled(len(taken), facts, cells, len(taken) - len(kept))
+
+    def _merge(self, connection: Connection, taken: Sequence[Entry]) -> tuple[int, int]:
+        batch = entries.read_batch(connection, taken)
+        self._stack_functions.load(connection, np.unique(batch.stack))
+        gained = gains(batch, self._stack_functions)
+        days = np.unique(batch.visits.hour // HOURS_A_DAY).tolist()
+        lock_days(connection, days)
+        cells = store.add(connection, gained)
+        exposures.add(connection, batch)
+        store.forget_buckets(connection, days)
+        return len(batch.stack), cells
+
+
+def roll(engine: Engine, *, batch: int = BATCH) -> Rolled:
+    """Merge up to `batch` entries of the queue in one transaction, as `Roller.roll` does."""
+    return Roller(engine).roll(batch=batch)
+
+
+def _of_days_kept(connection: Connection, taken: Sequence[Entry]) -> list[Entry]:
+    """Entries of days whose facts are there; of others nothing can be said, so their cells stay."""
+    days = set(partitions.existing(connection))
+    return [entry for entry in taken if entry.day in days]

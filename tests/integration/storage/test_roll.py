@@ -1,0 +1,231 @@
+"""Rolling, taking out and rebuilding, against cells that are added up by hand."""
+
+from threading import Barrier, Thread
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, func, insert, select, text, update
+
+from storage import partitions
+from storage.rolling import entries, exposures, roll, store
+from storage.rolling.cubes import day_of
+from storage.rolling.rebuild import rebuild
+from storage.rolling.roll import Roller
+from storage.schema import roll as roll_table
+from storage.schema import roll_built, roll_queue, roll_replaced
+from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right, clear
+
+pytestmark = pytest.mark.integration
+
+FUNCTIONS = 6
+DAYS = (DAY_0, DAY_0 + 1)
+
+
+@pytest.fixture
+def facts(engine: Engine) -> CellFacts:
+    made = CellFacts(engine, days=DAYS)
+    made.stacks([(1,), (1, 2), (1, 2, 1), (3, 2, 4), (1, 3, 5, 6), (6,), (6, 6, 6), (2, 5)])
+    return made
+
+
+STACKS = st.dictionaries(
+    st.integers(1, 8), st.one_of(st.integers(1, 5), st.integers(1, 10**6)), min_size=1, max_size=4
+)
+PROFILES = st.lists(
+    st.builds(
+        Seen,
+        STACKS,
+        application=st.integers(1, 2),
+        version=st.integers(3, 4),
+        period=st.sampled_from([10, 20, 7, 10**7]),
+        sample_type=st.integers(1, 2),
+        stacks=st.sampled_from([True, True, False]),
+    ),
+    max_size=3,
+)
+WATCHED = st.lists(
+    st.tuples(st.integers(1, 2), st.booleans(), st.sampled_from([0.5, 5.0, 1.25])), min_size=1, max_size=2
+)
+VISITS = st.fixed_dictionaries(
+    {
+        "hour": st.sampled_from([DAY_0 * 24, DAY_0 * 24 + 1, DAY_0 * 24 + 23, DAY_0 * 24 + 24]),
+        "machine_id": st.integers(1, 5),
+        "stratum_id": st.integers(1, 2),
+        "campaign_id": st.integers(1, 2),
+        "utilisation": st.sampled_from([None, 0.1, 0.9]),
+    }
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("new"), VISITS, PROFILES, WATCHED),
+        st.tuples(st.just("again"), st.integers(0, 100), PROFILES),
+        st.tuples(st.just("roll"), st.integers(1, 4)),
+        st.tuples(st.just("rebuild"), st.sampled_from(DAYS), st.sampled_from([None, 1, 2])),
+    ),
+    min_size=3,
+    max_size=12,
+)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=STEPS)
+def test_cells_are_what_the_merged_visits_say_whatever_happens(
+    engine: Engine, facts: CellFacts, steps: list[tuple]
+) -> None:
+    clear(engine)
+    roller = Roller(engine)
+    landed: list[tuple[UUID, list]] = []
+    for step in steps:
+        match step:
+            case ("new", where, profiles, watched):
+                landed.append((facts.visit(**where), watched))
+                facts.land(landed[-1][0], profiles, watched=watched)
+            case ("again", n, profiles) if landed:
+                id_, watched = landed[n % len(landed)]
+                facts.land(id_, profiles, watched=watched, again=True)
+            case ("roll", batch):
+                roller.roll(batch=batch)
+            case ("rebuild", day, application):
+                rebuild(engine, day_of(day), application)
+        assert_right(engine, bits=False)
+    while roller.roll().entries:
+        pass
+    assert_right(engine, bits=False)
+    assert count(engine, roll_queue) == count(engine, roll_replaced) == 0
+    for day in DAYS:
+        rebuild(engine, day_of(day))
+    assert_right(engine)
+
+
+def test_a_late_visit_unbuilds_the_buckets_of_its_day(engine: Engine, facts: CellFacts) -> None:
+    built = [
+        {"cube": 1, "level": level, "bucket": (DAY_0 + off) // 4**level}
+        for level in (1, 2, 3)
+        for off in (0, 64)
+    ]
+    with engine.begin() as connection:
+        connection.execute(insert(roll_built), built)
+    facts.land(facts.visit(DAY_0 * 24), [])
+    roll.roll(engine)
+    with engine.connect() as connection:
+        left = connection.execute(select(roll_built.c.level, roll_built.c.bucket)).all()
+    assert sorted(left) == [(level, (DAY_0 + 64) // 4**level) for level in (1, 2, 3)]
+
+
+def test_an_entry_of_a_dropped_day_goes_and_leaves_the_cells(engine: Engine, facts: CellFacts) -> None:
+    id_ = facts.visit(DAY_0 * 24)
+    facts.land(id_, [Seen({1: 3})])
+    roll.roll(engine)
+    facts.land(id_, [Seen({2: 3})], again=True)
+    with engine.begin() as connection:
+        partitions.drop(connection, day_of(DAY_0 + 1))
+    before = cells(engine)
+    rolled = roll.roll(engine)
+    assert (rolled.entries, rolled.expired) == (2, 2)
+    assert cells(engine) == before
+    assert count(engine, roll_queue) == count(engine, roll_replaced) == 0
+
+
+@pytest.mark.parametrize("module, name", [(entries, "read_batch"), (store, "add"), (exposures, "add"), (store, "forget_buckets"), (entries, "discard_replaced")])  # fmt: skip
+def test_a_crash_before_the_commit_leaves_everything_to_the_next(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch, module: object, name: str
+) -> None:
+    id_ = facts.visit(DAY_0 * 24)
+    facts.land(id_, [Seen({1: 3})])
+    roll.roll(engine)
+    facts.land(id_, [Seen({1: 2, 3: 9})], again=True)
+    work = getattr(module, name)
+
+    def dies(*args: object, **kwargs: object) -> None:
+        work(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, name, dies)
+        with pytest.raises(KeyboardInterrupt):
+            roll.roll(engine)
+    assert count(engine, roll_queue) == 2
+    assert_right(engine)
+    assert roll.roll(engine).entries == 2
+    assert_right(engine)
+
+
+def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine, facts: CellFacts) -> None:
+    ids = [facts.visit(hour, machine_id=1 + hour % 5) for hour in range(DAY_0 * 24, DAY_0 * 24 + 30)]
+    for n, id_ in enumerate(ids):
+        facts.land(id_, [Seen({1 + n % 8: n + 1, 1 + (n + 3) % 8: 2} if n % 8 != 5 else {1: 1})])
+    start = Barrier(4)
+    failures: list[BaseException] = []
+
+    def work(do) -> None:
+        try:
+            start.wait()
+            do()
+        except BaseException as error:  # noqa: BLE001 - told to the test's own thread
+            failures.append(error)
+
+    def roll_all() -> None:
+        roller = Roller(engine)
+        while roller.roll(batch=3).entries:
+            pass
+
+    def land_again() -> None:
+        for id_ in ids[::3]:
+            facts.land(id_, [Seen({2: 5})], again=True)
+
+    works = [roll_all, roll_all, land_again, lambda: [rebuild(engine, day_of(DAY_0)) for _ in range(4)]]
+    threads = [Thread(target=work, args=(do,)) for do in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert_right(engine, bits=False)
+    roll_all()
+    assert_right(engine, bits=False)
+    assert count(engine, roll_queue) == 0
+
+
+def test_a_damaged_cell_is_rebuilt_and_a_damaged_fact_is_passed_by(engine: Engine, facts: CellFacts) -> None:
+    for n in range(4):
+        facts.land(facts.visit(DAY_0 * 24, machine_id=1 + n), [Seen({1: 3, 2: 1})])
+    roll.roll(engine, batch=2)
+    with engine.begin() as connection:
+        connection.execute(update(roll_table).values(data=b"\x09"))
+    assert roll.roll(engine, batch=1).entries == 1
+    assert_right(engine)
+    bad = facts.visit(DAY_0 * 24, machine_id=5)
+    facts.land(bad, [Seen({1: 3})])
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "UPDATE chunk c SET data = 'x' FROM profile p WHERE p.profile_id = c.profile_id AND visit_id = :v"
+            ),
+            {"v": bad},
+        )
+    while roll.roll(engine).entries:
+        pass
+    assert count(engine, roll_queue) == 0
+    with engine.connect() as connection:
+        assert (
+            connection.scalar(
+                select(func.sum(roll_table.c.visits)).where(roll_table.c.cube == 1, roll_table.c.level == 0)
+            )
+            == 4
+        )
+
+
+def cells(engine: Engine) -> list[tuple]:
+    with engine.connect() as connection:
+        return sorted(tuple(row) for row in connection.execute(select(roll_table)))
+
+
+def count(engine: Engine, table) -> int:
+    with engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
