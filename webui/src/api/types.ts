@@ -7,6 +7,7 @@ export type Totals = Schemas['TotalsAnswer'];
 export type SelectionEcho = Schemas['SelectionEcho'];
 export type TableRow = Schemas['TableRow'];
 export type TableAnswer = Schemas['TableAnswer'];
+export type LabelAnswer = Schemas['LabelAnswer'];
 export type LabelsAnswer = Schemas['LabelsAnswer'];
 export type StatusAnswer = Schemas['StatusAnswer'];
 export type DiffRow = Schemas['DiffRow'];

@@ -1,9 +1,10 @@
 /** Two selections side by side: what changed, and which of it cannot be chance. */
 import { useMemo } from 'react';
-import type { DiffAnswer, StatusAnswer } from '../api/types.ts';
+import type { DiffAnswer, StatusAnswer, Totals } from '../api/types.ts';
 import { useDiff, useLabels } from '../api/queries.ts';
+import { summaryOf } from '../estimates/summary.ts';
 import type { Go } from '../location/usePlace.ts';
-import { count } from '../selection/numbers.ts';
+import { count, plural } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 import { GroupBy } from '../table/GroupBy.tsx';
 import { matchesFind, titleOf } from '../table/marks.ts';
@@ -70,15 +71,29 @@ function Sides({ answer }: { answer: DiffAnswer }) {
   const [selection, base] = sidesOf(answer.selection, answer.base);
   return (
     <span className="sides">
-      <b>{selection}</b> against <b>{base}</b>
+      <b>{selection}</b> <Behind totals={answer.totals} /> against <b>{base}</b>{' '}
+      <Behind totals={answer.base_totals} />
     </span>
   );
+}
+
+function Behind({ totals }: { totals: Totals }) {
+  const { estimate } = summaryOf(totals);
+  const visits = plural(totals.visits_landed, 'visit');
+  return <span className="bracket">({estimate === '' ? visits : `${estimate}, ${visits}`})</span>;
 }
 
 /** What the colours are worth: false alarms are held down, and missed changes are admitted. */
 function Verdict({ answer }: { answer: DiffAnswer }) {
   const significant = answer.rows.filter((row) => row.significant).length;
   const { power } = answer;
+  if (answer.rows.every((row) => row.q === null)) {
+    return (
+      <p className="bar-bottom note wrap">
+        Nothing can be said of chance: that needs visits drawn at random on both sides.
+      </p>
+    );
+  }
   return (
     <p className="bar-bottom note wrap">
       {count(significant)} of {count(answer.rows.length)} rows differ by more than chance explains

@@ -129,7 +129,7 @@ export function write(measure: Measure, value: number): string {
             ? value.toFixed(2)
             : significant(value);
     default:
-      return significant(value);
+      return value > 0 && value < 0.001 ? '< 0.001' : significant(value);
   }
 }
 
@@ -152,8 +152,11 @@ export function writeRange(
       const { per, name } = durationScale(leading);
       return { text: `${significant(lo / per)}${joint}${significant(hi / per)}`, unit: ` ${name}` };
     }
-    default:
-      return { text: `${write(measure, lo)}${joint}${write(measure, hi)}`, unit: '' };
+    default: {
+      // Beside "< 0.01" a bound would be read as another bound.
+      const end = (v: number): string => write(measure, v).replace(/^< 0.*/, '0');
+      return { text: `${end(lo)}${joint}${end(hi)}`, unit: '' };
+    }
   }
 }
 

@@ -41,12 +41,12 @@ const NEGLIGIBLE = 0.005;
 
 export function summaryOf(totals: Totals): Summary {
   const random = totals.design === 'random';
-  const over = `over ${length(totals.asked_seconds)}`;
+  const asked = length(totals.asked_seconds);
   const cores = random ? totals.cores : null;
   return {
     estimate: cores === null ? '' : `≈ ${significant(cores.value)} cores`,
     interval: cores === null ? '' : bracket('cores', cores),
-    frame: random ? `${over} on ${plural(totals.population, 'machine')}` : over,
+    frame: random ? `over ${asked} on ${plural(totals.population, 'machine')}` : `Within ${asked}`,
     remarks: random ? [...designed(totals), path(totals)] : [byHand(totals), path(totals)],
   };
 }

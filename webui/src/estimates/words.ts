@@ -27,9 +27,8 @@ export function seenIn(visits: number | null, machines: number | null): string {
   return plural(visits, 'visit') + (on && ` on ${on}`);
 }
 
-export const FEW =
-  'Few machines stand behind this row: its interval is widened, and more visits would tell much more.';
-export const REACHES_ZERO = 'The interval reaches zero: the visits do not tell this from nothing at all.';
+export const FEW = 'Few machines stand behind this row, so its interval was widened.';
+export const REACHES_ZERO = 'The interval reaches zero: it may be nothing at all.';
 
 /** What must be said of an estimate before anyone believes it; empty if nothing. */
 export function caution(estimate: Estimate, few: boolean): string {

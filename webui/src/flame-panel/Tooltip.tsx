@@ -64,7 +64,7 @@ export function Tooltip({ tree, node, x, y, scale }: Props) {
         <div className="where">
           {f.effective === null
             ? 'too light for an interval here; the table has one'
-            : '95 % intervals, as wide as the function’s visits differ'}
+            : '95 % intervals with the design effect of the function: how much visits differ in it'}
         </div>
       )}
     </div>

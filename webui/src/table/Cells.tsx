@@ -43,7 +43,7 @@ export function Name({ row, by, missing, few }: NameProps) {
       )}
       {few && (
         <span className="badge few" title={FEW}>
-          few machines
+          few<span className="long"> machines</span>
         </span>
       )}
     </span>
@@ -60,9 +60,11 @@ interface AmountProps {
   full: number;
   few: boolean;
   sorted: boolean;
+  /** Stands beside the value where that has no interval. */
+  aside: string;
 }
 
-export function Amount({ column, estimate, measure, full, few, sorted }: AmountProps) {
+export function Amount({ column, estimate, measure, full, few, sorted, aside }: AmountProps) {
   if (estimate === null) {
     return (
       <span role="gridcell" className="number amount" aria-label={`${column} not known here`}>
@@ -83,7 +85,7 @@ export function Amount({ column, estimate, measure, full, few, sorted }: AmountP
       <b className={estimate.value > 0 && reachesZero(estimate) ? 'faint' : undefined}>
         {write(measure, estimate.value)}
       </b>
-      <span className="bracket">{bracket(measure, estimate)}</span>
+      <span className="bracket">{bracket(measure, estimate) || aside}</span>
     </span>
   );
 }

@@ -1,12 +1,12 @@
 /** The sorted table. It says everything the flame graph does. */
 import { useState } from 'react';
 import type { TableRow } from '../api/types.ts';
-import { isBounded, type Estimate } from '../estimates/interval.ts';
+import type { Estimate } from '../estimates/interval.ts';
 import { amountOf, measured, type Ground, type Measure } from '../estimates/measure.ts';
 import { seenIn } from '../estimates/words.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher } from '../selection/matchers.ts';
-import { count } from '../selection/numbers.ts';
+import { count, duration } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 import { Amount, Name } from './Cells.tsx';
 import { Heading } from './Heading.tsx';
@@ -63,8 +63,8 @@ export function FunctionTable(props: Props) {
   const byTotal = place.sort.endsWith('total');
   const self = rows.map((row) => measured(amountOf(row, 'self'), measure, ground));
   const total = rows.map((row) => measured(amountOf(row, 'total'), measure, ground));
-  const fullSelf = widest(self, rows);
-  const fullTotal = widest(total, rows);
+  const fullSelf = widest(self);
+  const fullTotal = widest(total);
   const shown = rows[Math.min(hovered ?? grid.current, rows.length - 1)];
 
   return (
@@ -145,6 +145,7 @@ export function FunctionTable(props: Props) {
                   full={fullSelf}
                   few={row.few}
                   sorted={!byTotal}
+                  aside={observed(row.self_seconds, measure)}
                 />
                 <Amount
                   column="total"
@@ -153,6 +154,7 @@ export function FunctionTable(props: Props) {
                   full={fullTotal}
                   few={row.few}
                   sorted={byTotal}
+                  aside={observed(row.total_seconds, measure)}
                 />
                 <span role="gridcell" className="number behind" title={seenIn(row.visits, row.machines)}>
                   {row.visits === null ? '–' : count(row.visits)}
@@ -194,13 +196,16 @@ export function FunctionTable(props: Props) {
   );
 }
 
-/** What the full width of a column stands for. The widened intervals of few machines may leave it. */
-function widest(estimates: readonly (Estimate | null)[], rows: readonly TableRow[]): number {
-  let most = 0;
-  estimates.forEach((estimate, k) => {
-    if (estimate === null) return;
-    most = Math.max(most, estimate.value);
-    if (isBounded(estimate) && !rows[k].few) most = Math.max(most, estimate.hi);
-  });
-  return most || 1;
+/** The CPU time that was sampled, beside shares that nothing more is known of. */
+function observed(seconds: number | null, measure: Measure): string {
+  return measure === 'share' && seconds !== null ? duration(seconds) : '';
+}
+
+/** What the full width of a column stands for: all of it, but for intervals that dwarf every value. */
+function widest(estimates: readonly (Estimate | null)[]): number {
+  const most = (of: (estimate: Estimate) => number): number =>
+    estimates.reduce((top, estimate) => (estimate === null ? top : Math.max(top, of(estimate))), 0);
+  const heaviest = most(({ value }) => value);
+  const farthest = most(({ hi }) => hi ?? 0);
+  return Math.max(heaviest, Math.min(farthest, 2 * heaviest)) || 1;
 }

@@ -31,8 +31,7 @@ export function Figures({ totals, unit, status, campaign }: Props) {
         name="Seen in"
         value={totals && (totals.visits === null ? '–' : plural(totals.visits, 'visit'))}
         note={
-          totals &&
-          (totals.machines === null ? 'merged over machines' : `on ${plural(totals.machines, 'machine')}`)
+          totals && (totals.machines === null ? 'with samples' : `on ${plural(totals.machines, 'machine')}`)
         }
       />
       <Figure

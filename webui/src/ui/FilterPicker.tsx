@@ -1,10 +1,14 @@
 /** Adds a filter: a label's value, a function, or matchers as text. */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useLabels } from '../api/queries.ts';
+import type { LabelAnswer } from '../api/types.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher, type Matcher } from '../selection/matchers.ts';
-import { percent } from '../selection/numbers.ts';
+import { count, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
+
+/** Typing faster than this asks once. */
+const PAUSE_MS = 180;
 
 interface Props {
   place: Place;
@@ -18,7 +22,9 @@ export function FilterPicker({ place, go, close }: Props) {
   const [within, setWithin] = useState('');
   const known = labels.data?.labels.filter((l) => l.values.length > 0) ?? [];
   const label = known.find((l) => l.name === name) ?? known[0];
-  const shown = label?.values.filter((v) => v.value.toLowerCase().includes(within.toLowerCase())) ?? [];
+  const found = useFound(place, label, within);
+  const wanted = within.toLowerCase();
+  const shown = (found ?? label)?.values.filter((v) => v.value.toLowerCase().includes(wanted)) ?? [];
   const add = (matcher: Matcher): void => {
     go({ select: formatMatchers(withMatcher(parseMatchers(place.select) ?? [], matcher)) });
     close();
@@ -76,7 +82,11 @@ export function FilterPicker({ place, go, close }: Props) {
                 </li>
               ))}
             </ul>
-            {label.more > 0 && <p className="note">and {label.more} more with smaller shares</p>}
+            {(found ?? label).more > 0 && (
+              <p className="note">
+                and {count((found ?? label).more)} more with smaller shares; find them by their names
+              </p>
+            )}
           </>
         )}
       </div>
@@ -84,6 +94,18 @@ export function FilterPicker({ place, go, close }: Props) {
       <TextFilter place={place} go={go} close={close} />
     </div>
   );
+}
+
+/** What the server finds of a label that has more values than it sent; undefined where what it sent is all. */
+function useFound(place: Place, label: LabelAnswer | undefined, within: string): LabelAnswer | undefined {
+  const [asked, setAsked] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(within), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [within]);
+  const needed = label !== undefined && label.more > 0 && asked !== '';
+  const answer = useLabels(place, needed, asked);
+  return needed ? answer.data?.labels.find((l) => l.name === label.name) : undefined;
 }
 
 /** Keep or drop whole stacks by the functions in them. */

@@ -4,7 +4,8 @@ const KEYS: [string[], string][] = [
   [['/'], 'find a function, in the table and in the flame graph'],
   [['n', 'N'], 'next, previous match'],
   [['f'], 'add a filter'],
-  [['v'], 'table, both, flame graph'],
+  [['v'], 'the next view'],
+  [['u'], 'the next measure: share, core-seconds, cores, …'],
   [['y'], 'copy a link to what is shown, with its times fixed'],
   [['t'], 'dark or light'],
   [['i'], 'root of the flame graph at the top or at the bottom'],
@@ -46,6 +47,18 @@ export function Help({ open, close }: { open: boolean; close: () => void }) {
             <dd>CPU time in the function’s own code</dd>
             <dt>total</dt>
             <dd>self and everything it calls; a recursive function counts once per stack</dd>
+            <dt>interval</dt>
+            <dd>
+              an estimate for the whole fleet with its 95 % interval: in 19 of 20 samplings like this one it
+              holds the true value. It comes from how much visits differ, not from the number of samples
+            </dd>
+            <dt>few machines</dt>
+            <dd>so few visits show the row that its interval had to be widened</dd>
+            <dt>significant</dt>
+            <dd>
+              more than chance among visits explains; of the rows called so about 1 in 20 is chance all the
+              same
+            </dd>
             <dt>symbolized</dt>
             <dd>share of samples in which every frame has a function name</dd>
             <dt>complete</dt>

@@ -51,6 +51,8 @@ describe('measures', () => {
     expect(
       ['0', '< 0.01', '0.25', '1,235'].map((_, k) => write('money', [0, 0.001, 0.25, 1234.6][k])),
     ).toEqual(['0', '< 0.01', '0.25', '1,235']);
+    expect(writeRange('money', 0.02, 0.001, 0.03).text).toBe('0–0.03');
+    expect(write('cores', 2e-7)).toBe('< 0.001');
     expect(write('samples', 1_230_000)).toBe('1.23 M');
   });
 });

@@ -44,7 +44,7 @@ describe('the summary', () => {
       cores: null,
     } as const;
     const { estimate, interval, frame } = summaryOf(totals(byHand));
-    expect([estimate, interval, frame]).toEqual(['', '', 'over 6 h']);
+    expect([estimate, interval, frame]).toEqual(['', '', 'Within 6 h']);
     expect(texts(byHand)).toEqual(['1 visit asked for by hand, not drawn at random', 'from every sample']);
     expect(warnings(byHand)).toHaveLength(1);
   });
