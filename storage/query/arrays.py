@@ -29,6 +29,21 @@ def weight_at(index: npt.NDArray[np.integer], values: Float, size: int) -> Float
     return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
+def sorting(keys: npt.NDArray[np.integer]) -> Int64:
+    """The order that sorts keys ≥ 0, equal ones staying in theirs.
+
+    Key and position are packed into one number where they fit: `np.sort` is then four times as fast
+    as a stable `np.argsort`.
+    """
+    bits = max(len(keys) - 1, 0).bit_length()
+    if not len(keys) or int(keys.max()).bit_length() + bits > 63:
+        return np.argsort(keys, kind="stable")
+    packed = (keys.astype(np.int64) << bits) | np.arange(len(keys))
+    packed.sort()
+    order: Int64 = packed & ((1 << bits) - 1)
+    return order
+
+
 def ranges(starts: Int64, ends: Int64) -> Int64:
     """All numbers of the ranges [start, end), one range after the other."""
     lengths = ends - starts

@@ -108,7 +108,7 @@ def read_design(
     weight = np.zeros(len(watched))
     weight[inside] = weights.weight[at, klass]
     group = np.full(len(watched), -1, np.int64)
-    group[inside] = weights.group[at]
+    group[inside] = weights.group[at, klass]
     if gauge:  # a level is not accumulated over the time it stands for
         weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
     return design_of(strata, weights, landed=len(watched)), VisitWeights(watched.id, weight, group)

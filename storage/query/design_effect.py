@@ -8,29 +8,30 @@ import numpy as np
 
 from analysis import estimate
 from storage.query import by_visit
-from storage.query.arrays import Int64
+from storage.query.arrays import Float, Int64
 from storage.query.samples import Samples
 
 _MOST = 400
 """Functions it is computed for, the heaviest ones: each costs a pass over its own facts."""
 
 
-def effective_sizes(samples: Samples, functions: Int64) -> tuple[float | None, ...]:
-    """Effective samples behind the total of each function; None: not among the heaviest, or no design."""
+def effective_sizes(samples: Samples, weights: Float, functions: Int64) -> tuple[float | None, ...]:
+    """Effective samples behind the total of each function; None: not among the heaviest, or no design.
+
+    `weights` are the nodes' totals in units of the fleet; `functions` ascend.
+    """
     found: list[float | None] = [None] * len(functions)
-    if samples.evidence.design.weights is None or not len(samples.facts.profile):
+    if samples.evidence.design.weights is None or not len(samples.facts.stack):
         return tuple(found)
-    shape, facts, evidence = samples.shape, samples.facts, samples.evidence
-    order = np.argsort(shape.leaf, kind="stable")
-    leaf = shape.leaf[order]
+    shape, seen, evidence = samples.shape, samples.seen, samples.evidence
+    order, below = shape.by_node(seen.leaf)
     nodes = np.flatnonzero(shape.outermost)
     place = np.searchsorted(functions, shape.function[nodes])
     place = np.minimum(place, len(functions) - 1)
     known = functions[place] == shape.function[nodes]
     nodes, place = nodes[known], place[known]
-    running = np.concatenate(([0.0], np.cumsum(samples.weighted[order])))
-    starts, ends = np.searchsorted(leaf, nodes), np.searchsorted(leaf, shape.end[nodes])
-    weight = np.bincount(place, weights=running[ends] - running[starts], minlength=len(functions))
+    starts, ends = below[nodes], below[shape.end[nodes]]
+    weight = np.bincount(place, weights=weights[nodes], minlength=len(functions))
     heaviest = np.argsort(-weight, kind="stable")[:_MOST]
     heaviest = np.sort(heaviest[weight[heaviest] > 0])  # the root is nobody's function
     number = np.full(len(functions), -1, np.int64)
@@ -42,11 +43,11 @@ def effective_sizes(samples: Samples, functions: Int64) -> tuple[float | None, .
         first,
         starts[chosen],
         ends[chosen],
-        evidence.of_profile[facts.profile[order]],
-        facts.units[order],
+        seen.visit[order],
+        seen.units[order],
         visits=len(evidence),
     )
-    moments = evidence.moments(sums)
+    moments = evidence.of_functions(functions[heaviest], sums, own=False)
     if moments is None:
         return tuple(found)
     for index, size in zip(heaviest.tolist(), estimate.shares(moments).effective.tolist(), strict=True):

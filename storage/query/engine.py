@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Engine, text
 
 from storage.database import snapshot
 from storage.errors import DatabaseError
-from storage.query import flame, labels, status, table
+from storage.query import flame, labels, planner, status, table
 from storage.query.flame import Flame
 from storage.query.labels import Labels
 from storage.query.samples import Samples, SampleSource
-from storage.query.scan import SampleType
+from storage.query.scan import SampleType, sample_type_of
 from storage.query.selection import Selection
 from storage.query.status import CapturesStatus, Status
 from storage.query.table import Page, Table
@@ -60,16 +60,16 @@ class QueryEngine:
 
     def table(self, selection: Selection, by: Sequence[str], page: Page) -> TableAnswer:
         """The selection's samples, grouped. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        names, _ = table.split_keys(by)
+        names, frame = table.split_keys(by)
         with self._reading() as connection:
-            samples = self._source.read(connection, selection, names)
+            samples = self._samples(connection, selection, names, frame)
             found = table.tabulate(connection, self._source.functions, samples, by, page)
         return TableAnswer(samples.kind, totals(self._source.functions, samples), found)
 
     def flame(self, selection: Selection, max_nodes: int) -> FlameAnswer:
         """The selection's samples as a tree of calls. Raises as `table` does."""
         with self._reading() as connection:
-            samples = self._source.read(connection, selection)
+            samples = self._samples(connection, selection, (), "function")
         drawn = flame.draw(self._source.functions, samples, max_nodes)
         return FlameAnswer(samples.kind, totals(self._source.functions, samples), drawn)
 
@@ -105,6 +105,15 @@ class QueryEngine:
     def close(self) -> None:
         """Wait for the thread; the database engine stays its owner's."""
         self._builder.shutdown(cancel_futures=True)
+
+    def _samples(
+        self, connection: Connection, selection: Selection, labels: tuple[str, ...], frame: str | None
+    ) -> Samples:
+        """By the cells that can tell, else by the chunks of every visit."""
+        kind = sample_type_of(connection, selection)
+        plan = planner.plan(connection, selection, kind, labels, frame=frame)
+        samples = plan and self._source.read_merged(connection, selection, kind, plan)
+        return samples or self._source.read(connection, selection, labels)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

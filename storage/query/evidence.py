@@ -17,6 +17,8 @@ from storage.query.by_visit import ByVisit
 from storage.query.design import Design
 
 Counts = Sequence[int | None]
+SampleCounts = tuple[Int64, Int64]
+"""Samples of each row's self and total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,19 @@ class Details:
     own: Moments | None
     """None like `total`: the visits are no random sample."""
     total: Moments | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Columns over facts visit by visit, as far as an answer has them: all, or those cells do not have."""
+
+    visit: Int64
+    leaf: Int64
+    """Node of the tree."""
+    samples: Int64
+    units: Int64
+    application: Int64
+    """Ids; empty where no row asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +90,13 @@ class Visits:
             rows=found.rows,
         )
 
-    def details(self, self_samples: Int64, total_samples: Int64, own: ByVisit, total: ByVisit) -> Details:
+    def of_functions(self, functions: Int64, found: ByVisit, *, own: bool) -> Moments | None:  # noqa: ARG002 - as `Merged`
+        """The moments of functions, from what each visit brought to them."""
+        return self.moments(found)
+
+    def details(self, counts: SampleCounts, own: ByVisit, total: ByVisit, functions: Int64 | None) -> Details:  # noqa: ARG002 - likewise
         """Details of rows, from what each visit brought to them."""
+        self_samples, total_samples = counts
         return Details(
             self_samples=self_samples.tolist(),
             total_samples=total_samples.tolist(),

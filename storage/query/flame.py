@@ -63,7 +63,7 @@ def draw(functions: Functions, samples: Samples, most: int) -> Flame:
         parent=new_parent,
         function=index.astype(np.int32),
         functions=tuple(functions.row(id_) for id_ in ids.tolist()),
-        effective=effective_sizes(samples, ids),
+        effective=effective_sizes(samples, weights, ids),
         pruned_nodes=len(used) - len(kept),
         pruned_share=min(max(1 - float(own_weight[kept].sum()) / whole, 0.0), 1.0) if whole else 0.0,
     )

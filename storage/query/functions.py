@@ -80,6 +80,11 @@ class Functions:
         instead: Int64 = self._canonical[ids]
         return instead
 
+    @property
+    def every(self) -> Int64:
+        """As `canonical`, by id, of all functions; 0 where one is not loaded."""
+        return self._canonical
+
     def status(self, ids: Int64) -> npt.NDArray[np.uint8]:
         """`Status` of loaded functions."""
         return self._status[ids]

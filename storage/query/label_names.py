@@ -63,6 +63,16 @@ def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
     return ~chosen if matcher.operator.negative else chosen
 
 
+def matching_values(connection: Connection, dimension: str, matchers: Iterable[Matcher]) -> list[int]:
+    """Ids of a dimension's values that satisfy all matchers, which are on that dimension."""
+    every = select(dim_value.c.value_id).where(dim_value.c.dim == dimension).order_by(dim_value.c.value_id)
+    left = list(connection.execute(every).scalars())
+    for matcher in matchers:
+        found = set(_matching(connection, matcher))
+        left = [id_ for id_ in left if (id_ in found) != matcher.operator.negative]
+    return left
+
+
 def values_of(connection: Connection, label: str, ids: Int64) -> list[str]:
     """What the ids in the label's column mean, in their order."""
     distinct = np.unique(ids).tolist()

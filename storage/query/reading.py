@@ -103,6 +103,11 @@ def among(column: Column[Any], ids: Sequence[int]) -> ColumnElement[bool]:
     return column == any_(cast(list(ids), ARRAY(Integer)))
 
 
+def among_uuids(column: Column[Any], ids: Sequence[bytes]) -> ColumnElement[bool]:
+    """As `among`, for UUIDs given as 16 bytes each, which numpy returns without trailing zeros."""
+    return column == any_(cast([id_.ljust(16, b"\0").hex() for id_ in ids], ARRAY(Uuid)))
+
+
 def copy_out(connection: Connection, statement: Select[Any], *, limit: int) -> memoryview:
     """The rows of a statement in PostgreSQL's binary format, header and trailer taken off.
 

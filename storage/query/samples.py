@@ -8,12 +8,24 @@ from sqlalchemy import Connection, select
 
 from storage.landing.errors import CorruptChunk
 from storage.query import patterns, prefix_tree
-from storage.query.arrays import Bool, Float, Int64, distinct, sum_at
-from storage.query.design import Design, read_design
-from storage.query.evidence import Visits
+from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
+from storage.query.cell_evidence import Merged
+from storage.query.cell_samples import read_cell_samples
+from storage.query.design import Design, VisitWeights, read_design
+from storage.query.evidence import Seen, Visits
 from storage.query.functions import Functions
+from storage.query.planner import Plan
 from storage.query.reading import among, read_arrays
-from storage.query.scan import MAX_BYTES, Facts, Profiles, SampleType, campaign_of, sample_type_of, scan
+from storage.query.scan import (
+    MAX_BYTES,
+    Facts,
+    Profiles,
+    SampleType,
+    campaign_of,
+    no_profiles,
+    sample_type_of,
+    scan,
+)
 from storage.query.selection import Selection
 from storage.query.stack_tree import Shape, Stacks, StackTree
 from storage.schema import stack
@@ -29,19 +41,30 @@ class Samples:
     weighted: Float
     """Units of the fleet that each fact stands for."""
     shape: Shape
-    evidence: Visits
+    evidence: Visits | Merged
+    loose: Seen | None = None
+    """Facts that merged cells do not have; None: they come from the visits one by one."""
 
     @property
     def whole(self) -> float:
         """Units of the fleet in the whole selection, before `focus` and `ignore`: what shares are of."""
         return self.evidence.whole
 
+    @property
+    def seen(self) -> Seen:
+        """The facts there are visit by visit."""
+        if self.loose is not None:
+            return self.loose
+        facts = self.facts
+        visit = self.evidence.of_profile[facts.profile]
+        return Seen(visit, self.shape.leaf, facts.samples, facts.units, _NONE)
+
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
         """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""
         if count == 1:
             return [self]
         of = group[self.facts.profile]
-        order = np.argsort(of, kind="stable")
+        order = sorting(of)
         bounds = np.searchsorted(of[order], np.arange(count + 1))
         parts = [self.of(np.sort(order[a:b])) for a, b in itertools.pairwise(bounds.tolist())]
         return [replace(part, shape=part.shape.above_its_leaves()) for part in parts]
@@ -56,6 +79,9 @@ class Samples:
         )
         shape = replace(self.shape, leaf=self.shape.leaf[keep])
         return replace(self, facts=facts, weighted=self.weighted[keep], shape=shape)
+
+
+_NONE = np.zeros(0, np.int64)
 
 
 class SampleSource:
@@ -73,7 +99,7 @@ class SampleSource:
         """
         kind = sample_type_of(connection, selection)
         profiles, facts = scan(connection, selection, kind, labels)
-        design = read_design(
+        design, weights = read_design(
             connection,
             selection,
             campaign_of(connection, selection),
@@ -82,10 +108,40 @@ class SampleSource:
             gauge=kind.gauge,
         )
         shape = self._shape(connection, facts.stack)
-        visits = _visits(design, profiles, facts)
+        visits = _visits(design, weights, profiles, facts)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return self._filtered(samples, selection) if selection.focus or selection.ignore else samples
+
+    def read_merged(
+        self, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
+    ) -> Samples | None:
+        """The samples of a selection by cells; None: they cannot tell after all."""
+        campaign_id = campaign_of(connection, selection)
+        if campaign_id is None:
+            return None
+        cells = read_cell_samples(connection, selection, kind, campaign_id, plan)
+        if cells is None:
+            return None
+        shape = self._shape(connection, cells.stack)
+        loose = cells.loose
+        seen = Seen(
+            visit=loose.visit[loose.profile],
+            leaf=shape.leaf[np.searchsorted(cells.stack, loose.stack)],
+            samples=loose.values,
+            units=loose.units,
+            application=loose.application[loose.profile] if plan.by_application else _NONE,
+        )
+        one = np.zeros(len(cells.stack), np.int64)
+        return Samples(
+            kind,
+            no_profiles(stacks=cells.stacks),
+            Facts(one, cells.stack, one, cells.units),
+            cells.weighted,
+            shape,
+            cells.evidence(self.functions.every),
+            seen,
+        )
 
     def load_all(self, connection: Connection) -> bool:
         """Build the tree of all stacks there are; meant for a thread of its own.
@@ -133,8 +189,11 @@ class SampleSource:
         return samples.of(keep[shape.leaf])
 
 
-def _visits(design: Design, profiles: Profiles, facts: Facts) -> Visits:
-    machine = np.zeros(len(profiles.visits), np.int64)
+def _visits(design: Design, weights: VisitWeights | None, profiles: Profiles, facts: Facts) -> Visits:
+    visits = len(profiles.visits)
+    machine = np.zeros(visits, np.int64)
     machine[profiles.visit] = profiles.machine
-    selected = sum_at(profiles.visit[facts.profile], facts.units, len(profiles.visits))
-    return Visits(design, profiles.visit, machine, *design.of(profiles.visits), selected)
+    selected = sum_at(profiles.visit[facts.profile], facts.units, visits)
+    nobody = np.ones(visits), np.full(visits, -1, np.int64)
+    weight, group = nobody if weights is None else weights.of(profiles.visits)
+    return Visits(design, profiles.visit, machine, weight, group, selected)

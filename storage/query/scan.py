@@ -126,6 +126,12 @@ def scan_profiles(
     return _profiles(rows, _one_depth(rows), labels)
 
 
+def no_profiles(*, stacks: bool) -> Profiles:
+    """One nameless group of samples: what cells are, which know no profiles."""
+    one = np.zeros(1, np.int64)
+    return Profiles(np.zeros(0, "S16"), one, one, one, one, one, {}, stacks)
+
+
 def scan(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
 ) -> tuple[Profiles, Facts]:

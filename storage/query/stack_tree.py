@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.query import prefix_tree
-from storage.query.arrays import Bool, Float, Int32, Int64, sum_at, weight_at
+from storage.query.arrays import Bool, Float, Int32, Int64, sorting, sum_at, weight_at
 from storage.query.prefix_tree import PrefixTree
 
 
@@ -77,6 +77,14 @@ class Shape:
         """Sums over subtrees of what the nodes have themselves."""
         running = np.concatenate(([0], np.cumsum(own)))
         return running[self.end] - running[:-1]
+
+    def by_node(self, leaf: Int64) -> tuple[Int64, Int64]:
+        """The order that sorts what ends in these nodes by node, and where each node's begin in it.
+
+        What ends at or below node i then is order[first[i]:first[end[i]]].
+        """
+        first = np.concatenate(([0], np.cumsum(np.bincount(leaf, minlength=len(self)))))
+        return sorting(leaf), first
 
     def weight_at(self, values: Float) -> Float:
         """Sums per node of `values`, one per stack asked for."""

@@ -15,11 +15,12 @@ from sqlalchemy import Connection
 from storage.errors import BadSelection
 from storage.query import label_names
 from storage.query.arrays import Int64
+from storage.query.cell_evidence import Merged
 from storage.query.estimates import Estimate, estimates
 from storage.query.functions import Functions
 from storage.query.label_names import FRAME_KEYS
 from storage.query.samples import Samples
-from storage.query.table_rows import FrameRows, Grouping, LabelRows, Rows
+from storage.query.table_rows import APPLICATION, ApplicationRows, FrameRows, Grouping, LabelRows, Rows
 
 MOST_KEYS = 6
 MOST_ROWS = 10_000
@@ -111,18 +112,7 @@ def tabulate(
     connection: Connection, functions: Functions, samples: Samples, by: Sequence[str], page: Page
 ) -> Table:
     """The table of these samples, which were read with the labels among `by`."""
-    labels, frame = split_keys(by)
-    grouping = _grouping(connection, samples, labels)
-    rows: Rows
-    if frame is None:
-        rows = LabelRows(samples, grouping)
-    elif len(grouping.labels) > _MOST_GROUPS:
-        raise BadSelection(
-            f"The table would have {len(grouping.labels):,} groups of functions.",
-            hint="Group by fewer labels, or add a matcher.",
-        )
-    else:
-        rows = FrameRows(functions, samples, grouping, frame)
+    rows = _all_rows(connection, functions, samples, by)
     order = _ordered(rows, page)
     shown = order[page.offset : page.offset + page.limit]
     whole = samples.whole
@@ -134,6 +124,27 @@ def tabulate(
         remainder_self=int(rows.own.sum()) - int(rows.own[shown].sum()),
         remainder_share=_share(float(rows.own_weight.sum()) - float(rows.own_weight[shown].sum()), whole),
     )
+
+
+def _all_rows(connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]) -> Rows:
+    labels, frame = split_keys(by)
+    if isinstance(samples.evidence, Merged) and frame is None:
+        applications = samples.evidence.rows.application
+        return ApplicationRows(
+            label_names.values_of(connection, APPLICATION, applications), samples.evidence, samples.seen
+        )
+    if isinstance(samples.evidence, Merged):
+        grouping = Grouping(np.zeros(1, np.int64), ({},))
+    else:
+        grouping = _grouping(connection, samples, labels)
+    if frame is None:
+        return LabelRows(samples, grouping)
+    if len(grouping.labels) > _MOST_GROUPS:
+        raise BadSelection(
+            f"The table would have {len(grouping.labels):,} groups of functions.",
+            hint="Group by fewer labels, or add a matcher.",
+        )
+    return FrameRows(functions, samples, grouping, frame)
 
 
 def _rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:

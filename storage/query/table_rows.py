@@ -11,8 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from storage.query import by_visit, prefix_tree
-from storage.query.arrays import Float, Int64, distinct, sum_at, weight_at
-from storage.query.evidence import Details, in_order
+from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.query.cell_evidence import Merged
+from storage.query.evidence import Details, Seen, in_order
 from storage.query.functions import Functions
 from storage.query.samples import Samples
 
@@ -71,7 +72,7 @@ class LabelRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        facts, evidence = self._samples.facts, self._samples.evidence
+        facts, seen, evidence = self._samples.facts, self._samples.seen, self._samples.evidence
         groups = len(self._grouping.labels)
         chosen = self._present[places]
         samples = sum_at(self._group, facts.samples, groups)[chosen]
@@ -79,12 +80,51 @@ class LabelRows:
         row_of[chosen] = np.arange(len(chosen))
         visits = by_visit.of_pairs(
             row_of[self._group],
-            evidence.of_profile[facts.profile],
-            facts.units,
+            seen.visit,
+            seen.units,
             rows=len(chosen),
             visits=len(evidence),
         )
-        return evidence.details(samples, samples, visits, visits)
+        return evidence.details((samples, samples), visits, visits, None)
+
+
+APPLICATION = "application"
+
+
+class ApplicationRows:
+    """One row for each application that cells know."""
+
+    def __init__(self, names: Sequence[str], evidence: Merged, seen: Seen) -> None:
+        rows = evidence.rows
+        by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+        self._present = by_name[rows.units[by_name] > 0]
+        self._names = names
+        self._evidence = evidence
+        self._seen = seen
+        self.own = self.total = rows.units[self._present]
+        self.own_weight = self.total_weight = rows.weighted[self._present]
+
+    def key(self, place: int) -> dict[str, str]:
+        """The application."""
+        return {APPLICATION: self._names[int(self._present[place])]}
+
+    def function_id(self, place: int) -> int | None:  # noqa: ARG002 - the protocol's
+        """None."""
+        return None
+
+    def details(self, places: Int64) -> Details:
+        """Details of some rows, in their order."""
+        chosen = self._present[places]
+        row_of = np.full(len(self._names) + 1, -1, np.int64)
+        row_of[chosen] = np.arange(len(chosen))
+        visits = by_visit.of_pairs(
+            row_of[np.searchsorted(self._evidence.rows.application, self._seen.application)],
+            self._seen.visit,
+            self._seen.units,
+            rows=len(chosen),
+            visits=len(self._evidence),
+        )
+        return self._evidence.of_applications(chosen, visits)
 
 
 class FrameRows:
@@ -157,9 +197,11 @@ class _Group:
                 key = functions.binary(shape.function)
                 outermost = prefix_tree.outermost(key, shape.end)
         self.keys, row = distinct(key[used])
-        self._row = np.full(len(shape), -1, np.int64)
-        self._row[used] = row
-        self._outer = used[outermost[used]]
+        row_of = np.full(int(key.max()) + 1, -1, np.int64)
+        row_of[self.keys] = np.arange(len(self.keys))
+        self._row = row_of[key]  # of nodes without units too: visits may add there and take away as much
+        self._row[prefix_tree.ROOT] = -1
+        self._outer = np.flatnonzero(outermost & (self._row >= 0))
         outer_row = self._row[self._outer]
         self.own = sum_at(row, own[used], len(self.keys))
         self.total = sum_at(outer_row, totals[self._outer], len(self.keys))
@@ -183,28 +225,29 @@ class _Group:
 
     def details(self, rows: Int64) -> Details:
         """Details of some rows: with the facts sorted by node, a row's are a few slices of them."""
-        facts, evidence, shape = self._samples.facts, self._samples.evidence, self._samples.shape
-        order = np.argsort(shape.leaf, kind="stable")
-        leaf, counts, units = shape.leaf[order], facts.samples[order], facts.units[order]
-        visit = evidence.of_profile[facts.profile[order]]
-        visits = len(evidence)
+        evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.seen
+        order, below = shape.by_node(seen.leaf)
+        leaf, counts, units = seen.leaf[order], seen.samples[order], seen.units[order]
+        visit, visits = seen.visit[order], len(evidence)
         row_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more: the root's -1
         row_of[rows] = np.arange(len(rows))
         own_row = row_of[self._row[leaf]]
-        own = by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits)
-        by_row = self._outer[np.argsort(self._row[self._outer], kind="stable")]
+        by_row = self._outer[sorting(self._row[self._outer])]
         low, high = np.searchsorted(self._row[by_row], [rows, rows + 1])
         first = np.concatenate(([0], np.cumsum(high - low)))
         nodes = np.concatenate([by_row[:0], *(by_row[a:b] for a, b in zip(low, high, strict=True))])
-        starts, ends = np.searchsorted(leaf, nodes), np.searchsorted(leaf, shape.end[nodes])
+        starts, ends = below[nodes], below[shape.end[nodes]]
         running = np.concatenate(([0], np.cumsum(counts)))
         in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
         there = own_row >= 0
         return evidence.details(
-            self_samples=sum_at(own_row[there], counts[there], len(rows)),
-            total_samples=in_slices[first[1:]] - in_slices[first[:-1]],
-            own=own,
-            total=by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
+            (
+                sum_at(own_row[there], counts[there], len(rows)),
+                in_slices[first[1:]] - in_slices[first[:-1]],
+            ),
+            by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits),
+            by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
+            self.keys[rows] if self._frame == "function" else None,
         )
 
 

@@ -10,6 +10,7 @@ from storage.landing.resolved import Status
 from storage.query import prefix_tree
 from storage.query.arrays import sum_at
 from storage.query.by_visit import ByVisit
+from storage.query.cell_evidence import Merged
 from storage.query.design import Coverage
 from storage.query.estimates import Interval, estimates
 from storage.query.functions import Functions
@@ -47,12 +48,7 @@ class Totals:
 def totals(functions: Functions, samples: Samples) -> Totals:
     """What stands behind these samples, whose functions are loaded."""
     units = int(samples.facts.units.sum())
-    present = np.unique(samples.facts.profile)
-    visits = samples.evidence
-    by_visit = sum_at(visits.of_profile[samples.facts.profile], samples.facts.units, len(visits))
-    seen = np.flatnonzero(by_visit)
-    moments = visits.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
-    (estimate,) = estimates(moments, 1)
+    behind = _behind(samples)
     shape = samples.shape
     status, kind = functions.status(shape.function), functions.kind(shape.function)
     marker = kind == Kind.MARKER
@@ -62,18 +58,50 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     leafless = nameless | marker  # no code of its own: what ran there is not known
     incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
     return Totals(
-        samples=int(samples.facts.samples.sum()),
+        samples=behind.samples,
         units=units,
-        machines=len(np.unique(visits.machine[seen])),
-        visits=len(seen),
-        profiles=len(present),
+        machines=behind.machines,
+        visits=behind.visits,
+        profiles=behind.profiles,
         kept=_share(float(samples.weighted.sum()), samples.whole),
         symbolized=_share(units - int(own[unnamed | (leafless & (own > 0))].sum()), units),
         leaf_symbolized=_share(units - int(own[leafless].sum()), units),
         complete=_share(units - int(own[incomplete].sum()), units),
-        coverage=visits.design.coverage,
-        estimate=None if estimate is None else estimate.units,
-        path="chunks",
+        coverage=samples.evidence.design.coverage,
+        estimate=behind.estimate,
+        path=behind.path,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    samples: int
+    machines: int | None
+    visits: int
+    profiles: int
+    estimate: Interval | None
+    path: Path
+
+
+def _behind(samples: Samples) -> _Behind:
+    evidence = samples.evidence
+    if isinstance(evidence, Merged):
+        path: Path = "mixed" if evidence.fresh else "cells"
+        return _Behind(
+            evidence.samples, evidence.machines, evidence.visits_seen, evidence.profiles, evidence.total, path
+        )
+    facts = samples.facts
+    by_visit = sum_at(evidence.of_profile[facts.profile], facts.units, len(evidence))
+    seen = np.flatnonzero(by_visit)
+    moments = evidence.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
+    (estimate,) = estimates(moments, 1)
+    return _Behind(
+        int(facts.samples.sum()),
+        len(np.unique(evidence.machine[seen])),
+        len(seen),
+        len(np.unique(facts.profile)),
+        None if estimate is None else estimate.units,
+        "chunks",
     )
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
@@ -69,7 +69,12 @@ def land(engine: Engine, visits: Sequence[Drawn], name: str = "fleet", **event: 
         return {datacenter: id_ for (datacenter, _), id_ in fleet.strata.items()}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
+)
 @given(
     visits=st.lists(a_visit, min_size=1, max_size=30),
     start=st.integers(EVENING - 30, EVENING + 100),

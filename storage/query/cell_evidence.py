@@ -1,0 +1,349 @@
+"""What merged cells know of rows besides their sums.
+
+Cells keep sums over their visits (`storage.rolling.moments`), closed days sums with weights in
+(`storage.rolling.weighted`), and visits that are in no cell are cells of one visit each. Together they give
+the same moments as all visits one by one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import estimate, moments
+from analysis.moments import Moments
+from analysis.weights import Weights
+from storage.query.arrays import Bool, Float, Int64, weight_at
+from storage.query.by_visit import ByVisit
+from storage.query.design import Design
+from storage.query.estimates import Interval
+from storage.query.evidence import Details, SampleCounts
+from storage.rolling.moments import Sums, machine_bit
+from storage.rolling.moments import machines as machines_of
+from storage.rolling.weighted import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCells:
+    """Cells of hours and days, and how they weigh."""
+
+    sums: Sums
+    weight: Float
+    group: Int64
+    """Variance stratum; -1: it weighs nothing."""
+    application: Int64
+    """0 in a cube without applications."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedCells:
+    """Cells of many closed days; weights are in."""
+
+    parts: Parts
+    bucket: Int64
+    """Number of the days a cell is of, 0…n−1: their design is the same."""
+    application: Int64
+    visits: Int64
+    """With a sample in the cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class LooseVisits:
+    """Columns over visits that are in no cell, or in a cell that should not have them."""
+
+    sign: Int64
+    weight: Float
+    group: Int64
+    machine: Int64
+    of_profile: Int64
+    selected: Int64
+    """Units of the whole selection, ≥ 0 whatever the sign."""
+
+    def __len__(self) -> int:
+        return len(self.sign)
+
+
+@dataclass(frozen=True, slots=True)
+class CellRows:
+    """The rows of cells: applications with their sums, or functions, whose sums the tree has."""
+
+    application: Int64
+    """Ascending; none where rows are functions."""
+    units: Int64
+    weighted: Float
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Everything cells and loose visits know of a selection."""
+
+    design: Design
+    open: OpenCells
+    closed: ClosedCells
+    whole_open: OpenCells
+    """Those whose x is the whole selection's: the same ones, unless rows are applications among others."""
+    whole_closed: ClosedCells
+    visits: LooseVisits
+    rows: CellRows
+    canonical: Int64
+    """By function id: what readers take instead; 0 for one that is not loaded."""
+    samples: int
+    profiles: int
+    visits_seen: int
+    """Visits with a sample of the selection."""
+    fresh: bool
+    """Some of it came from chunks."""
+
+    @property
+    def whole(self) -> float:
+        """Units of the fleet in the whole selection."""
+        found = float((self.whole_open.weight * self.whole_open.sums.x).sum())
+        found += float((self.visits.weight * self.visits.sign * self.visits.selected).sum())
+        return found + float(self.whole_closed.parts.x.sum())
+
+    @property
+    def machines(self) -> int | None:
+        """About how many machines have a sample of the selection; None: too many to tell."""
+        bits = np.bitwise_or.reduce(self.whole_open.sums.machines, initial=0)
+        bits |= np.bitwise_or.reduce(self.whole_closed.parts.machines, initial=0)
+        seen = (self.visits.sign > 0) & (self.visits.selected > 0)
+        bits |= np.bitwise_or.reduce(machine_bit(self.visits.machine[seen]), initial=0)
+        return _machines(np.array([bits]))[0]
+
+    @property
+    def total(self) -> Interval:
+        """Units of the fleet in the whole selection, with their interval."""
+        none = np.zeros(0, np.int64)
+        found = self._moments(_Pairs.none(), ByVisit(none, none, none, 0), _Pairs.none(), 0)
+        whole = estimate.total(found)
+        return Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0]))
+
+    def __len__(self) -> int:
+        """Loose visits."""
+        return len(self.visits)
+
+    @property
+    def of_profile(self) -> Int64:
+        """The loose visit of each of their profiles."""
+        return self.visits.of_profile
+
+    def of_functions(self, functions: Int64, found: ByVisit, *, own: bool) -> Moments:
+        """The moments of functions, `found` being what loose visits brought to them."""
+        rows, name = len(functions), "own" if own else "total"
+        sums, parts = self.open.sums, self.closed.parts
+        row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
+        here, there = row >= 0, closed_row >= 0
+        open_ = _Pairs(
+            sums.cell[here],
+            row[here],
+            getattr(sums, name)[here].astype(np.float64),
+            getattr(sums, f"{name}2")[here],
+            getattr(sums, f"{name}_x")[here],
+            getattr(sums, f"{name}4")[here],
+            sums.row_visits[here].astype(np.float64),
+        )
+        closed = _Pairs(
+            parts.cell[there],
+            closed_row[there],
+            getattr(parts, name)[there],
+            getattr(parts, f"{name}_vyy")[there],
+            getattr(parts, f"{name}_vxy")[there],
+            getattr(parts, f"{name}_fourth")[there],
+            parts.visits[there].astype(np.float64),
+            getattr(parts, f"{name}_second")[there],
+        )
+        return self._moments(open_, found, closed, rows)
+
+    def details(self, counts: SampleCounts, own: ByVisit, total: ByVisit, functions: Int64 | None) -> Details:  # noqa: ARG002 - cells do not count samples
+        """Details of functions; `own` and `total` are what loose visits brought to them."""
+        if functions is None:
+            raise TypeError("rows of cells are functions")
+        rows = len(functions)
+        sums, parts = self.open.sums, self.closed.parts
+        row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
+        here, there = row >= 0, closed_row >= 0
+        visits = weight_at(row[here], sums.row_visits[here].astype(np.float64), rows)
+        visits += weight_at(closed_row[there], parts.visits[there].astype(np.float64), rows)
+        visits += weight_at(total.row, self.visits.sign[total.visit].astype(np.float64), rows)
+        bits = _ored(row[here], sums.row_machines[here], rows)
+        bits |= _ored(closed_row[there], parts.row_machines[there], rows)
+        bits |= self._machines_of(total)
+        return _details(
+            visits,
+            bits,
+            self.of_functions(functions, own, own=True),
+            self.of_functions(functions, total, own=False),
+        )
+
+    def _rows_of(self, functions: Int64, found: Int64) -> Int64:
+        """For each function found its place among `functions`; -1: it is not among them."""
+        row_of = np.full(len(self.canonical) + 1, -1, np.int64)
+        row_of[functions] = np.arange(len(functions))
+        inside = found < len(self.canonical)
+        return np.where(inside, row_of[self.canonical[np.where(inside, found, 0)]], -1)
+
+    def of_applications(self, places: Int64, loose: ByVisit) -> Details:
+        """Details of some rows that are applications; `loose` is what loose visits brought to them."""
+        rows = len(places)
+        wanted = np.full(len(self.rows.application) + 1, -1, np.int64)
+        wanted[places] = np.arange(rows)
+
+        def row_of(application: Int64) -> Int64:
+            return wanted[np.searchsorted(self.rows.application, application)]
+
+        sums, parts = self.open.sums, self.closed.parts
+        row, closed_row = row_of(self.open.application), row_of(self.closed.application)
+        here, closed_here = np.flatnonzero(row >= 0), np.flatnonzero(closed_row >= 0)
+        alone = self.whole_open is self.open  # the application is the whole selection
+        open_ = _Pairs(
+            here,
+            row[here],
+            sums.x[here],
+            sums.xx[here],
+            (sums.xx if alone else sums.xe)[here],
+            sums.xxxx[here],
+            sums.visits[here].astype(np.float64),
+        )
+        closed = _Pairs(
+            closed_here,
+            closed_row[closed_here],
+            parts.x[closed_here],
+            parts.vxx[closed_here],
+            (parts.vxx if alone else parts.vxe)[closed_here],
+            parts.x_fourth[closed_here],
+            self.closed.visits[closed_here].astype(np.float64),
+            parts.x_second[closed_here],
+        )
+        visits = weight_at(open_.row, open_.visits, rows) + weight_at(closed.row, closed.visits, rows)
+        visits += weight_at(loose.row, self.visits.sign[loose.visit].astype(np.float64), rows)
+        bits = _ored(open_.row, sums.machines[here], rows)
+        bits |= _ored(closed.row, parts.machines[closed_here], rows)
+        bits |= self._machines_of(loose)
+        found = self._moments(open_, loose, closed, rows)
+        return _details(visits, bits, found, found)
+
+    def _machines_of(self, loose: ByVisit) -> Int64:
+        added = self.visits.sign[loose.visit] > 0
+        return _ored(loose.row[added], machine_bit(self.visits.machine[loose.visit[added]]), loose.rows)
+
+    def _moments(self, open_: "_Pairs", loose: ByVisit, closed: "_Pairs", rows: int) -> Moments:
+        """Moments of all sources; the variance strata of open cells and loose visits are the same ones."""
+        weights = self.design.weights
+        if weights is None:
+            raise TypeError("cells are read for random designs only")
+        whole, visits = self.whole_open, self.visits
+        apart = self.whole_open is not self.open
+        sign, x = visits.sign.astype(np.float64), visits.selected.astype(np.float64)
+        y = loose.units.astype(np.float64)
+        signed = sign[loose.visit]
+        nothing = np.zeros(len(self.open.weight) if apart else 0)
+        first_loose = len(whole.weight) + len(nothing)
+        cells = _Cells(
+            weight=np.concatenate((whole.weight, self.open.weight[: len(nothing)], visits.weight)),
+            group=np.concatenate((whole.group, self.open.group[: len(nothing)], visits.group)),
+            x=np.concatenate((whole.sums.x, nothing, sign * x)),
+            xx=np.concatenate((whole.sums.xx, nothing, sign * x**2)),
+        )
+        pairs = _Pairs(
+            cell=np.concatenate(
+                (open_.cell + (len(whole.weight) if apart else 0), first_loose + loose.visit)
+            ),
+            row=np.concatenate((open_.row, loose.row)),
+            y=np.concatenate((open_.y, signed * y)),
+            yy=np.concatenate((open_.yy, signed * y**2)),
+            xy=np.concatenate((open_.xy, signed * y * x[loose.visit])),
+            yyyy=np.concatenate((open_.yyyy, signed * y**4)),
+            visits=np.concatenate((open_.visits, signed)),
+        )
+        found = _from_sums(cells, pairs, weights, rows)
+        if len(self.whole_closed.parts):
+            found += self._closed(closed, rows)
+        return found
+
+    def _closed(self, pairs: "_Pairs", rows: int) -> Moments:
+        whole = self.whole_closed
+        parts = whole.parts
+        _, one_each = np.unique(whole.bucket, return_index=True)
+        second = pairs.second if pairs.second is not None else np.zeros(len(pairs.row))
+        return Moments(
+            y=weight_at(pairs.row, pairs.y, rows),
+            x=float(parts.x.sum()),
+            vyy=weight_at(pairs.row, pairs.yy, rows),
+            vxy=weight_at(pairs.row, pairs.xy, rows),
+            vxx=float(parts.vxx.sum()),
+            second=weight_at(pairs.row, second, rows),
+            fourth=weight_at(pairs.row, pairs.yyyy, rows),
+            x_second=float(parts.x_second.sum()),
+            visits=np.rint(weight_at(pairs.row, pairs.visits, rows)).astype(np.int64),
+            landed=float(parts.landed[one_each].sum()),
+            df=float(parts.df[one_each].sum()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    weight: Float
+    group: Int64
+    x: Float
+    xx: Float
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Sums of a row over the visits of a cell; of closed cells `yy` and `xy` are (co)variances."""
+
+    cell: Int64
+    row: Int64
+    y: Float
+    yy: Float
+    xy: Float
+    yyyy: Float
+    visits: Float
+    second: Float | None = None
+
+    @classmethod
+    def none(cls) -> "_Pairs":
+        none, nothing = np.zeros(0, np.int64), np.zeros(0)
+        return cls(none, none, nothing, nothing, nothing, nothing, nothing, nothing)
+
+
+def _from_sums(cells: _Cells, pairs: _Pairs, weights: Weights, rows: int) -> Moments:
+    counted = cells.group >= 0
+    number = np.cumsum(counted) - 1
+    of: Bool = counted[pairs.cell]
+    return moments.from_sums(
+        cells.weight[counted],
+        cells.group[counted],
+        weights,
+        x=cells.x[counted],
+        xx=cells.xx[counted],
+        cell=number[pairs.cell[of]],
+        row=pairs.row[of],
+        y=pairs.y[of],
+        yy=pairs.yy[of],
+        xy=pairs.xy[of],
+        yyyy=pairs.yyyy[of],
+        visits=pairs.visits[of],
+        rows=rows,
+    )
+
+
+def _ored(row: Int64, bits: Int64, rows: int) -> Int64:
+    found = np.zeros(rows, np.int64)
+    np.bitwise_or.at(found, row, bits)
+    return found
+
+
+def _machines(bits: Int64) -> list[int | None]:
+    return [None if np.isnan(n) else int(n) for n in machines_of(bits).tolist()]
+
+
+def _details(visits: Float, bits: Int64, own: Moments, total: Moments) -> Details:
+    unknown = [None] * len(bits)
+    return Details(
+        self_samples=unknown,
+        total_samples=unknown,
+        visits=np.rint(visits).astype(np.int64).tolist(),
+        machines=_machines(bits),
+        own=own,
+        total=total,
+    )
