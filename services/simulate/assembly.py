@@ -107,28 +107,42 @@ class Assembly:
         """Distinct frames of the stacks used, in order of mapping and offset, as columns of the capture."""
         if not used.by_table:
             return _Frames([], {})
-        keys, names = [], []
+        ranks = self._name_ranks(used)
+        keys, facts = [], []
         for placed, stacks in used.by_table:
             at = _positions(placed.starts, stacks)
             mapping = np.array([self.image(image) for image in placed.images])[placed.image[at]]
             name = np.array([self.text(name) for name in placed.names])[placed.name[at]]
-            # Code without a file has no offset: its name takes the place, for telling frames apart.
-            where = np.where(name > 0, name, placed.offset[at])
-            keys.append(mapping << (_OFFSET_BITS + _FLAG_BITS) | where << _FLAG_BITS | placed.flags[at])
-            names.append(np.stack([placed.offset[at], placed.into_function[at], name]))
-        key, facts = np.concatenate(keys), np.concatenate(names, axis=1)
-        distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+            rank = np.array([ranks[name] for name in placed.names])[placed.name[at]]
+            # Code without a file has no offset: its flags and name take the place.
+            where = np.where(
+                name > 0,
+                placed.flags[at] << _OFFSET_BITS | rank,
+                placed.offset[at] << _FLAG_BITS | placed.flags[at],
+            )
+            keys.append(mapping << (_OFFSET_BITS + _FLAG_BITS) | where)
+            facts.append(
+                np.stack([mapping, placed.offset[at], placed.into_function[at], placed.flags[at], name])
+            )
+        _, first, inverse = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+        columns = np.concatenate(facts, axis=1)[:, first]
         table = self.capture.frames
-        table.mapping.extend((distinct >> (_OFFSET_BITS + _FLAG_BITS)).tolist())
-        table.offset.extend(facts[0, first].tolist())
-        table.into_function.extend(facts[1, first].tolist())
-        table.flags.extend((distinct & (1 << _FLAG_BITS) - 1).tolist())
+        for column, values in zip(
+            (table.mapping, table.offset, table.into_function, table.flags), columns, strict=False
+        ):
+            column.extend(values.tolist())
         flat, of_stack, begin = inverse.tolist(), [], 0
         for length in used.length:
             of_stack.append(flat[begin : begin + length])
             begin += length
-        named = {int(frame): int(facts[2, first[frame]]) for frame in np.flatnonzero(facts[2, first])}
-        return _Frames(of_stack, named)
+        names = columns[-1]
+        return _Frames(of_stack, {int(frame): int(names[frame]) for frame in np.flatnonzero(names)})
+
+    @staticmethod
+    def _name_ranks(used: "_Used") -> Mapping[str, int]:
+        """Place of every name of code without a file in alphabetical order; "" is the first."""
+        names = sorted({name for placed, _ in used.by_table for name in placed.names})
+        return {name: rank for rank, name in enumerate(names)}
 
     def _excerpts(self, frames: "_Frames", used: "_Used") -> None:
         """Names of code without a file, of each group that ran it."""

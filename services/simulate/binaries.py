@@ -93,24 +93,21 @@ def executable(application: Application, seed: int, release: int) -> Build | Non
     program = program_of(application, seed)
     if program.image:
         shared = {_LIBRARIES[image]: image for image in _LIBRARIES}
-        return (
-            library(shared[path], seed) if path in shared else Build(path, _build_id(seed, path), ("main",))
-        )
+        return library(shared[path], seed) if path in shared else _build(seed, path, ("main",))
     symbols = sorted(symbol for image, symbol in _functions(program) if image == MAIN)
-    return Build(path, _build_id(seed, path, release), tuple(symbols))
+    return _build(seed, path, tuple(symbols), release)
 
 
 @lru_cache(maxsize=64)
 def library(image: str, seed: int) -> Build:
     """Build of an image that applications share."""
-    path = _LIBRARIES[image]
-    return Build(path, _build_id(seed, path), _shared_symbols(seed)[image])
+    return _build(seed, _LIBRARIES[image], _shared_symbols(seed)[image])
 
 
 @lru_cache(maxsize=16)
 def kernel(number: int, seed: int) -> Build:
     """Build of a kernel, an index into `platforms.KERNELS`."""
-    return Build(KERNEL_PATH, _build_id(seed, KERNELS[number]), _shared_symbols(seed)[KERNEL])
+    return _build(seed, KERNEL_PATH, _shared_symbols(seed)[KERNEL], KERNELS[number])
 
 
 def build_of(function: Function, application: Application, seed: int, release: int, on: int) -> Build | None:
@@ -153,5 +150,6 @@ def content_of(build: Build) -> bytes:
     return elf_file(build.build_id, symbols)
 
 
-def _build_id(seed: int, *what: object) -> bytes:
-    return blake2b(repr((seed, *what)).encode(), digest_size=20).digest()
+def _build(seed: int, path: str, symbols: tuple[str, ...], *what: object) -> Build:
+    """A build whose id is of its content, as a linker's is: files of an older simulator are not taken for it."""
+    return Build(path, blake2b(repr((seed, path, symbols, what)).encode(), digest_size=20).digest(), symbols)

@@ -6,13 +6,17 @@ One line is one place in a program,
 
 where a weight left out is 1 and a caller on several lines has all their callees. A name begins with its image
 (`libc:memcpy`, `kernel:vfs_read`, `jit:…`; without one it is the program's own) and may end in `#context`: the same
-function in another place of the graph, such as `do_syscall_64` under `read` and under `write`.
+function in another place of the graph, such as `do_syscall_64` under `read` and under `write`. Functions of C++ end in
+`()` and those of Rust in `[rs]`; their symbols are mangled, as linkers see them.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
+
+from services.simulate.draws import word
 
 MAIN: Final = "main"
 """Image of names that name none: the program's own executable."""
@@ -68,11 +72,26 @@ class CallGraph:
             place.callees[callee] = place.callees.get(callee, 0.0) + weight
 
 
+@lru_cache(maxsize=1 << 16)
 def function_of(name: str) -> Function:
     """The function that a place's name stands for."""
     bare = name.partition("#")[0]
     match = _IMAGES.match(bare)
-    return Function(match[1], match[2]) if match else Function(MAIN, bare)
+    image, symbol = (match[1], match[2]) if match else (MAIN, bare)
+    if image not in {KERNEL, JIT} and symbol.endswith("()"):
+        symbol = _mangled(symbol.removesuffix("()"), "Ev")
+    elif symbol.endswith("[rs]"):
+        path = symbol.removesuffix("[rs]")
+        symbol = _mangled(path, f"17h{word(path):016x}E")
+    return Function(image, symbol)
+
+
+def _mangled(path: str, ending: str) -> str:
+    """Itanium C++ ABI 5.1.3, nested names; Rust's older scheme is the same with a hash as the last part."""
+    parts = path.replace("(anonymous namespace)", "_GLOBAL__N_1").split("::")
+    if len(parts) == 1 and ending == "Ev":
+        return f"_Z{len(path)}{path}v"
+    return f"_ZN{''.join(f'{len(part)}{part}' for part in parts)}{ending}"
 
 
 def _weighted(text: str) -> tuple[str, float]:

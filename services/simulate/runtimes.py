@@ -26,7 +26,7 @@ class Runtime:
     leaves: Mapping[str, float]
     """What a program's own functions call of the runtime and of libraries."""
     name: Callable[[str, str, str], str]
-    """Symbol of the program's own function, of (application, noun, verb)."""
+    """The program's own function in the call language, of (application, noun, verb)."""
     spacers: Sequence[str] = ()
     """Frames of the interpreter between two calls of the program's own functions, outermost first."""
     image: str = ""
@@ -42,14 +42,11 @@ def _go(application: str, noun: str, verb: str) -> str:
 
 
 def _cpp(application: str, noun: str, verb: str) -> str:
-    parts = ("acme", application.replace("-", "_"), _camel(noun), _camel(verb))
-    return f"_ZN{''.join(f'{len(part)}{part}' for part in parts)}Ev"
+    return f"acme::{application.replace('-', '_')}::{_camel(noun)}::{_camel(verb)}()"
 
 
 def _rust(application: str, noun: str, verb: str) -> str:
-    parts = (application.replace("-", "_"), noun, _camel(noun), verb)
-    path = "".join(f"{len(part)}{part}" for part in parts)
-    return f"_ZN{path}17h{word('.'.join(parts)):016x}E"
+    return f"{application.replace('-', '_')}::{noun}::{_camel(noun)}::{verb}[rs]"
 
 
 def _python(application: str, noun: str, verb: str) -> str:
@@ -131,14 +128,14 @@ _CPP: Final = Runtime(
     roots={"libc:clone3": 9, "_start": 1},
     skeleton="""
 libc:clone3 ; 0 ; libc:start_thread~9
-libc:start_thread ; 0 ; libstdcpp:_ZSt4moveIRPFvvEEONSt16remove_referenceIT_E4typeEOS4_~0.01 ; _ZN4acme10ThreadPool10WorkerLoopEv~9
+libc:start_thread ; 0 ; acme::ThreadPool::WorkerLoop()~9
 _start ; 0 ; libc:__libc_start_main@@GLIBC_2.34~9
 libc:__libc_start_main@@GLIBC_2.34 ; 0 ; main~9
-main ; 1 ; _ZN4acme9EventLoop3RunEv~9
-_ZN4acme9EventLoop3RunEv ; 1 ; libc:epoll_wait~2 ; _ZN4acme9EventLoop8DispatchEv~7
-_ZN4acme9EventLoop8DispatchEv ; 1 ; @entry~6 ; libc:recv~2
-_ZN4acme10ThreadPool10WorkerLoopEv ; 1 ; _ZN4acme4Task3RunEv~16 ; libc:__lll_lock_wait~1
-_ZN4acme4Task3RunEv ; 1 ; @entry~20
+main ; 1 ; acme::EventLoop::Run()~9
+acme::EventLoop::Run() ; 1 ; libc:epoll_wait~2 ; acme::EventLoop::Dispatch()~7
+acme::EventLoop::Dispatch() ; 1 ; @entry~6 ; libc:recv~2
+acme::ThreadPool::WorkerLoop() ; 1 ; acme::Task::Run()~16 ; libc:__lll_lock_wait~1
+acme::Task::Run() ; 1 ; @entry~20
 libstdcpp:_Znwm ; 2 ; libc:malloc~8
 libc:malloc ; 8 ; libc:_int_malloc~6 ; libc:__lll_lock_wait~0.5
 libc:_int_malloc ; 8 ; libc:malloc_consolidate~1 ; libc:sysmalloc~1
@@ -146,13 +143,13 @@ libc:sysmalloc ; 1 ; libc:mmap~2
 libc:cfree@GLIBC_2.2.5 ; 3 ; libc:_int_free~4
 libc:_int_free ; 4 ; libc:madvise~0.5
 libc:memcpy@@GLIBC_2.14 ; 9 ; kernel:asm_exc_page_fault~1
-_ZN6google8protobuf11MessageLite21ParseFromCodedStreamEv ; 2 ; _ZN6google8protobuf8internal8TcParser9ParseLoopEv~9
-_ZN6google8protobuf8internal8TcParser9ParseLoopEv ; 5 ; _ZN6google8protobuf8internal8TcParser8FastMtS1Ev~3 ; libstdcpp:_Znwm~2
-_ZN6google8protobuf8internal8TcParser8FastMtS1Ev ; 2 ; _ZN6google8protobuf8internal8TcParser9ParseLoopEv~2
+google::protobuf::MessageLite::ParseFromCodedStream() ; 2 ; google::protobuf::internal::TcParser::ParseLoop()~9
+google::protobuf::internal::TcParser::ParseLoop() ; 5 ; google::protobuf::internal::TcParser::FastMtS1()~3 ; libstdcpp:_Znwm~2
+google::protobuf::internal::TcParser::FastMtS1() ; 2 ; google::protobuf::internal::TcParser::ParseLoop()~2
 libstdcpp:_ZNSs6appendEPKcm ; 2 ; libc:memcpy@@GLIBC_2.14~4 ; libstdcpp:_Znwm~1
 """,
     leaves={"libstdcpp:_Znwm": 5, "libc:cfree@GLIBC_2.2.5": 3, "libc:memcpy@@GLIBC_2.14": 5, "libc:memcmp": 1,
-            "libc:memset": 1, "_ZN6google8protobuf11MessageLite21ParseFromCodedStreamEv": 3,
+            "libc:memset": 1, "google::protobuf::MessageLite::ParseFromCodedStream()": 3,
             "libstdcpp:_ZNSs6appendEPKcm": 1, "_ZNSt6vectorIfSaIfEE17_M_realloc_insertEv": 1, "libc:send": 2,
             "libc:pthread_cond_signal": 1, "libz:deflate": 1, "libc:expf@@GLIBC_2.27": 1},
     name=_cpp,
@@ -162,20 +159,20 @@ _RUST: Final = Runtime(
     roots={"libc:clone3": 9},
     skeleton="""
 libc:clone3 ; 0 ; libc:start_thread~9
-libc:start_thread ; 0 ; _ZN3std3sys4unix6thread6Thread3new12thread_start17h0a4c1ce0f2b0e5d1E~9
-_ZN3std3sys4unix6thread6Thread3new12thread_start17h0a4c1ce0f2b0e5d1E ; 0 ; _ZN5tokio7runtime9scheduler12multi_thread6worker3run17h5b0c7f0d6a1e2f34E~9
-_ZN5tokio7runtime9scheduler12multi_thread6worker3run17h5b0c7f0d6a1e2f34E ; 2 ; _ZN5tokio7runtime4task3raw4poll17h9ad1fe3c0b5e7712E~12 ; _ZN5tokio7runtime2io6driver6Driver4turn17h1f2e3d4c5b6a7988E~2
-_ZN5tokio7runtime2io6driver6Driver4turn17h1f2e3d4c5b6a7988E ; 1 ; libc:epoll_wait~5
-_ZN5tokio7runtime4task3raw4poll17h9ad1fe3c0b5e7712E ; 1 ; _ZN5hyper5proto2h18dispatch10Dispatcher10poll_catch17hc0ffee00c0ffee00E~9
-_ZN5hyper5proto2h18dispatch10Dispatcher10poll_catch17hc0ffee00c0ffee00E ; 1 ; @entry~16 ; libc:recv~2 ; libc:send~1
-_ZN10serde_json2de10from_slice17h00112233445566aaE ; 5 ; _ZN10serde_json2de10from_slice17h00112233445566aaE~1 ; _ZN5alloc7raw_vec11finish_grow17h77aa77aa77aa77aaE~2
-_ZN5alloc7raw_vec11finish_grow17h77aa77aa77aa77aaE ; 1 ; je_malloc~6
+libc:start_thread ; 0 ; std::sys::unix::thread::Thread::new::thread_start[rs]~9
+std::sys::unix::thread::Thread::new::thread_start[rs] ; 0 ; tokio::runtime::scheduler::multi_thread::worker::run[rs]~9
+tokio::runtime::scheduler::multi_thread::worker::run[rs] ; 2 ; tokio::runtime::task::raw::poll[rs]~12 ; tokio::runtime::io::driver::Driver::turn[rs]~2
+tokio::runtime::io::driver::Driver::turn[rs] ; 1 ; libc:epoll_wait~5
+tokio::runtime::task::raw::poll[rs] ; 1 ; hyper::proto::h1::dispatch::Dispatcher::poll_catch[rs]~9
+hyper::proto::h1::dispatch::Dispatcher::poll_catch[rs] ; 1 ; @entry~16 ; libc:recv~2 ; libc:send~1
+serde_json::de::from_slice[rs] ; 5 ; serde_json::de::from_slice[rs]~1 ; alloc::raw_vec::finish_grow[rs]~2
+alloc::raw_vec::finish_grow[rs] ; 1 ; je_malloc~6
 je_malloc ; 5 ; je_tcache_bin_flush_small~1
 libc:memcpy@@GLIBC_2.14 ; 9 ; kernel:asm_exc_page_fault~1
 """,
-    leaves={"_ZN10serde_json2de10from_slice17h00112233445566aaE": 3, "je_malloc": 3, "je_free": 2,
-            "libc:memcpy@@GLIBC_2.14": 4, "_ZN5alloc7raw_vec11finish_grow17h77aa77aa77aa77aaE": 2,
-            "_ZN9hashbrown3raw21RawTable14reserve_rehash17h1234abcd5678ef90E": 2, "libc:send": 1, "libc:memcmp": 1},
+    leaves={"serde_json::de::from_slice[rs]": 3, "je_malloc": 3, "je_free": 2,
+            "libc:memcpy@@GLIBC_2.14": 4, "alloc::raw_vec::finish_grow[rs]": 2,
+            "hashbrown::raw::RawTable::reserve_rehash[rs]": 2, "libc:send": 1, "libc:memcmp": 1},
     name=_rust,
 )  # fmt: skip
 
@@ -220,11 +217,11 @@ _JAVA: Final = Runtime(
     roots={"libc:clone3": 9},
     skeleton="""
 libc:clone3 ; 0 ; libc:start_thread~9
-libc:start_thread ; 0 ; libjvm:_ZL19thread_native_entryP6Thread~9
-libjvm:_ZL19thread_native_entryP6Thread ; 0 ; libjvm:_ZN6Thread8call_runEv~9
-libjvm:_ZN6Thread8call_runEv ; 0 ; libjvm:_ZN10JavaThread17thread_main_innerEv~9 ; libjvm:_ZN12WorkerThread3runEv~2 ; libjvm:_ZN13CompileBroker20compiler_thread_loopEv~1
-libjvm:_ZN10JavaThread17thread_main_innerEv ; 0 ; libjvm:_ZN9JavaCalls12call_virtualEv~9
-libjvm:_ZN9JavaCalls12call_virtualEv ; 0 ; jit:java.lang.Thread::run~9
+libc:start_thread ; 0 ; libjvm:thread_native_entry()~9
+libjvm:thread_native_entry() ; 0 ; libjvm:Thread::call_run()~9
+libjvm:Thread::call_run() ; 0 ; libjvm:JavaThread::thread_main_inner()~9 ; libjvm:WorkerThread::run()~2 ; libjvm:CompileBroker::compiler_thread_loop()~1
+libjvm:JavaThread::thread_main_inner() ; 0 ; libjvm:JavaCalls::call_virtual()~9
+libjvm:JavaCalls::call_virtual() ; 0 ; jit:java.lang.Thread::run~9
 jit:java.lang.Thread::run ; 0 ; jit:java.util.concurrent.ThreadPoolExecutor::runWorker~9
 jit:java.util.concurrent.ThreadPoolExecutor::runWorker ; 1 ; jit:io.netty.channel.nio.NioEventLoop::run~5 ; jit:java.util.concurrent.FutureTask::run~4
 jit:java.util.concurrent.FutureTask::run ; 0 ; @entry~9
@@ -233,23 +230,23 @@ jit:sun.nio.ch.EPoll::wait ; 0 ; libc:epoll_wait~4
 jit:io.netty.channel.nio.NioEventLoop::processSelectedKeys ; 1 ; jit:io.netty.channel.AbstractChannelHandlerContext::invokeChannelRead~8
 jit:io.netty.channel.AbstractChannelHandlerContext::invokeChannelRead ; 1 ; jit:io.netty.channel.AbstractChannelHandlerContext::invokeChannelRead~2 ; @entry~8 ; jit:io.netty.channel.socket.nio.NioSocketChannel::doReadBytes~1
 jit:io.netty.channel.socket.nio.NioSocketChannel::doReadBytes ; 1 ; libc:read~3
-libjvm:_ZN12WorkerThread3runEv ; 0 ; libjvm:_ZN26G1EvacuateRegionsTask4workEj~6 ; libjvm:_ZN12G1ConcurrentMark17mark_from_rootsEv~2
-libjvm:_ZN26G1EvacuateRegionsTask4workEj ; 1 ; libjvm:_ZN22G1ParScanThreadState10trim_queueEv~9
-libjvm:_ZN22G1ParScanThreadState10trim_queueEv ; 4 ; libjvm:_ZN22G1ParScanThreadState21copy_to_survivor_spaceEv~6
-libjvm:_ZN22G1ParScanThreadState21copy_to_survivor_spaceEv ; 5 ; libc:memcpy@@GLIBC_2.14~3
-libjvm:_ZN12G1ConcurrentMark17mark_from_rootsEv ; 3
-libjvm:_ZN13CompileBroker20compiler_thread_loopEv ; 0 ; libjvm:_ZN10C2Compiler14compile_methodEv~9
-libjvm:_ZN10C2Compiler14compile_methodEv ; 1 ; libjvm:_ZN7Compile8OptimizeEv~5 ; libjvm:_ZN7Compile8Code_GenEv~4
-libjvm:_ZN7Compile8OptimizeEv ; 2 ; libjvm:_ZN12PhaseIterGVN8optimizeEv~4
-libjvm:_ZN7Compile8Code_GenEv ; 1 ; libjvm:_ZN12PhaseChaitin17Register_AllocateEv~5
+libjvm:WorkerThread::run() ; 0 ; libjvm:G1EvacuateRegionsTask::work()~6 ; libjvm:G1ConcurrentMark::mark_from_roots()~2
+libjvm:G1EvacuateRegionsTask::work() ; 1 ; libjvm:G1ParScanThreadState::trim_queue()~9
+libjvm:G1ParScanThreadState::trim_queue() ; 4 ; libjvm:G1ParScanThreadState::copy_to_survivor_space()~6
+libjvm:G1ParScanThreadState::copy_to_survivor_space() ; 5 ; libc:memcpy@@GLIBC_2.14~3
+libjvm:G1ConcurrentMark::mark_from_roots() ; 3
+libjvm:CompileBroker::compiler_thread_loop() ; 0 ; libjvm:C2Compiler::compile_method()~9
+libjvm:C2Compiler::compile_method() ; 1 ; libjvm:Compile::Optimize()~5 ; libjvm:Compile::Code_Gen()~4
+libjvm:Compile::Optimize() ; 2 ; libjvm:PhaseIterGVN::optimize()~4
+libjvm:Compile::Code_Gen() ; 1 ; libjvm:PhaseChaitin::Register_Allocate()~5
 jit:java.util.HashMap::putVal ; 3 ; jit:java.util.HashMap::resize~1
 jit:com.fasterxml.jackson.databind.ObjectMapper::readValue ; 1 ; jit:com.fasterxml.jackson.databind.deser.BeanDeserializer::deserialize~6
 jit:com.fasterxml.jackson.databind.deser.BeanDeserializer::deserialize ; 4 ; jit:com.fasterxml.jackson.databind.deser.BeanDeserializer::deserialize~2 ; jit:com.fasterxml.jackson.core.json.UTF8StreamJsonParser::nextToken~3
 """,
     leaves={"jit:java.util.HashMap::getNode": 4, "jit:java.util.HashMap::putVal": 3, "jit:java.lang.StringBuilder::append": 2,
             "jit:com.fasterxml.jackson.databind.ObjectMapper::readValue": 3, "jit:java.util.ArrayList::add": 2,
-            "jit:java.lang.String::hashCode": 1, "jit:jbyte_disjoint_arraycopy": 2, "libjvm:_ZN11OptoRuntime14new_instance_CEv": 1,
-            "libc:send": 1, "jit:java.util.concurrent.ConcurrentHashMap::get": 2, "libjvm:_ZN13ObjectMonitor5enterEv": 1},
+            "jit:java.lang.String::hashCode": 1, "jit:jbyte_disjoint_arraycopy": 2, "libjvm:OptoRuntime::new_instance_C()": 1,
+            "libc:send": 1, "jit:java.util.concurrent.ConcurrentHashMap::get": 2, "libjvm:ObjectMonitor::enter()": 1},
     name=_java,
     image="java",
 )  # fmt: skip
@@ -259,29 +256,29 @@ _NODE: Final = Runtime(
     skeleton="""
 node:_start ; 0 ; libc:__libc_start_main@@GLIBC_2.34~9
 libc:__libc_start_main@@GLIBC_2.34 ; 0 ; node:main~9
-node:main ; 0 ; node:_ZN4node5StartEiPPc~9
-node:_ZN4node5StartEiPPc ; 0 ; node:_ZN4node16NodeMainInstance3RunEv~9
-node:_ZN4node16NodeMainInstance3RunEv ; 0 ; node:_ZN4node13SpinEventLoopEv~9
-node:_ZN4node13SpinEventLoopEv ; 0 ; node:uv_run~9
+node:main ; 0 ; node:node::Start()~9
+node:node::Start() ; 0 ; node:node::NodeMainInstance::Run()~9
+node:node::NodeMainInstance::Run() ; 0 ; node:node::SpinEventLoop()~9
+node:node::SpinEventLoop() ; 0 ; node:uv_run~9
 node:uv_run ; 1 ; node:uv__io_poll~9 ; node:uv__run_timers~1
-node:uv__run_timers ; 1 ; node:_ZN4node12MakeCallbackEv~4
+node:uv__run_timers ; 1 ; node:node::MakeCallback()~4
 node:uv__io_poll ; 1 ; libc:epoll_wait~1 ; node:uv__stream_io~8
-node:uv__stream_io ; 1 ; libc:read~1 ; node:_ZN4node12MakeCallbackEv~9
-node:_ZN4node12MakeCallbackEv ; 1 ; node:_ZN2v88internal12_GLOBAL__N_16InvokeEv~9
-node:_ZN2v88internal12_GLOBAL__N_16InvokeEv ; 0 ; jit:Builtins_JSEntry~9
+node:uv__stream_io ; 1 ; libc:read~1 ; node:node::MakeCallback()~9
+node:node::MakeCallback() ; 1 ; node:v8::internal::(anonymous namespace)::Invoke()~9
+node:v8::internal::(anonymous namespace)::Invoke() ; 0 ; jit:Builtins_JSEntry~9
 jit:Builtins_JSEntry ; 0 ; jit:Builtins_JSEntryTrampoline~9
 jit:Builtins_JSEntryTrampoline ; 0 ; jit:JS:*processTicksAndRejections node:internal/process/task_queues:67:35~9
 jit:JS:*processTicksAndRejections node:internal/process/task_queues:67:35 ; 1 ; @entry~20
 libc:clone3 ; 0 ; libc:start_thread~9
-libc:start_thread ; 0 ; node:_ZN4node12_GLOBAL__N_120PlatformWorkerThreadEPv~9
-node:_ZN4node12_GLOBAL__N_120PlatformWorkerThreadEPv ; 0 ; node:_ZN2v88internal9Scavenger7ProcessEv~6 ; node:_ZN2v88internal17ConcurrentMarking3RunEv~4
-node:_ZN2v88internal9Scavenger7ProcessEv ; 5 ; libc:memcpy@@GLIBC_2.14~2
-jit:Builtins_JsonParse ; 3 ; node:_ZN2v88internal10JsonParserIhE5ParseEv~6
-node:_ZN2v88internal10JsonParserIhE5ParseEv ; 5 ; node:_ZN2v88internal7Factory9NewStringEv~2
+libc:start_thread ; 0 ; node:node::(anonymous namespace)::PlatformWorkerThread()~9
+node:node::(anonymous namespace)::PlatformWorkerThread() ; 0 ; node:v8::internal::Scavenger::Process()~6 ; node:v8::internal::ConcurrentMarking::Run()~4
+node:v8::internal::Scavenger::Process() ; 5 ; libc:memcpy@@GLIBC_2.14~2
+jit:Builtins_JsonParse ; 3 ; node:v8::internal::JsonParser::Parse()~6
+node:v8::internal::JsonParser::Parse() ; 5 ; node:v8::internal::Factory::NewString()~2
 """,
     leaves={"jit:Builtins_KeyedLoadIC_Megamorphic": 3, "jit:Builtins_LoadIC": 3, "jit:Builtins_JsonParse": 2,
             "jit:Builtins_StringAdd_CheckNone": 2, "jit:Builtins_ArrayMap": 1, "jit:Builtins_CallFunction_ReceiverIsAny": 1,
-            "node:_ZN2v88internal4Heap11AllocateRawEv": 2, "jit:Builtins_RegExpExecInternal": 2, "libc:send": 1},
+            "node:v8::internal::Heap::AllocateRaw()": 2, "jit:Builtins_RegExpExecInternal": 2, "libc:send": 1},
     name=_node,
     image="node",
 )  # fmt: skip

@@ -90,9 +90,9 @@ def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failure
     for row, number in enumerate(chosen):
         application = APPLICATIONS[number]
         units = sums.core_seconds[row] * rates[row][None, None, None, :]  # odd, rare, pressure, platform
-        by_application[application.name] = float(units.sum())
         if not units.sum():
             continue
+        by_application[application.name] = float(units.sum())
         functions = stack_table(application, fleet.seed).functions
         names = [_named(function, number, fleet.seed) for function in functions]
         own, total = np.zeros(len(functions)), np.zeros(len(functions))

@@ -12,10 +12,19 @@ def test_paths_are_absolute_since_parts_work_in_other_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    paths = [name for name, field in Settings.model_fields.items() if "Path" in str(field.annotation)]
+    fields = {name: str(field.annotation) for name, field in Settings.model_fields.items()}
+    paths = [name for name, kind in fields.items() if "Path" in kind and "tuple" not in kind]
     assert len(paths) >= 7
     settings = Settings(**dict.fromkeys(paths, "here"))
     assert {name: getattr(settings, name) for name in paths} == dict.fromkeys(paths, tmp_path / "here")
+
+
+def test_folders_of_symbols_are_a_list_like_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLEETPROF_SYMBOL_DIRS", "/srv/symbols:here:")
+    assert read_settings().symbol_dirs == (Path("/srv/symbols"), tmp_path / "here")
+    monkeypatch.delenv("FLEETPROF_SYMBOL_DIRS")
+    assert read_settings().symbol_dirs == ()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from services.simulate.elf_writer import Symbol, elf_file
+from symbolizer.addresses import FileOffsets
 from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
+from symbolizer.kallsyms import Kallsyms
 from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found, Missing
 
@@ -41,6 +45,56 @@ def test_a_program_that_was_replaced_is_not_taken_for_the_old_one(programs, file
     missing = files.executable(identity(programs.pie, b"\x01" * 20))
     assert isinstance(missing, Missing)
     assert "another build" in missing.reason
+
+
+def test_another_machines_program_is_found_by_its_build_id(
+    programs, files: LocalFiles, tmp_path: Path
+) -> None:
+    wanted = build_id(programs.pie)
+    path = tmp_path / "debug" / ".build-id" / wanted.hex()[:2] / wanted.hex()[2:]
+    path.parent.mkdir(parents=True)
+    path.write_bytes(programs.pie.read_bytes())
+    found = files.executable(identity("/srv/app/bin/app", wanted))
+    assert isinstance(found, Found)
+    with found.content:
+        assert found.origin == str(path)
+    other = programs.compiled("third", "-Wl,--build-id=0x0123456789")
+    path.write_bytes(other.read_bytes())
+    missing = files.executable(identity("/srv/app/bin/app", wanted))
+    assert isinstance(missing, Missing)
+    assert "/srv/app/bin/app" in missing.reason
+
+
+@pytest.mark.parametrize("ending", ["", ".debug"])
+def test_another_kernel_is_known_by_its_vmlinux(files: LocalFiles, tmp_path: Path, ending: str) -> None:
+    kernel_id = b"\x05" * 20
+    path = tmp_path / "debug" / ".build-id" / "05" / f"{'05' * 19}{ending}"
+    path.parent.mkdir(parents=True)
+    functions = [
+        Symbol("_stext", 0x1000, 0),
+        Symbol("do_syscall", 0x1000, 64),
+        Symbol("vfs_read", 0x1040, 32),
+    ]
+    path.write_bytes(elf_file(kernel_id, functions))
+    found = files.kernel(kernel_id)
+    assert isinstance(found, Kallsyms)
+    table = found.kernel
+    offsets = FileOffsets(np.array([0, 63, 64, 95, 96], np.uint64))
+    names = [table.names[index].decode() if index >= 0 else "" for index in table.find(offsets)]
+    assert names == ["do_syscall", "do_syscall", "vfs_read", "vfs_read", ""]
+
+
+def test_a_vmlinux_without_a_start_or_of_another_build_is_of_no_use(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    path = tmp_path / "debug" / ".build-id" / "05" / ("05" * 19)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(elf_file(b"\x05" * 20, [Symbol("vfs_read", 0x1000, 32)]))
+    missing = files.kernel(b"\x05" * 20)
+    assert isinstance(missing, Missing)
+    assert "_stext" in missing.reason
+    path.write_bytes(elf_file(b"\x06" * 20, [Symbol("_stext", 0x1000, 0), Symbol("vfs_read", 0x1000, 32)]))
+    assert isinstance(files.kernel(b"\x05" * 20), Missing)
 
 
 def test_without_a_build_id_the_content_decides(programs, files: LocalFiles) -> None:

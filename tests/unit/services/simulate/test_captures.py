@@ -1,0 +1,200 @@
+"""GIVEN a simulated machine WHEN a capture is taken THEN it is one that the collector, landing and symbols accept."""
+
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fleetpb import capture_pb2, gateway_pb2
+from gateway.limits import Capacity, schedule
+from gateway.settings import Limits
+from services.simulate.binaries import SymbolFolder
+from services.simulate.captures import Taken, take
+from services.simulate.catalogue import APPLICATIONS
+from services.simulate.fleet import Fleet, slot_of
+from services.simulate.machine_facts import clock_skew_s, describe, has_counters
+from services.simulate.platforms import DATACENTERS
+from services.simulate.truth import Wanted, truth
+from storage.landing.decode import decode_capture
+from storage.landing.labels import derive
+from storage.landing.resolved import Status
+from symbolizer.locate import LocalFiles
+from symbolizer.resolve import Resolver
+from symbolizer.running_kernel import RunningKernel
+
+AT = 1_763_380_800.0
+FLEET = Fleet(160, seed=7)
+NAMES = {application.name for application in APPLICATIONS}
+
+
+def event(
+    name: str, *, rate: float = 0.0, period: int = 0, turn: int = 0, ms: int = 1000
+) -> gateway_pb2.EventPlan:
+    return gateway_pb2.EventPlan(
+        event=name, rate_hz=rate, period=period, duration_ms=ms, stacks=True, turn=turn
+    )
+
+
+def taken(machine: int, *events: gateway_pb2.EventPlan, visit: UUID | None = None, seed: int = 1) -> Taken:
+    wanted = events or (event("cpu", rate=99.0),)
+    plan = gateway_pb2.Plan(visit_id=(visit or uuid4()).bytes, counters=True, events=wanted)
+    planned = schedule(plan, Limits(), Capacity(int(FLEET.cpus[machine]), 30e-6, 2400.0))
+    return take(FLEET, machine, planned, plan.visit_id, at=AT, random=np.random.default_rng(seed))
+
+
+def capture(machine: int, *events: gateway_pb2.EventPlan, seed: int = 1) -> capture_pb2.Capture:
+    return decode_capture(taken(machine, *events, seed=seed).packed.data)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, FLEET.size - 1), st.integers(0, 2**32), st.sampled_from([100, 1000, 5000]))
+def test_it_contradicts_itself_nowhere(machine, seed, ms):
+    found = taken(machine, event("cpu", rate=99.0, ms=ms), seed=seed)
+    message = decode_capture(found.packed.data)
+    assert found.packed.samples == message.segments[0].samples
+    assert message.window.duration_ns == ms * 1_000_000
+    assert found.seconds == ms / 1000
+    ticks = FLEET.cpus[machine] * ms * 1e6 / message.segments[0].period
+    assert message.segments[0].samples <= ticks + 1
+    assert message.system.utilisation == found.utilisation
+
+
+def test_it_is_the_same_for_the_same_visit():
+    visit = uuid4()
+    assert taken(3, visit=visit).packed == taken(3, visit=visit).packed
+    assert taken(3, visit=visit, seed=2).packed != taken(3, visit=visit).packed
+
+
+def test_process_groups_have_the_labels_of_the_model():
+    found: set[str] = set()
+    versions = set()
+    moment = FLEET.at(slot_of(AT))
+    number = {application.name: index for index, application in enumerate(APPLICATIONS)}
+    for machine in range(0, FLEET.size, 12):
+        message = capture(machine)
+        for group in message.groups:
+            labels = derive(message, group)
+            assert labels.application in NAMES
+            found.add(labels.application)
+            if labels.version.startswith("r"):
+                versions.add(labels.version)
+                assert labels.version == f"r{moment.release[machine, number[labels.application]]}"
+                assert labels.container
+    assert len(found) > 35
+    assert len(versions) > 20
+
+
+def test_a_visit_sees_tens_of_process_groups():
+    groups = [
+        len(capture(machine, event("cpu", rate=99.0, ms=5000)).groups) for machine in range(0, FLEET.size, 10)
+    ]
+    assert 20 <= np.median(groups) <= 100
+
+
+def test_cpus_are_as_busy_as_the_machine():
+    for machine in (0, 50, 120):
+        message = capture(machine)
+        assert len(message.cpus) == FLEET.cpus[machine] == message.machine.logical_cpus
+        busy = np.array([cpu.user_ms + cpu.system_ms for cpu in message.cpus])
+        total = np.array([cpu.user_ms + cpu.system_ms + cpu.idle_ms for cpu in message.cpus])
+        assert (np.abs(total - 1000) <= 2).all()
+        assert busy.sum() / total.sum() == pytest.approx(message.system.utilisation, abs=0.003)
+        assert {(cpu.core, cpu.package) for cpu in message.cpus if cpu.cpu < message.machine.cores} == {
+            (cpu.core, cpu.package) for cpu in message.cpus if cpu.cpu >= message.machine.cores
+        }, "two threads of each core"
+        assert len({cpu.package for cpu in message.cpus}) == message.machine.packages
+
+
+def test_counters_agree_with_the_load():
+    for machine in range(0, FLEET.size, 20):
+        message = capture(machine)
+        whole = {
+            message.strings[counter.name]: counter
+            for reading in message.counters
+            if not reading.group
+            for counter in reading.counters
+        }
+        if not has_counters(FLEET, machine):
+            assert whole["cycles"].support == capture_pb2.SUPPORT_UNSUPPORTED
+            assert whole["page-faults"].support == capture_pb2.SUPPORT_OK
+            continue
+        busy = message.system.utilisation * message.machine.logical_cpus
+        assert whole["cycles"].value == pytest.approx(busy * message.machine.nominal_mhz * 1e6, rel=0.01)
+        assert 0.5 < whole["cycles"].value / whole["instructions"].value < 3.0
+        assert whole["llc-misses"].value < whole["llc-references"].value
+        of_groups = [reading for reading in message.counters if reading.group]
+        assert of_groups
+        assert sum(reading.counters[0].value for reading in of_groups) <= whole["cycles"].value
+
+
+def test_events_in_turn_and_unknown_ones():
+    physical = next(
+        m for m in range(FLEET.size) if has_counters(FLEET, m) and FLEET.at(slot_of(AT)).utilisation[m] > 0.2
+    )
+    virtual = next(m for m in range(FLEET.size) if not has_counters(FLEET, m))
+    plan = (
+        event("cpu", rate=99.0),
+        event("llc-misses", period=100_000),
+        event("cycles", rate=50.0, turn=1),
+        event("sleep", rate=1.0, turn=1),
+    )
+    message = capture(physical, *plan)
+    support = [segment.support for segment in message.segments]
+    assert support == [capture_pb2.SUPPORT_OK] * 3 + [capture_pb2.SUPPORT_UNSUPPORTED]
+    assert message.segments[2].start_offset_ns == 1_000_000_000
+    assert all(segment.samples > 0 for segment in message.segments[:3])
+    assert [s.support for s in capture(virtual, *plan).segments] == [
+        capture_pb2.SUPPORT_OK, *[capture_pb2.SUPPORT_UNSUPPORTED] * 3,
+    ]  # fmt: skip
+
+
+def test_large_machines_thin_the_rate_and_say_so():
+    largest = int(np.argmax(FLEET.cpus))
+    segment = capture(largest, event("cpu", rate=999.0)).segments[0]
+    assert segment.period > segment.requested_period
+    assert segment.thinned_why
+
+
+def test_some_clocks_lie():
+    skews = [clock_skew_s(FLEET, machine) for machine in range(FLEET.size)]
+    liar = int(np.argmax(np.abs(skews)))
+    assert 0 < sum(skew != 0 for skew in skews) < 0.05 * FLEET.size
+    assert abs(capture(liar).window.wall_start_ns / 1e9 - AT) == pytest.approx(abs(skews[liar]), abs=1e-3)
+
+
+def test_every_frame_gets_its_name_from_the_symbol_folder(tmp_path):
+    folder = SymbolFolder(tmp_path / "symbols")
+    source = LocalFiles(debug_roots=(tmp_path / "symbols",), kernel=RunningKernel(tmp_path))
+    resolver = Resolver(source, tmp_path / "cache")
+    known = truth(FLEET, Wanted(AT, AT + 1)).functions
+    seen = set()
+    for machine in range(0, FLEET.size, 16):
+        found = taken(machine)
+        folder.add(found.builds)
+        resolved = resolver.resolve(decode_capture(found.packed.data))
+        assert set(resolved.status.tolist()) <= {int(Status.SYMTAB)}
+        seen |= {(function.name, function.binary_name) for function in resolved.functions}
+    assert seen <= set(known)
+    assert len(seen) > 1000
+    assert {"[kernel]", "libc.so.6", "checkout", "[jit]"} <= {binary for _, binary in seen}
+
+
+def test_files_are_written_once(tmp_path):
+    builds = taken(0).builds
+    SymbolFolder(tmp_path).add(builds)
+    times = {path: path.stat().st_mtime_ns for path in Path(tmp_path).rglob("*") if path.is_file()}
+    SymbolFolder(tmp_path).add(builds)
+    assert times == {path: path.stat().st_mtime_ns for path in Path(tmp_path).rglob("*") if path.is_file()}
+    assert len(times) == len(builds)
+
+
+def test_a_machine_describes_itself_as_its_captures_do():
+    for machine in (0, 80, 159):
+        message = describe(FLEET, machine)
+        assert capture(machine).machine == message
+        assert message.hostname == FLEET.name(machine)
+        assert message.hostname.startswith(DATACENTERS[FLEET.datacenter[machine]])
+        assert message.logical_cpus == 2 * message.cores
