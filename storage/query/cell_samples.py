@@ -1,7 +1,7 @@
 """The samples of a selection out of merged cells, as exact and fresh as out of the visits' own chunks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 
@@ -25,7 +25,7 @@ from storage.query.unmerged import (
     read_visits,
 )
 from storage.rolling import reading
-from storage.rolling.cover import cover, read_state
+from storage.rolling.cover import Cover, cover, read_state
 from storage.rolling.cubes import (
     APPLICATION,
     HOURS_A_DAY,
@@ -72,15 +72,13 @@ def read_cell_samples(
     facts = read_facts(connection, visits, kind.id, plan.k1)
     if facts is None:
         return None
-    for stacks in (True, False):
-        source = Source(plan.cube, campaign_id, stacks, kind.id)
-        cells = reading.read_cells(connection, source, covered, k1=plan.k1)
-        closed = reading.read_weighted(connection, source, covered, k1=plan.k1)
-        if len(cells) or len(closed) or facts.stacks.any():
-            break
-    loose = facts.of_depth(stacks=stacks)
-    seconds = read_seconds(connection, visits, kind.id, stacks=stacks)
-    exposed = _Exposed.read(connection, source, merged_hours(plan, covered))
+    read = _Read.of(connection, Source(plan.cube, campaign_id, True, kind.id), plan, covered, visits)
+    if not (read.any_cells or facts.stacks.any()):
+        flat = _Read.of(connection, replace(read.source, stacks=False), plan, covered, visits)
+        if flat.any_cells or len(facts.stacks) or not read.any_visits:
+            read = flat
+    cells, closed, exposed, seconds = read.cells, read.closed, read.exposed, read.seconds
+    loose = facts.of_depth(stacks=read.source.stacks)
     weights = _weights(strata, exposed, visits, seconds)
     weighing = _Weighing(strata, weights)
     open_, closed_ = weighing.open(cells), _closed(closed)
@@ -90,7 +88,7 @@ def read_cell_samples(
     if plan.by_application:
         more, more_closed = cells, closed
         if plan.cube is not APPLICATION:
-            of_each = Source(APPLICATION, campaign_id, stacks, kind.id)
+            of_each = replace(read.source, cube=APPLICATION)
             more = reading.read_cells(connection, of_each, covered, facts=False)
             more_closed = reading.read_weighted(connection, of_each, covered, facts=False)
             row_cells, row_closed = weighing.open(more), _closed(more_closed)
@@ -112,7 +110,9 @@ def read_cell_samples(
         visits_seen=int(cells.visits.sum() + closed.visits.sum() + visits.sign[selected > 0].sum()),
         fresh=bool(len(loose.visit)),
     )
-    return CellSamples(stack, units, weighted, loose, stacks, lambda canonical: evidence(canonical=canonical))
+    return CellSamples(
+        stack, units, weighted, loose, read.source.stacks, lambda canonical: evidence(canonical=canonical)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,37 @@ class _Exposed:
         )
         stratum, day, klass, visits, seconds = (np.concatenate(column) for column in columns)
         return cls(stratum, day, klass + 1, visits.astype(np.float64), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The cells of one depth, and how long their visits and the loose ones watched."""
+
+    source: Source
+    cells: Cells
+    closed: WeightedCells
+    exposed: _Exposed
+    seconds: Float
+
+    @classmethod
+    def of(
+        cls, connection: Connection, source: Source, plan: Plan, covered: Cover, visits: UnmergedVisits
+    ) -> "_Read":
+        return cls(
+            source,
+            reading.read_cells(connection, source, covered, k1=plan.k1),
+            reading.read_weighted(connection, source, covered, k1=plan.k1),
+            _Exposed.read(connection, source, merged_hours(plan, covered)),
+            read_seconds(connection, visits, source.sample_type_id, stacks=source.stacks),
+        )
+
+    @property
+    def any_cells(self) -> bool:
+        return bool(len(self.cells) or len(self.closed))
+
+    @property
+    def any_visits(self) -> bool:
+        return bool(self.exposed.visits.any() or self.seconds.any())
 
 
 def _weights(strata: Strata, exposed: _Exposed, visits: UnmergedVisits, seconds: Float) -> Weights:

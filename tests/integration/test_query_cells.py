@@ -1,0 +1,235 @@
+"""GIVEN visits landed, landed again, merged or waiting WHEN a selection is asked THEN cells say what chunks say."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, Engine, delete, insert, literal, select
+
+from storage.query.engine import QueryEngine
+from storage.query.selection import Selection, parse_selection
+from storage.query.table import Page, Sort
+from storage.rolling.roll import Roller
+from storage.schema import chunk, profile, roll_queue, roll_replaced
+from tests.designed import Campaign
+from tests.facts import Visit
+
+pytestmark = pytest.mark.integration
+
+MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
+PERIODS = (10_101_010, 20_202_020)
+SIZES = {"east": 100, "west": 40}
+NAMES = ("main", "work", "wait", "read")
+STACKS = ((0,), (0, 1), (0, 2), (0, 1, 1), (0, 2, 1), (0, 1, 3), (3,))
+HOUR = 60
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A visit and what it brings, as (application, stack, samples)."""
+
+    minute: int
+    stratum: str
+    utilisation: float | None
+    seconds: float
+    facts: tuple[tuple[str, int, int], ...]
+
+
+facts = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(0, len(STACKS) - 1), st.integers(1, 200)), max_size=5
+).map(tuple)
+a_visit = st.builds(
+    Seen,
+    minute=st.integers(20 * HOUR, 2 * DAY + 4 * HOUR),
+    stratum=st.sampled_from(sorted(SIZES)),
+    utilisation=st.sampled_from([None, 0.1, 0.9]),
+    seconds=st.sampled_from([5.0, 2.5]),
+    facts=facts,
+)
+a_step = st.one_of(
+    st.tuples(st.just("land"), st.lists(a_visit, min_size=1, max_size=6)),
+    st.tuples(st.just("land again"), st.tuples(st.integers(0, 50), facts)),
+    st.tuples(st.just("roll"), st.integers(1, 6)),
+)
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def minutes(start: int, end: int, **more: str) -> Selection:
+    bounds = [(MIDNIGHT + timedelta(minutes=m)).isoformat() for m in (start, end)]
+    return parse_selection(start=bounds[0], end=bounds[1], **more)
+
+
+class Store:
+    """What a campaign's visits brought, landed and landed again."""
+
+    def __init__(self, engine: Engine, campaign: str) -> None:
+        self._engine = engine
+        self.campaign = campaign
+        self.landed: list[Visit] = []
+        self._roller = Roller(engine)
+        with engine.begin() as connection:
+            fleet = Campaign(connection, SIZES, campaign)
+            functions = [fleet.write.function(name, binary="prog") for name in NAMES]
+            self._stacks = [fleet.write.stack([functions[f] for f in stack]) for stack in STACKS]
+
+    def land(self, visits: Sequence[Seen]) -> None:
+        with self._engine.begin() as connection:
+            fleet = Campaign(connection, SIZES, self.campaign)
+            for number, seen in enumerate(visits):
+                visit = fleet.answer(
+                    MIDNIGHT + timedelta(minutes=seen.minute),
+                    seen.stratum,
+                    utilisation=seen.utilisation,
+                    seconds=seen.seconds,
+                    machine=f"{seen.stratum}{number}",
+                )
+                self._write(fleet, visit, seen.facts)
+                self.landed.append(visit)
+
+    def land_again(self, place: int, brought: Sequence[tuple[str, int, int]]) -> None:
+        """As `storage.landing.land` takes out an older generation."""
+        if not self.landed:
+            return
+        visit = self.landed[place % len(self.landed)]
+        with self._engine.begin() as connection:
+            waiting = connection.execute(
+                delete(roll_queue).where(roll_queue.c.visit_id == visit.id, roll_queue.c.sign == 1)
+            ).rowcount
+            if not waiting:
+                _replace(connection, visit)
+            ids = select(profile.c.profile_id).where(profile.c.visit_id == visit.id)
+            connection.execute(delete(chunk).where(chunk.c.profile_id.in_(ids)))
+            connection.execute(delete(profile).where(profile.c.visit_id == visit.id))
+            self._write(Campaign(connection, SIZES, self.campaign), visit, brought)
+            connection.execute(
+                insert(roll_queue).values(day=visit.drawn_at.date(), visit_id=visit.id, sign=1)
+            )
+
+    def roll(self, entries: int) -> None:
+        self._roller.roll(batch=entries)
+
+    def roll_all(self) -> None:
+        while self._roller.roll().entries:
+            pass
+
+    def _write(self, fleet: Campaign, visit: Visit, brought: Sequence[tuple[str, int, int]]) -> None:
+        for number, (application, stack, samples) in enumerate(brought):
+            fleet.write.profile(
+                visit,
+                {self._stacks[stack]: samples},
+                labels={"application": application},
+                period=PERIODS[number % 2],
+            )
+
+
+def _replace(connection: Connection, visit: Visit) -> None:
+    entry = connection.scalar(
+        insert(roll_queue)
+        .values(day=visit.drawn_at.date(), visit_id=visit.id, sign=-1)
+        .returning(roll_queue.c.entry_id)
+    )
+    kept = [c.name for c in roll_replaced.c if c.name not in {"entry_id", "data"}]
+    old = (
+        select(literal(entry), *(profile.c[name] for name in kept), chunk.c.data)
+        .join(chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id))
+        .where(profile.c.visit_id == visit.id)
+    )
+    connection.execute(insert(roll_replaced).from_select(["entry_id", *kept, "data"], old))
+
+
+def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: set[str]) -> None:
+    """The answer is the same as by the chunks of all visits, and came from where it should."""
+    page = Page(Sort.TOTAL_DESC, 100)
+    found = queries.table(selection, [by], page)
+    flame = queries.flame(selection, 1000) if by == "function" else None
+    with patch("storage.query.planner.plan", return_value=None):
+        expected = queries.table(selection, [by], page)
+        expected_flame = queries.flame(selection, 1000) if by == "function" else None
+    assert expected.totals.path == "chunks"
+    assert found.totals.path in path
+    for name in ("samples", "units", "visits", "profiles"):
+        assert getattr(found.totals, name) == getattr(expected.totals, name), name
+    assert found.totals.coverage.drawn == expected.totals.coverage.drawn
+    assert found.totals.coverage.landed == expected.totals.coverage.landed
+    assert found.totals.coverage.covered_s == expected.totals.coverage.covered_s
+    assert found.totals.coverage.uncovered == pytest.approx(expected.totals.coverage.uncovered)
+    assert numbers(found.totals.estimate) == pytest.approx(numbers(expected.totals.estimate), rel=1e-6)
+    rows, others = ({tuple(row.key.values()): row for row in a.table.rows} for a in (found, expected))
+    assert rows.keys() == others.keys()
+    for key, row in rows.items():
+        other = others[key]
+        assert (row.self, row.total, row.visits) == (other.self, other.total, other.visits), key
+        shares = (row.self_share, row.total_share)
+        assert shares == pytest.approx((other.self_share, other.total_share), rel=1e-9, abs=1e-15)
+        for one, two in ((row.own_estimate, other.own_estimate), (row.total_estimate, other.total_estimate)):
+            assert one is not None
+            assert two is not None
+            assert numbers(one.units) == pytest.approx(numbers(two.units), rel=1e-5, abs=1e-3)
+            assert numbers(one.share) == pytest.approx(numbers(two.share), rel=1e-5, abs=1e-7)
+            assert one.few == two.few
+    if flame is not None and expected_flame is not None:
+        assert paths(flame) == pytest.approx(paths(expected_flame), rel=1e-9)
+        assert flame.flame.total[0] == found.totals.units
+
+
+def numbers(interval) -> tuple[float, float, float]:
+    return (interval.value, interval.lo, interval.hi)
+
+
+def paths(answer) -> dict[tuple[str, ...], float]:
+    flame, found = answer.flame, []
+    for parent, function in zip(flame.parent.tolist(), flame.function.tolist(), strict=True):
+        found.append(() if parent < 0 else (*found[parent], flame.functions[function].name))
+    return dict(zip(found, flame.total_weight.tolist(), strict=True))
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
+)
+@given(
+    first=st.lists(a_visit, min_size=1, max_size=8),
+    steps=st.lists(a_step, max_size=6),
+    when=st.tuples(st.integers(19, 30), st.integers(1, 34), st.sampled_from([0, 17])),
+)
+def test_cells_and_what_waits_say_what_all_chunks_say(
+    engine: Engine, queries: QueryEngine, first, steps, when: tuple[int, int, int]
+):
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(first)
+    for step, argument in steps:
+        match step:
+            case "land":
+                store.land(argument)
+            case "land again":
+                store.land_again(*argument)
+            case _:
+                store.roll(argument)
+    merged = {"cells", "mixed"}
+    start, hours, shift = when
+    low, high = start * HOUR + shift, (start + hours) * HOUR + shift
+    path = merged if not shift or hours > 6 else {"chunks"}
+    campaign = store.campaign
+    for _ in range(2):
+        check_alike(queries, minutes(low, high, campaign=campaign), "function", path=path)
+        check_alike(queries, minutes(low, high, campaign=campaign), "application", path=path)
+        one = minutes(low, high, campaign=campaign, select='{application="a"}')
+        known = {"a"} & {application for seen in first for application, _, _ in seen.facts}
+        check_alike(queries, one, "function", path=path if known else {"chunks", *merged})
+        check_alike(queries, one, "application", path=path if known else {"chunks", *merged})
+        store.roll_all()
+        path = {"cells"} if not shift else path
