@@ -23,9 +23,9 @@ from analysis.weights import CLASSES, equal
 
 FALSE_DISCOVERIES = 0.05
 """Largest expected share of false rows among the significant ones."""
-_WORK = 20_000_000
-"""Visits × shuffles of one comparison: about a second for 200 rows."""
-_MOST_SHUFFLES = 20_000
+_WORK = 10_000_000
+"""Visits × shuffles of one comparison: about a second."""
+_MOST_SHUFFLES = 10_000
 _LEAST_SHUFFLES = 1_000
 
 

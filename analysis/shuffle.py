@@ -16,6 +16,8 @@ from analysis.visit_table import VisitTable
 
 _ENOUGH_EXCEEDANCES = 40
 """Shuffles as extreme as what was seen after which a row's p-value is known well enough: ± 16 %."""
+_TAIL = 200
+"""Largest statistics that a tail is fitted to."""
 _LARGEST_BLOCK = 1 << 21
 """Visits × shuffles of a block."""
 _CLOSE = 1e-9
@@ -62,23 +64,44 @@ def pool(a: VisitTable, b: VisitTable) -> Pool:
 
 
 def p_values(visits: Pool, shuffles: int, random: np.random.Generator) -> Float:
-    """Two-sided p-values of the rows, each at least 1/(shuffles + 1)."""
+    """Two-sided p-values of the rows."""
     rows = len(visits.y)
     seen = _statistics(visits, visits.y, *_sides(visits, np.arange(len(visits.x))[None, :]))[:, 0]
+    slack = _CLOSE * np.maximum(np.abs(seen), 1.0)
     below, above, done = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     active = np.arange(rows)
+    found = np.zeros((rows, 0))
     block = max(1, min(shuffles, _LARGEST_BLOCK // max(len(visits.x), 1)))
     left = shuffles
     while left and len(active):
         count = min(block, left)
         left -= count
-        found = _statistics(visits, visits.y[active], *_sides(visits, _deals(visits, count, random)))
-        slack = _CLOSE * np.maximum(np.abs(seen[active]), 1.0)
-        below[active] += (found <= (seen[active] + slack)[:, None]).sum(axis=1)
-        above[active] += (found >= (seen[active] - slack)[:, None]).sum(axis=1)
+        new = _statistics(visits, visits.y[active], *_sides(visits, _deals(visits, count, random)))
+        below[active] += (new <= (seen + slack)[active, None]).sum(axis=1)
+        above[active] += (new >= (seen - slack)[active, None]).sum(axis=1)
         done[active] += count
-        active = active[np.minimum(below[active], above[active]) < _ENOUGH_EXCEEDANCES]
-    return np.minimum(1.0, 2 * (np.minimum(below, above) + 1) / (done + 1))
+        unsure = np.minimum(below, above)[active] < _ENOUGH_EXCEEDANCES
+        active, found = active[unsure], np.concatenate([found, new], axis=1)[unsure]
+    p = (np.minimum(below, above) + 1) / (done + 1)
+    upward = above[active] <= below[active]
+    p[active] = np.minimum(p[active], _tail(np.where(upward, 1, -1)[:, None] * found, np.abs(seen[active])))
+    return np.minimum(1.0, 2 * p)
+
+
+def _tail(statistics: Float, seen: Float) -> Float:
+    """Chance of `seen` or more, where few or none of the shuffled statistics reach it; 1 where many do.
+
+    The mean excess of the largest ones over the one below them makes an exponential tail, which falls more
+    slowly than that of a normal distribution: p-values are too large rather than too small.
+    """
+    rows, shuffles = statistics.shape
+    if not rows or shuffles <= _TAIL:
+        return np.ones(rows)
+    largest = -np.partition(-statistics, _TAIL, axis=1)[:, : _TAIL + 1]
+    start = largest.min(axis=1)
+    excess = (largest - start[:, None]).sum(axis=1) / _TAIL
+    beyond = np.divide(seen - start, excess, out=np.zeros(rows), where=excess > 0)
+    return np.where((beyond > 0) & (excess > 0), _TAIL / shuffles * np.exp(-np.maximum(beyond, 0)), 1.0)
 
 
 def _dense(table: VisitTable) -> Float:
