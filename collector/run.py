@@ -159,6 +159,7 @@ class Collector:
         try:
             if self.pace.keep is not None:
                 sweep.drop_old(self.engine, self.archive, today, self.pace.keep, stop.is_set)
+                sweep.free_dictionaries(self.engine, self._now(), stop.is_set)
             if deleted := sweep.clear_orphans(self.engine, self.archive):
                 _log.info("orphan blobs deleted", blobs=deleted)
         except ArchiveError as error:

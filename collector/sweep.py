@@ -17,6 +17,8 @@ from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
 from storage import captures, partitions, visit_history, visits
 from storage.archive import Archive, capture_key
 from storage.captures import NewCapture
+from storage.dictionary_sweep.errors import SweepOvertaken
+from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
 from storage.landing.decode import decode_capture
 from storage.retention.retain import Keep, retain
@@ -95,6 +97,19 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
         _log.info("raw captures deleted", captures=done.raw.captures, never_landed=done.raw.never_landed)
     if done.cells or done.visits:
         _log.info("history dropped", before=done.cells_from.isoformat(), cells=done.cells, visits=done.visits)
+
+
+def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool]) -> None:
+    """Delete dictionary rows that nothing uses any more, once a week, and tell the log."""
+    try:
+        swept = sweep_if_due(engine, now, stopping=stopping)
+    except SweepOvertaken as error:
+        _log.info("dictionaries are swept by another", why=str(error))
+        return
+    if swept is not None:
+        _log.info("dictionaries swept", facts=swept.facts, seconds=round(swept.scan_s, 1), **swept.freed)
+        if swept.corrupt:
+            _log.error("stored facts do not decode", blobs=swept.corrupt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,3 +73,28 @@ def retain(
     if done.cells or done.visits:
         typer.echo(f"{done.cells} rows of cells and {done.visits} visits deleted before {done.cells_from}.")
     typer.echo(f"Kept: profiles from {done.facts_from} on, cells and visits from {done.cells_from} on.")
+
+
+@app.command()
+def sweep() -> None:
+    """Delete stacks, functions and labels that nothing uses any more; the collector does it once a week.
+
+    Reads every profile and cell there is. Safe to break off, and to run beside everything else.
+    """
+    from storage.database import open_engine  # noqa: PLC0415
+    from storage.dictionary_sweep.sweep import sweep as free  # noqa: PLC0415
+
+    engine = open_engine(read_settings().needed_database_url(), application="db")
+    done = free(engine)
+    engine.dispose()
+    if done is None:
+        typer.echo("Another sweep is under way.")
+        return
+    rate = done.facts / done.scan_s if done.scan_s else 0.0
+    typer.echo(f"Read {done.facts:,} facts in {done.scan_s:.1f} s ({rate:,.0f} a second).")
+    for name, rows in done.freed.items():
+        typer.echo(f"{name}: {rows:,} rows deleted.")
+    if done.corrupt:
+        typer.echo(
+            f"{done.corrupt:,} stored values do not decode; what they used counted as unused.", err=True
+        )

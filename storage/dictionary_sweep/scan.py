@@ -1,0 +1,161 @@
+"""What the tables use of the dictionaries: everything that holds an id is read once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select, Table, func, select
+
+from storage import partitions
+from storage.dictionary_sweep.marks import Int64s, Marks
+from storage.dictionary_sweep.stream import Batch, array_elements, stream
+from storage.landing.codec import decode_many
+from storage.landing.errors import CorruptChunk
+from storage.landing.lines import decode_lines
+from storage.rolling import moments_codec, weighted
+from storage.rolling.errors import CorruptCell
+from storage.schema import (
+    capture_counter,
+    chunk,
+    fseries,
+    function,
+    line_chunk,
+    profile,
+    roll,
+    roll_replaced,
+    roll_weighted,
+    stack,
+)
+
+LABELS = (
+    "application", "version", "image", "build_id", "container", "job", "compiler",
+    "datacenter", "cluster", "platform", "kernel",
+)  # fmt: skip
+"""Columns of a profile that are values of dimensions."""
+FUNCTIONS_A_BLOCK = 64
+"""Of `fseries.function_block`."""
+
+Blobs = list[memoryview]
+
+
+@dataclass(slots=True)
+class Scanned:
+    """How much was read."""
+
+    facts: int = 0
+    lines: int = 0
+    rows: int = 0
+    corrupt: int = 0
+    """Blobs that do not decode: nobody can read them, so what they use does not count."""
+
+
+class Scan:
+    """Marks what the tables hold, in the snapshot of its connection. `between` is called after every batch."""
+
+    def __init__(self, connection: Connection, marks: Marks, between: Callable[[], None]) -> None:
+        self._connection = connection
+        self._marks = marks
+        self._between = between
+        self.done = Scanned()
+
+    def facts(self) -> None:
+        """Mark all but the functions in stacks."""
+        for day in partitions.existing(self._connection):
+            mine = (
+                (profile.c.day == day) & (chunk.c.day == day) & (chunk.c.profile_id == profile.c.profile_id)
+            )
+            self._stacks(select(profile.c.facts, chunk.c.data).where(mine))
+            self._lines(select(line_chunk.c.facts, line_chunk.c.data).where(line_chunk.c.day == day))
+            self._labels(profile, profile.c.day == day)
+        self._stacks(select(roll_replaced.c.facts, roll_replaced.c.data))
+        self._labels(roll_replaced)
+        for table, decode in ((roll, _of_moments), (roll_weighted, _of_weighted)):
+            self._stacks(select(table.c.facts, table.c.data))
+            self._moments(select(table.c.moments).where(table.c.moments.is_not(None)), decode)
+            self._read(select(table.c.k1, table.c.k2), lambda batch: self._use("dim_value", batch, 0, 1))
+        self._read(
+            select(capture_counter.c.application).distinct(), lambda batch: self._use("dim_value", batch, 0)
+        )
+        self._read(select(fseries.c.function_block).distinct(), self._function_blocks)
+
+    def functions(self) -> None:
+        """Mark the functions of all stacks there are, and what functions are named as."""
+        self._read(
+            select(stack.c.frames), lambda batch: self._marks.use("function", array_elements(batch.blobs))
+        )
+        named = select(func.coalesce(function.c.alias_of, 0)).where(function.c.alias_of.is_not(None))
+        self._read(named, lambda batch: self._use("function", batch, 0))
+
+    def _read(self, statement: Select[Any], consume: Callable[[Batch], None]) -> None:
+        def batch_by_batch(batch: Batch) -> None:
+            consume(batch)
+            self.done.rows += len(batch)
+            self._between()
+
+        stream(self._connection, statement, batch_by_batch)
+
+    def _use(self, dictionary: str, batch: Batch, *columns: int) -> None:
+        for column in columns:
+            self._marks.use(dictionary, batch.ints(column))
+
+    def _labels(self, table: Table, *where: Any) -> None:
+        columns = [table.c[name] for name in (*LABELS, "label_set_id")]
+
+        def mark(batch: Batch) -> None:
+            self._use("dim_value", batch, *range(len(LABELS)))
+            self._use("label_set", batch, len(LABELS))
+
+        self._read(select(*columns).where(*where), mark)
+
+    def _stacks(self, statement: Select[Any]) -> None:
+        def mark(batch: Batch) -> None:
+            ids = self._decoded(lambda blobs, n: decode_many(blobs, n)[0], batch.blobs, batch.ints(0))
+            self._marks.use("stack", ids)
+            self.done.facts += len(ids)
+
+        self._read(statement, mark)
+
+    def _lines(self, statement: Select[Any]) -> None:
+        def mark(batch: Batch) -> None:
+            ids = self._decoded(lambda blobs, n: decode_lines(blobs, n).function, batch.blobs, batch.ints(0))
+            self._marks.use("function", ids)
+            self.done.lines += len(ids)
+
+        self._read(statement, mark)
+
+    def _moments(self, statement: Select[Any], decode: Callable[[Blobs, Int64s], Any]) -> None:
+        def mark(batch: Batch) -> None:
+            none = np.zeros(len(batch), np.int64)
+            self._marks.use("function", self._decoded(decode, batch.blobs, none))
+
+        self._read(statement, mark)
+
+    def _function_blocks(self, batch: Batch) -> None:
+        first = FUNCTIONS_A_BLOCK * batch.ints(0)[:, None]
+        self._marks.use("function", (first + np.arange(FUNCTIONS_A_BLOCK)).ravel())
+
+    def _decoded(self, decode: Callable[[Blobs, Int64s], Any], blobs: Blobs, counts: Int64s) -> Int64s:
+        try:
+            ids = decode(blobs, counts)
+        except (CorruptChunk, CorruptCell):
+            if len(blobs) == 1:
+                self.done.corrupt += 1
+                return np.empty(0, np.int64)
+            half = len(blobs) // 2
+            return np.concatenate(
+                (
+                    self._decoded(decode, blobs[:half], counts[:half]),
+                    self._decoded(decode, blobs[half:], counts[half:]),
+                )
+            )
+        result: Int64s = np.asarray(ids, np.int64)
+        return result
+
+
+def _of_moments(blobs: Blobs, _: Int64s) -> Int64s:
+    return moments_codec.decode(blobs).function
+
+
+def _of_weighted(blobs: Blobs, _: Int64s) -> Int64s:
+    return weighted.decode(blobs).function

@@ -1,0 +1,146 @@
+"""Rows of any number through a window of a few megabytes, for those who look at each once.
+
+COPY BINARY hands over row by row; they are gathered until a batch is full, and cut into columns by numpy.
+The reader is paced by its consumer: while that works or rests, the server waits.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import ARRAY, BigInteger, Connection, Integer, LargeBinary, Select, SmallInteger
+from sqlalchemy.dialects.postgresql import psycopg2
+
+from storage.database import translated
+
+BATCH_BYTES = 16 << 20
+_HEADER, _TRAILER = 19, 2
+_DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
+_LENGTH = struct.Struct(">i")
+Int64: TypeAlias = npt.NDArray[np.int64]
+
+
+class Batch:
+    """Some rows: integer columns by position, and the last column's bytes if it is not an integer."""
+
+    def __init__(self, heads: npt.NDArray[Any], blobs: list[memoryview]) -> None:
+        self._heads = heads
+        self.blobs = blobs
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def ints(self, column: int) -> Int64:
+        """A column of integers."""
+        values: Int64 = self._heads[f"value{column}"].astype(np.int64)
+        return values
+
+
+def stream(
+    connection: Connection,
+    statement: Select[Any],
+    consume: Callable[[Batch], None],
+    *,
+    batch_bytes: int = BATCH_BYTES,
+) -> None:
+    """Give every row of a statement to `consume`, in batches of about `batch_bytes`.
+
+    Columns are non-null integers; the last may be bytes or an array instead, which comes as the
+    server's own bytes. What `consume` raises ends it. Raises `storage.errors.DatabaseError`.
+    """
+    compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
+    gathering = Gathering([column.type for column in statement.selected_columns], consume, batch_bytes)
+    with translated(), closing(connection.connection.cursor()) as cursor:
+        query = cursor.mogrify(compiled.string, compiled.params)
+        cursor.copy_expert(b"COPY (" + query + b") TO STDOUT WITH (FORMAT binary)", gathering)
+    gathering.close()
+
+
+def array_elements(blobs: Sequence[memoryview]) -> Int64:
+    """The elements of int4 arrays without NULLs, one array's after the other's."""
+    words = np.frombuffer(b"".join(blobs), ">i4")
+    sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 4
+    starts = np.cumsum(sizes) - sizes
+    # Number of dimensions, flags, element type; then of one dimension length and lower bound; then
+    # (4, element)*. An empty array has no dimension and so three words.
+    inside = np.ones(len(words), np.bool_)
+    for word in range(5):
+        inside[starts[sizes > word] + word] = False
+    return words[inside][1::2].astype(np.int64)
+
+
+class Gathering:
+    """The file that COPY writes into."""
+
+    def __init__(self, types: Sequence[Any], consume: Callable[[Batch], None], batch_bytes: int) -> None:
+        fields = [("fields", ">i2")]
+        self._has_blob = isinstance(types[-1], LargeBinary | ARRAY)
+        for n, type_ in enumerate(types[:-1] if self._has_blob else types):
+            fields += [(f"length{n}", ">i4"), (f"value{n}", _integer(type_))]
+        if self._has_blob:
+            fields.append(("blob", ">i4"))
+        self._head = np.dtype(fields)
+        self._consume = consume
+        self._batch_bytes = batch_bytes
+        self._parts: list[bytes] = []
+        self._size = -_HEADER
+
+    def write(self, data: bytes) -> int:
+        """Take what the server sent."""
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= self._batch_bytes:
+            rest = self._hand_over(b"".join(self._parts))
+            self._parts, self._size = [rest], len(rest)
+        return len(data)
+
+    def close(self) -> None:
+        """Hand over what is left."""
+        rest = self._hand_over(b"".join(self._parts))
+        assert len(rest) == _TRAILER
+
+    def _hand_over(self, data: bytes) -> bytes:
+        if self._size == len(data) - _HEADER:  # the first batch
+            data = data[_HEADER:]
+        batch, end = self._cut(data)
+        if len(batch):
+            self._consume(batch)
+        return data[end:]
+
+    def _cut(self, data: bytes) -> tuple[Batch, int]:
+        """The whole rows there are, and where they end."""
+        size = self._head.itemsize
+        if not self._has_blob:
+            count = len(data) // size
+            return Batch(np.frombuffer(data, self._head, count), []), count * size
+        view = memoryview(data)
+        starts, blobs = [], []
+        at, last = 0, len(data) - size
+        while at <= last:
+            start = at + size
+            end = start + _LENGTH.unpack_from(data, start - _LENGTH.size)[0]
+            if end > len(data):
+                break
+            starts.append(at)
+            blobs.append(view[start:end])
+            at = end
+        places = np.array(starts, np.int64)[:, None] + np.arange(size)
+        heads = (
+            np.frombuffer(data, np.uint8)[places].view(self._head)[:, 0]
+            if starts
+            else np.empty(0, self._head)
+        )
+        return Batch(heads, blobs), at
+
+
+def _integer(type_: Any) -> str:
+    if isinstance(type_, SmallInteger):
+        return ">i2"
+    if isinstance(type_, BigInteger):
+        return ">i8"
+    if isinstance(type_, Integer):
+        return ">i4"
+    raise TypeError(f"{type_!r} is not read in batches")

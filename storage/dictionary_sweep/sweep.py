@@ -1,0 +1,114 @@
+"""One sweep from its beginning to its end."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine, text
+
+from storage.database import snapshot
+from storage.dictionary_sweep import epochs
+from storage.dictionary_sweep.delete import delete_unused
+from storage.dictionary_sweep.marks import Marks
+from storage.dictionary_sweep.scan import Scan
+
+EVERY = timedelta(days=7)
+"""Unused rows do no harm but their size; a sweep reads everything."""
+_LOCK = 0x666C_6565_7405
+"""Advisory lock of whoever sweeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep did."""
+
+    facts: int
+    """Read, and lines with them."""
+    corrupt: int
+    """Blobs that did not decode."""
+    scan_s: float
+    """Of reading, rests left out."""
+    freed: Mapping[str, int]
+    """Rows deleted of each dictionary."""
+    looked_at: Mapping[str, int]
+    """The highest id of each dictionary when it began."""
+
+
+class _Stop(Exception):
+    """Somebody wants to end."""
+
+
+def sweep_if_due(
+    engine: Engine, now: datetime, *, rest: float = 1.0, stopping: Callable[[], bool] = lambda: False
+) -> Swept | None:
+    """Sweep if the last one was a week ago or was killed; None: it was not due, or did not come to its end."""
+    with engine.connect() as connection:
+        due = epochs.is_due(connection, now, EVERY)
+    return sweep(engine, rest=rest, stopping=stopping) if due else None
+
+
+def sweep(engine: Engine, *, rest: float = 0.0, stopping: Callable[[], bool] = lambda: False) -> Swept | None:
+    """Delete the dictionary rows that nothing uses; None: another sweep is under way, or `stopping`.
+
+    Rests `rest` seconds for every second of work, so that nobody else notices it. Raises
+    `DatabaseError`; `SweepOvertaken` among them. Whatever ends it, no row in use is gone.
+    """
+    with _the_only_one(engine) as is_mine:
+        if not is_mine:
+            return None
+        pace = _Pace(rest, stopping)
+        epoch, highest = epochs.begin(engine)
+        try:
+            swept = _sweep(engine, epoch, highest, pace)
+        except _Stop:
+            swept = None
+        epochs.end(engine, epoch, swept=swept is not None)
+        return swept
+
+
+def _sweep(engine: Engine, epoch: int, highest: Mapping[str, int], pace: "_Pace") -> Swept:
+    marks = Marks({name: high for name, high in highest.items() if name != "binary"})
+    with snapshot(engine) as connection:
+        scan = Scan(connection, marks, pace.between)
+        scan.facts()
+    scan_s = pace.worked_s
+
+    def freed_of(name: str) -> int:
+        known = marks if name in marks.highest else None
+        return delete_unused(engine, epoch, name, highest[name], marks=known, between=pace.between)
+
+    freed = {"stack": freed_of("stack")}
+    with snapshot(engine) as connection:
+        # Stacks that come later are made of functions that are touched or new.
+        Scan(connection, marks, pace.between).functions()
+    for name in ("function", "label_set", "dim_value", "binary"):
+        freed[name] = freed_of(name)
+    return Swept(scan.done.facts + scan.done.lines, scan.done.corrupt, scan_s, freed, dict(highest))
+
+
+class _Pace:
+    """Keeps the work to its share of the time, and ends it when asked to."""
+
+    def __init__(self, rest: float, stopping: Callable[[], bool]) -> None:
+        self._rest = rest
+        self._stopping = stopping
+        self._began = time.monotonic()
+        self.worked_s = 0.0
+
+    def between(self) -> None:
+        """Call it after every piece of work."""
+        worked = time.monotonic() - self._began
+        self.worked_s += worked
+        if self._stopping():
+            raise _Stop
+        if self._rest:
+            time.sleep(worked * self._rest)
+        self._began = time.monotonic()
+
+
+@contextmanager
+def _the_only_one(engine: Engine) -> Iterator[bool]:
+    with engine.begin() as connection:
+        yield bool(connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK}))
