@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import isclose
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -379,10 +380,11 @@ def assert_right(engine: Engine, *, bits: bool = True) -> None:
 
 def _assert_moments(found: Mapping[str, Any], wanted: Mapping[str, Any], *, bits: bool) -> None:
     for name in ("x", "xx", "xxxx", "xe"):
-        assert found[name] == float(wanted[name])
+        assert isclose(found[name], wanted[name], rel_tol=1e-14)
     assert found["functions"].keys() == wanted["functions"].keys()
     for f, (values, mask) in wanted["functions"].items():
-        assert found["functions"][f][0] == [float(v) for v in values]
+        pairs = zip(found["functions"][f][0], values, strict=True)
+        assert all(isclose(a, b, rel_tol=1e-14) for a, b in pairs), f
         assert found["functions"][f][1] & mask == mask
         assert not bits or found["functions"][f][1] == mask
     assert found["machines"] & wanted["machines"] == wanted["machines"]

@@ -74,6 +74,8 @@ class Sums:
 
     def of(self, cells: Int64) -> "Sums":
         """Those of some cells, in this order."""
+        if len(cells) == len(self) and (cells == np.arange(len(cells))).all():
+            return self
         first = np.cumsum(self.count) - self.count
         rows = ranges(first[cells], self.count[cells])
         return Sums(
@@ -118,7 +120,6 @@ class Sums:
 
 
 _CELL_COLUMNS = 8
-_ORED = ("machines", "row_machines")
 
 
 def empty(cells: int) -> Sums:
@@ -145,22 +146,46 @@ def add(a: Sums, b: Sums) -> Sums:
     divisor = np.gcd(a.divisor, b.divisor)
     divisor[divisor == 0] = 1
     a, b = a.in_multiples_of(divisor), b.in_multiples_of(divisor)
-    cell = np.concatenate((a.cell, b.cell))
-    rows = [np.concatenate(pair) for pair in zip(a.row_columns(), b.row_columns(), strict=True)]
-    merged_cell, merged = sum_rows(cell, rows)
-    there = merged[1] != 0
-    return Sums(
-        divisor,
-        a.visits + b.visits,
-        a.machines | b.machines,
-        a.x + b.x,
-        _kept(a.xx + b.xx),
-        _kept(a.xxxx + b.xxxx),
-        _kept(a.xe + b.xe),
-        counts(merged_cell[there], len(divisor)),
-        *(column[there] for column in merged[:5]),
-        *(_kept(column[there]) for column in merged[5:]),
-    )
+    cell, place_a, place_b = _union(a.cell, a.function, b.cell, b.function)
+    rows = []
+    for i, (old, new) in enumerate(zip(a.row_columns(), b.row_columns(), strict=True)):
+        column = np.zeros(len(cell), old.dtype)
+        column[place_a] = old
+        if i == _FUNCTION_ROW:
+            column[place_b] = new
+        elif i == _MACHINES_ROW:
+            column[place_b] |= new
+        else:
+            column[place_b] += new
+        rows.append(column)
+    scalars = [a.x + b.x, a.xx + b.xx, a.xxxx + b.xxxx, a.xe + b.xe]
+    if len(b.row_visits) and int(b.row_visits.min()) < 1:  # something was taken out
+        there = rows[1] != 0
+        cell = cell[there]
+        # Rounding must not leave less than nothing of a sum of squares.
+        rows = [
+            np.maximum(column[there], 0) if column.dtype.kind == "f" else column[there] for column in rows
+        ]
+        scalars[1:] = [np.maximum(column, 0.0) for column in scalars[1:]]
+    arguments: list[Any] = [divisor, a.visits + b.visits, a.machines | b.machines, *scalars]
+    arguments += [counts(cell, len(divisor)), *rows]
+    return Sums(*arguments)
+
+
+def _union(cell_a: Int64, function_a: Int64, cell_b: Int64, function_b: Int64) -> tuple[Int64, Int64, Int64]:
+    """Two ascending lists of distinct (cell, function) as one: its cells, and where each list's rows go."""
+    if not len(cell_a) or not len(cell_b):
+        return np.concatenate((cell_a, cell_b)), np.arange(len(cell_a)), np.arange(len(cell_b))
+    bits = int(max(function_a.max(), function_b.max())).bit_length() + 1
+    # The last bit says which list it is from; in order, each list's own order is kept.
+    both = np.concatenate(((cell_a << bits) | (function_a << 1), (cell_b << bits) | (function_b << 1) | 1))
+    both.sort()
+    pair = both >> 1
+    fresh = np.ones(len(pair), np.bool_)
+    np.not_equal(pair[1:], pair[:-1], out=fresh[1:])
+    place = np.cumsum(fresh) - 1
+    second = (both & 1).astype(np.bool_)
+    return both[fresh] >> bits, place[~second], place[second]
 
 
 def sum_rows(cell: Int64, rows: list[Column]) -> tuple[Int64, list[Column]]:
@@ -176,12 +201,7 @@ def sum_rows(cell: Int64, rows: list[Column]) -> tuple[Int64, list[Column]]:
     return cell[lead], summed
 
 
-_MACHINES_ROW = 2
-
-
-def _kept(sums: Float64) -> Float64:
-    """Sums of squares after something was taken out: rounding must not leave less than nothing."""
-    return np.maximum(sums, 0.0)
+_FUNCTION_ROW, _MACHINES_ROW = 0, 2
 
 
 def machine_bit(machine_id: Int64) -> Int64:

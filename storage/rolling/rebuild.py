@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
-import numpy as np
 from sqlalchemy import Connection, Engine, delete, exists, select, union
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage import partitions
+from storage.query.arrays import distinct
 from storage.rolling import entries, exposures, store
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.entries import Entry
@@ -58,7 +58,7 @@ def rebuild(
         _remove(connection, number, application)
         for part in _merged_visits(connection, day):
             batch = entries.read_batch(connection, part, application=application)
-            functions.load(connection, np.unique(batch.stack))
+            functions.load(connection, distinct(batch.stack)[0])
             gained = gains(batch, functions)
             if application is None:
                 exposures.add(connection, batch)

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine, text
 from storage import partitions
 from storage.errors import StorageError
 from storage.landing.errors import CorruptChunk
+from storage.query.arrays import distinct
 from storage.rolling import entries, exposures, store
 from storage.rolling.cubes import HOURS_A_DAY, day_number, day_of
 from storage.rolling.entries import Entry
@@ -103,7 +104,7 @@ class Roller:
 
     def _merge(self, connection: Connection, taken: Sequence[Entry]) -> tuple[int, int]:
         batch = entries.read_batch(connection, taken)
-        self._stack_functions.load(connection, np.unique(batch.stack))
+        self._stack_functions.load(connection, distinct(batch.stack)[0])
         gained = gains(batch, self._stack_functions)
         days = np.unique(batch.visits.hour // HOURS_A_DAY).tolist()
         lock_days(connection, days)
