@@ -25,7 +25,7 @@ from storage.landing.copying import copy_into, copy_ints
 from storage.landing.epoch import Epoch, hold
 from storage.landing.errors import DictionarySwept
 from storage.landing.images import BinaryImage
-from storage.landing.remembered import UNKNOWN, Ids, Int64s, Remembered, RememberedHashes
+from storage.landing.remembered import UNKNOWN, Ids, Int64s, Remembered, RememberedHashes, RememberedObjects
 from storage.landing.resolved import FunctionName
 from storage.landing.stack_hash import Hashes
 from storage.landing.stack_rows import StackRows, insert_stacks
@@ -43,6 +43,7 @@ class Interner:
         self._engine = engine
         self._stacks = RememberedHashes(STACKS_REMEMBERED)
         self._others: dict[str, Remembered] = {}
+        self._names = RememberedObjects(OTHERS_REMEMBERED)
         self._epoch: int | None = None
 
     def hold(self, connection: Connection) -> None:
@@ -57,21 +58,29 @@ class Interner:
 
         `kinds` are `storage.landing.markers.Kind` of each.
         """
-        keys = [identity(name) for name in names]
-        by_identity: dict[Identity, tuple[FunctionName, int]] = {}
+        # A resolver says the same names of an image again and again: the objects are compared first.
+        found = self._names.ids(names)
+        unmet = [index for index, id_ in enumerate(found) if id_ is None]
+        if unmet:
+            new = [names[index] for index in unmet]
+            ids = self._functions(new, [kinds[index] for index in unmet]).tolist()
+            self._names.add(new, ids)
+            for index, id_ in zip(unmet, ids, strict=True):
+                found[index] = id_
+        return np.array(found, np.int32)
 
-        def row_of(key: Identity) -> tuple[Any, ...]:
-            if not by_identity:
-                by_identity.update(zip(keys, zip(names, kinds, strict=True), strict=True))
-            name, kind = by_identity[key]
+    def _functions(self, names: Sequence[FunctionName], kinds: Sequence[int]) -> Ids:
+        def row_of(index: int) -> tuple[Any, ...]:
+            name = names[index]
             return (
-                function_hash(key), kind, name.name, name.raw_name, name.file, name.binary_name,
+                function_hash(keys[index]), kinds[index], name.name, name.raw_name, name.file, name.binary_name,
                 _line(name.start_line), name.status, name.binary_key, name.start,
             )  # fmt: skip
 
         columns = (
             "hash", "kind", "name", "raw_name", "file", "binary_name", "start_line", "status", "binary_key", "start",
         )  # fmt: skip
+        keys = [identity(name) for name in names]
         return self._intern(function, columns, keys, row_of)
 
     def stacks(self, hashes: Hashes, rows_of: Callable[[Int64s], StackRows]) -> Ids:
@@ -100,13 +109,14 @@ class Interner:
 
     def labels(self, dim: str, values: Sequence[str]) -> Ids:
         """Ids of the values of a dimension, e.g. of all applications of a capture."""
-        return self._intern(dim_value, ("dim", "value"), [(dim, value) for value in values], lambda key: key)
+        keys = [(dim, value) for value in values]
+        return self._intern(dim_value, ("dim", "value"), keys, keys.__getitem__)
 
     def label_sets(self, sets: Sequence[Mapping[str, str]]) -> Ids:
         """Ids of sets of labels."""
 
-        def row_of(key: tuple[tuple[str, str], ...]) -> tuple[Any, ...]:
-            labels = dict(key)
+        def row_of(index: int) -> tuple[Any, ...]:
+            labels = dict(keys[index])
             return _digest(json.dumps(labels)), labels
 
         keys = [tuple(sorted(labels.items())) for labels in sets]
@@ -114,19 +124,23 @@ class Interner:
 
     def sample_types(self, types: Sequence[tuple[str, str]]) -> Ids:
         """Ids of (event, unit)."""
-        return self._intern(sample_type, ("event", "unit"), types, lambda key: key)
+        return self._intern(sample_type, ("event", "unit"), types, types.__getitem__)
 
     def binaries(self, images: Sequence[BinaryImage]) -> Ids:
         """Ids of binaries; name and path are those of whoever saw it first."""
-        rows = {image.key: (image.key, image.name, image.path, image.kind) for image in images}
-        return self._intern(
-            binary, ("key", "name", "path", "kind"), [image.key for image in images], rows.__getitem__
-        )
+
+        def row_of(index: int) -> tuple[Any, ...]:
+            image = images[index]
+            return image.key, image.name, image.path, image.kind
+
+        keys = [image.key for image in images]
+        return self._intern(binary, ("key", "name", "path", "kind"), keys, row_of)
 
     def forget(self) -> None:
         """Forget every id, because rows nobody used were swept."""
         self._stacks.clear()
         self._others.clear()
+        self._names.clear()
         self._epoch = None
 
     def _agree(self, now: Epoch) -> None:
@@ -141,18 +155,22 @@ class Interner:
         table: Table,
         columns: Sequence[str],
         keys: Sequence[Hashable],
-        row_of: Callable[[Any], Sequence[Any]],
+        row_of: Callable[[int], Sequence[Any]],
     ) -> Ids:
+        """Ids of the keys; `row_of` says what to insert for the key at an index."""
         known = self._others.setdefault(table.name, Remembered(OTHERS_REMEMBERED))
         found = known.ids(keys)
         if None in found:
-            new = list(dict.fromkeys(key for key, id_ in zip(keys, found, strict=True) if id_ is None))
-            rows = [row_of(key) for key in new]
+            new: dict[Hashable, int] = {}
+            for index, (key, id_) in enumerate(zip(keys, found, strict=True)):
+                if id_ is None:
+                    new.setdefault(key, index)
+            rows = [row_of(index) for index in new.values()]
             with self._engine.begin() as connection:
                 epoch = hold(connection)
                 self._agree(epoch)
                 ids = _upsert(connection, table, columns, rows, note=epoch.marking).tolist()
-            known.add(new, ids)  # after the commit: what is remembered must be there
+            known.add(list(new), ids)  # after the commit: what is remembered must be there
             given = dict(zip(new, ids, strict=True))
             found = [given[key] if id_ is None else id_ for key, id_ in zip(keys, found, strict=True)]
         return np.array(found, np.int32)

@@ -47,7 +47,7 @@ def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, pro
         weights = count.astype(np.float64)
         totals = np.bincount(np.repeat(row, each) + once[at], np.repeat(weights, each), minlength=cells)
         own = np.bincount((row + leaf_of_fact)[known], weights[known], minlength=cells)
-        there = np.flatnonzero(totals)
+        there = np.flatnonzero(totals != 0)
         offsets = np.searchsorted(there, np.arange(profiles + 1) * len(places))
         key = there - np.repeat(np.arange(profiles) * len(places), np.diff(offsets))
         total, self_samples = totals[there].astype(np.int64), own[there].astype(np.int64)

@@ -22,6 +22,8 @@ _STATUS = {
 }
 _INT4_MAX = (1 << 31) - 1
 _INT8_MAX = (1 << 63) - 1
+_TABLE = 1 << 25
+"""Cells of a table of (stack, image), one byte each; a larger one is sorted instead."""
 
 Int64s = npt.NDArray[np.int64]
 
@@ -116,7 +118,14 @@ def binary_rows(
 
 def _samples_through(owner: Int64s, image: Int64s, per_stack: Int64s, images: int) -> Int64s:
     """Samples whose stack has a frame in each image; a stack counts once."""
-    stack, which = np.divmod(np.unique(owner * images + image), images)
+    place = owner * images + image
+    if len(per_stack) * images <= _TABLE:
+        table = np.zeros(len(per_stack) * images, bool)
+        table[place] = True
+        place = np.flatnonzero(table)
+    else:
+        place = np.unique(place)
+    stack, which = np.divmod(place, images)
     total = np.zeros(images, np.int64)
     np.add.at(total, which, per_stack[stack])
     return total

@@ -1,6 +1,7 @@
 """What a process remembers of dictionaries: which key has which id, within bounds.
 
-`Remembered` is for keys of a few thousand; `RememberedHashes` for stacks, of which a worker meets
+`Remembered` is for thousands of keys, `RememberedObjects` before it for keys that take longer to
+compare than to recognize, `RememberedHashes` for stacks, of which a worker meets
 millions: a table of open addressing in numpy, 20 bytes a slot, that is asked and told about thousands
 of keys at once.
 """
@@ -42,6 +43,31 @@ class Remembered:
     def clear(self) -> None:
         """Forget everything."""
         self._ids.clear()
+
+
+class RememberedObjects:
+    """Object → id of one dictionary, by which object it is and not by what it says; bounded."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._ids: dict[int, int] = {}
+        self._held: list[object] = []  # so that no other object gets the address of one remembered
+
+    def ids(self, objects: Sequence[object]) -> list[int | None]:
+        """The id of every object, None where it is not remembered."""
+        return list(map(self._ids.get, map(id, objects)))
+
+    def add(self, objects: Sequence[object], ids: Iterable[int]) -> None:
+        """Remember the objects' ids; all others are forgotten when they become too many."""
+        if len(self._held) + len(objects) > self._limit:
+            self.clear()
+        self._held.extend(objects)
+        self._ids.update(zip(map(id, objects), ids, strict=True))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._ids.clear()
+        self._held.clear()
 
 
 class RememberedHashes:

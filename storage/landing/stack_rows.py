@@ -25,11 +25,11 @@ _HEAD_WORDS = 13
 _FRESH = "fresh_stacks"
 _INSERT = f"""
     INSERT INTO stack (stack_id, hash, frames) OVERRIDING SYSTEM VALUE
-    SELECT stack_id, hash, frames FROM {_FRESH} t
-    WHERE NOT EXISTS (SELECT FROM stack d WHERE d.hash = t.hash) ORDER BY hash
+    SELECT stack_id, hash, frames FROM {_FRESH} ORDER BY hash
     ON CONFLICT (hash) DO NOTHING RETURNING stack_id
 """  # noqa: S608 - names of the schema
 _FOUND = f"SELECT t.stack_id, d.stack_id FROM {_FRESH} t JOIN stack d ON d.hash = t.hash"  # noqa: S608 - likewise
+_LISTED = "WHERE t.stack_id = ANY ('{{{}}}'::int[])"
 _NOTE = f"""
     INSERT INTO dictionary_touched (dictionary, id)
     SELECT 'stack', d.stack_id FROM {_FRESH} t JOIN stack d ON d.hash = t.hash
@@ -75,14 +75,15 @@ def insert_stacks(connection: Connection, rows: StackRows, *, note: bool) -> Ids
     )
     if note:
         connection.execute(text(_NOTE))
-    inserted = copy_ints(connection, _INSERT, 1)
-    if len(inserted) == count:
-        return numbers
-    there = copy_ints(connection, _FOUND, 2)
-    asked = np.argsort(numbers)
-    ids = np.empty(count, np.int32)
-    assert len(there) == count
-    ids[asked[np.searchsorted(numbers[asked], there[:, 0])]] = there[:, 1]
+    inserted = copy_ints(connection, _INSERT, 1)[:, 0]
+    ids = numbers.copy()
+    others = np.flatnonzero(~np.isin(numbers, inserted))
+    if len(others):
+        listed = _LISTED.format(",".join(map(str, numbers[others].tolist())))
+        there = copy_ints(connection, f"{_FOUND} {listed}", 2)
+        assert len(there) == len(others)
+        by_number = others[np.argsort(numbers[others])]
+        ids[by_number[np.searchsorted(numbers[by_number], there[:, 0])]] = there[:, 1]
     return ids
 
 
