@@ -23,6 +23,8 @@ from tests.browser.landed import LandedFleet
 ROOT = Path(__file__).parents[2]
 NO_NODE = 3
 DEADLINE_MS = 15_000
+PRICE = 0.05
+"""Of one core-hour."""
 # Debian's Chromium, without what would talk to the outside or need a desktop.
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -85,7 +87,7 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
     queries = QueryEngine(engine)
     listening = socket.create_server(("127.0.0.1", 0))
     state_dir = tmp_path / "state"
-    app = create_app(queries, Access(state_dir))
+    app = create_app(queries, Access(state_dir), price_per_core_hour=PRICE)
     running = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2)
     )

@@ -1,6 +1,6 @@
 """A small fleet whose captures are landed by the product's own code, with known shares.
 
-One visit has 100 samples of `search` and 50 of `indexer`, each of PERIOD:
+One visit has 100 samples of `search` and 50 of `indexer`, each of PERIOD, unless it is made to differ:
 
     search   main → handle → parse → malloc          40   self of malloc
              main → handle → parse                   20
@@ -11,11 +11,13 @@ One visit has 100 samples of `search` and 50 of `indexer`, each of PERIOD:
 """
 
 import hashlib
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from sqlalchemy import Engine
 
+from collector.standing import ensure_by_hand
 from fleetpb import capture_pb2
 from storage import campaigns, captures, inventory, partitions, visits
 from storage.archive import capture_key
@@ -25,18 +27,42 @@ from storage.inventory import NewMachine
 from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.landing.resolved import Status
-from storage.visits import DrawnVisit, Outcome
+from storage.visits import BY_HAND, DrawnVisit, Outcome
 from tests.made_captures import PERIOD, MadeCapture, named, nameless
 
 SAMPLES = 150
 SECONDS = SAMPLES * PERIOD / 1e9
 
 
-class LandedFleet:
-    """Machines, visits and samples, as the collector and the worker leave them."""
+@dataclass(frozen=True)
+class Seen:
+    """What a visit sees; the default is the table above."""
 
-    def __init__(self, engine: Engine) -> None:
+    malloc: int = 40
+    """Samples with `malloc` at their leaf."""
+    release: int = 1
+    """Of `search`; makes its build-id and so its version."""
+    rare: int = 0
+    """Samples of `search` that are in `rare` itself."""
+
+    @property
+    def version(self) -> str:
+        """Of `search`, as labels have it."""
+        return bytes([self.release] * 20).hex()
+
+
+USUAL = Seen()
+
+
+class LandedFleet:
+    """Machines, visits and samples, as the collector and the worker leave them.
+
+    `population`: machines that the visits are drawn from, whether any visit sees them or not.
+    """
+
+    def __init__(self, engine: Engine, population: int = 1) -> None:
         self._engine = engine
+        self._population = population
         self._interner = Interner(engine)
         with engine.begin() as connection:
             today = datetime.now(UTC).date()
@@ -46,13 +72,26 @@ class LandedFleet:
             self._stratum_id = inventory.stratum_ids(connection, [("", "")])["", ""]
             inventory.add(connection, NewMachine("web-01", "web-01:7071"))
 
-    def draw(self, machine: str = "web-01", *, ago: timedelta = timedelta(minutes=1)) -> UUID:
-        """A visit that was drawn and has not come back."""
+    def draw(
+        self, machine: str = "web-01", *, ago: timedelta = timedelta(minutes=1), by_hand: bool = False
+    ) -> UUID:
+        """A visit that was drawn, or asked for by hand, and has not come back."""
         visit_id = uuid4()
         at = datetime.now(UTC) - ago
         with self._engine.begin() as connection:
             machine_id = inventory.add(connection, NewMachine(machine, f"{machine}:7071"), replace=True)
-            drawn = DrawnVisit(visit_id, self._campaign_id, 0, machine_id, self._stratum_id, 1, 1, 1.0, at)
+            campaign_id = ensure_by_hand(connection).campaign_id if by_hand else self._campaign_id
+            drawn = DrawnVisit(
+                visit_id,
+                campaign_id,
+                BY_HAND if by_hand else 0,
+                machine_id,
+                self._stratum_id,
+                self._population,
+                1,
+                1.0,
+                at,
+            )
             visits.record_draw(connection, [drawn])
         return visit_id
 
@@ -74,16 +113,23 @@ class LandedFleet:
                 utilisation=0.5,
             )
 
-    def land(self, visit_id: UUID) -> None:
+    def land(self, visit_id: UUID, seen: Seen = USUAL) -> None:
         """The capture's samples become rows."""
-        message, resolved = _capture(visit_id).finished()
+        message, resolved = _capture(visit_id, seen).finished()
         assert land(self._engine, self._interner, visit_id, 1, message, resolved).outcome == "landed"
 
-    def visit(self, machine: str = "web-01", *, ago: timedelta = timedelta(minutes=1)) -> None:
+    def visit(
+        self,
+        machine: str = "web-01",
+        *,
+        ago: timedelta = timedelta(minutes=1),
+        seen: Seen = USUAL,
+        by_hand: bool = False,
+    ) -> None:
         """All of it: drawn, answered, landed."""
-        visit_id = self.draw(machine, ago=ago)
+        visit_id = self.draw(machine, ago=ago, by_hand=by_hand)
         self.bring_back(visit_id, ago=ago)
-        self.land(visit_id)
+        self.land(visit_id, seen)
 
     def stop(self, why: str) -> None:
         """The brake stopped the campaign."""
@@ -91,9 +137,9 @@ class LandedFleet:
             assert campaigns.set_state(connection, "fleet", State.STOPPED, why)
 
 
-def _capture(visit_id: UUID) -> MadeCapture:
+def _capture(visit_id: UUID, seen: Seen) -> MadeCapture:
     made = MadeCapture(visit_id)
-    app = made.mapping("/usr/bin/search", build_id=b"\x01" * 20)
+    app = made.mapping("/usr/bin/search", build_id=bytes([seen.release] * 20))
     libz = made.mapping("/usr/lib/libz.so", build_id=b"\xaa" * 20)
     kernel = made.mapping("[kernel]", build_id=b"\x02" * 20, kind=capture_pb2.Mapping.KERNEL)
     syscall = named("do_syscall_64", file="common.c", binary="[kernel]", status=Status.SYMTAB)
@@ -102,6 +148,7 @@ def _capture(visit_id: UUID) -> MadeCapture:
     parse = made.frame(app, (named("parse"), 30))
     again = made.frame(app, (named("parse"), 31))
     malloc = made.frame(app, (named("malloc", binary="libc.so.6"), 0))
+    rare = made.frame(app, (named("rare"), 32))
     unknown = made.frame(libz, (nameless(0x40, binary="libz.so"), 0))
     enter = made.frame(kernel, (syscall, 0))
     build = made.frame(app, (named("build", binary="indexer"), 40))
@@ -109,10 +156,12 @@ def _capture(visit_id: UUID) -> MadeCapture:
 
     search = made.group("/usr/bin/search", comm="search", team="web")
     indexer = made.group("/usr/bin/indexer", comm="indexer")
+    others = {made.stack([rare, handle, main]): seen.rare} if seen.rare else {}
     made.segment(
         {
             search: {
-                made.stack([malloc, parse, handle, main]): 40,
+                **others,
+                made.stack([malloc, parse, handle, main]): seen.malloc,
                 made.stack([parse, handle, main]): 20,
                 made.stack([again, parse, handle, main]): 10,
                 made.stack([unknown, handle, main]): 20,

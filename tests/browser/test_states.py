@@ -149,7 +149,7 @@ def test_everybody_can_read_it(new_visitor: Callable, fleet: LandedFleet, scheme
     visitor = new_visitor(color_scheme=scheme)
     page = visitor.open('?select={application=~".*"}')
     expect(page.get_by_role("grid")).to_contain_text("malloc")
-    expect(page.locator(".details")).to_be_visible()
+    expect(page.locator("section.flame .details")).to_be_visible()
     assert violations(page) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys and words")).to_be_visible()

@@ -97,7 +97,7 @@ function Change({ row, full }: { row: DiffRow; full: number }) {
   const verdict = verdictOf(row);
   const [lo, hi] = [row.lo ?? row.delta, row.hi ?? row.delta];
   return (
-    <span role="gridcell" className="change" title={judged(row)} aria-label={judged(row)}>
+    <span role="gridcell" className="change" title={judged(row)}>
       <span className="axis" aria-hidden="true">
         <i
           className="bar"
@@ -108,8 +108,9 @@ function Change({ row, full }: { row: DiffRow; full: number }) {
       <span className="arrow" aria-hidden="true">
         {ARROWS[verdict]}
       </span>
-      <b>{points(row.delta)}</b>
+      <b aria-hidden="true">{points(row.delta)}</b>
       <span className="bracket">{ratio(row)}</span>
+      <span className="sr-only">{judged(row)}</span>
     </span>
   );
 }

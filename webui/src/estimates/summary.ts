@@ -77,8 +77,9 @@ function designed(totals: Totals): Remark[] {
 }
 
 function byHand(totals: Totals): Remark {
+  const seen = totals.visits === null ? 'visits ' : `${plural(totals.visits, 'visit')} `;
   return {
-    text: `${plural(totals.visits_landed, 'visit')} asked for by hand, not drawn at random`,
+    text: `${seen}asked for by hand, not drawn at random`,
     why: 'Shares are of what was sampled. Nothing follows for other machines or times, so there are no intervals.',
     warn: true,
   };

@@ -9,7 +9,7 @@ export function describe(tree: FlameTree, node: number, scale: FrameScale): stri
   const total = spoken('share', frameShare(tree, node, tree.total[node], scale));
   const self = percent(shareOf(tree.self[node], scale));
   const amount = frameAmount(tree.self[node], scale);
-  return `${nameOf(tree, node)}: ${total} total, ${self} self, ${amount}, depth ${tree.depth[node]}`;
+  return `${nameOf(tree, node)}: total ${total}; self ${self}, ${amount}; depth ${tree.depth[node]}`;
 }
 
 /** How good the name is, where that is worth saying. */

@@ -67,25 +67,24 @@ interface AmountProps {
 export function Amount({ column, estimate, measure, full, few, sorted, aside }: AmountProps) {
   if (estimate === null) {
     return (
-      <span role="gridcell" className="number amount" aria-label={`${column} not known here`}>
-        <b>–</b>
+      <span role="gridcell" className="number amount">
+        <b aria-hidden="true">–</b>
+        <span className="sr-only">{column} not known here</span>
       </span>
     );
   }
-  const said = `${column} ${spoken(measure, estimate)}`;
   const careful = caution(estimate, few);
+  const said = [`${column} ${spoken(measure, estimate)}`, careful].filter((part) => part !== '').join('. ');
   return (
-    <span
-      role="gridcell"
-      className={sorted ? 'number amount sorted' : 'number amount'}
-      aria-label={careful === '' ? said : `${said}. ${careful}`}
-      title={careful === '' ? said : `${said}\n${careful}`}
-    >
+    <span role="gridcell" className={sorted ? 'number amount sorted' : 'number amount'} title={said}>
       <Whisker estimate={estimate} full={full} few={few} />
-      <b className={estimate.value > 0 && reachesZero(estimate) ? 'faint' : undefined}>
+      <b className={estimate.value > 0 && reachesZero(estimate) ? 'faint' : undefined} aria-hidden="true">
         {write(measure, estimate.value)}
       </b>
-      <span className="bracket">{bracket(measure, estimate) || aside}</span>
+      <span className="bracket" aria-hidden="true">
+        {bracket(measure, estimate) || aside}
+      </span>
+      <span className="sr-only">{said}</span>
     </span>
   );
 }

@@ -2,10 +2,13 @@ import type { StatusAnswer } from '../api/types.ts';
 import { localMinute } from '../selection/time.ts';
 import { Command } from './Command.tsx';
 
+/** Holds visits that people asked for: it is paused for good, and nothing is wrong with that. */
+const BY_HAND = 'by-hand';
+
 /** A campaign that stopped itself visits nobody: said loudly, with the reason and the way back. */
 export function CampaignBanner({ status, campaign }: { status: StatusAnswer | undefined; campaign: string }) {
   const plan = status?.campaigns.find((c) => c.name === campaign);
-  if (plan === undefined || plan.state === 'running') return null;
+  if (plan === undefined || plan.state === 'running' || plan.name === BY_HAND) return null;
   return (
     <div className="banner" role="alert">
       <strong>

@@ -37,6 +37,7 @@ export function FilterPicker({ place, go, close }: Props) {
             key={l.name}
             type="button"
             aria-pressed={l === label}
+            title={l.name}
             onClick={() => {
               setName(l.name);
               setWithin('');

@@ -39,7 +39,7 @@ describe('the summary', () => {
     const byHand = {
       design: 'none',
       path: 'chunks',
-      visits_landed: 1,
+      visits: 1,
       core_seconds: null,
       cores: null,
     } as const;

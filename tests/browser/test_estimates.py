@@ -1,0 +1,162 @@
+"""What the pages say of how sure the numbers are: as the API has it, seen, heard and in every measure."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from sqlalchemy import Engine
+
+from tests.browser.conftest import PRICE, Visitor
+from tests.browser.landed import LandedFleet, Seen
+from tests.browser.test_results import place, row
+from tests.browser.test_states import violations
+
+POPULATION = 1000
+VISITS = 14
+
+
+@pytest.fixture
+def fleet(engine: Engine) -> LandedFleet:
+    """A thousand machines, 14 of which were visited; each saw `malloc` differently, one of them `rare`."""
+    fleet = LandedFleet(engine, POPULATION)
+    for k in range(VISITS):
+        seen = Seen(malloc=30 + 3 * (k % 7), rare=5 if k == 0 else 0)
+        fleet.visit(f"web-{k:02}", ago=timedelta(seconds=30 + 5 * k), seen=seen)
+    return fleet
+
+
+@pytest.fixture
+def page(visitor: Visitor, fleet: LandedFleet) -> Page:
+    opened = visitor.open()
+    expect(row(opened, "malloc")).to_be_visible()
+    return opened
+
+
+def answer(page: Page, function: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The row of this function and the totals, as the API gives them to this visitor."""
+    document = page.request.get(urljoin(page.url, "/api/v1/table"), params={"find": function}).json()
+    return document["rows"][0], document["totals"]
+
+
+def self_cell(page: Page, function: str) -> Locator:
+    return row(page, function).locator(".amount").first
+
+
+def headline(page: Page) -> Locator:
+    return page.get_by_label("what stands behind these numbers")
+
+
+def test_shares_stand_with_their_intervals_for_eyes_and_ears(page: Page):
+    malloc, _ = answer(page, "malloc")
+    assert malloc["self_lo"] < malloc["self_share"] < malloc["self_hi"]
+    share, lo, hi = (f"{100 * malloc[name]:.2f}" for name in ("self_share", "self_lo", "self_hi"))
+    cell = self_cell(page, "malloc")
+    expect(cell).to_contain_text(f"{share} %{lo}–{hi}")
+    expect(cell.locator(".sr-only")).to_have_text(f"self {share} %, 95 % interval {lo} to {hi} %")
+    whisker = cell.locator(".range").bounding_box()
+    bar = cell.locator(".bar").bounding_box()
+    assert whisker is not None
+    assert bar is not None
+    assert whisker["x"] < bar["x"] + bar["width"] < whisker["x"] + whisker["width"]
+    row(page, "malloc").hover()
+    details = page.locator(".row-details")
+    expect(details).to_contain_text(f"{share} % ({lo}–{hi})")
+    expect(details).to_contain_text(f"seen in {VISITS} visits on {VISITS} machines")
+
+
+def test_the_headline_says_what_stands_behind_the_numbers(page: Page):
+    _, totals = answer(page, "malloc")
+    cores = round(totals["cores"]["value"])
+    expect(headline(page)).to_contain_text(f"≈ {cores:,} cores")
+    expect(headline(page)).to_contain_text("over 1 h on 1,000 machines")
+    expect(headline(page)).to_contain_text(f"{VISITS} visits drawn, {VISITS} landed")
+    expect(headline(page).locator(".warn")).to_contain_text("of the asked time covered")
+
+
+def test_few_machines_are_marked_and_explained(page: Page):
+    rare = row(page, "rare")
+    expect(rare.locator(".badge.few")).to_be_visible()
+    expect(self_cell(page, "rare").locator(".sr-only")).to_contain_text("Few machines stand behind this row")
+    expect(row(page, "malloc").locator(".badge.few")).to_have_count(0)
+    rare.hover()
+    expect(page.locator(".row-details .warn")).to_contain_text("Few machines")
+
+
+def test_the_measure_is_one_switch_and_in_the_address(page: Page):
+    malloc, totals = answer(page, "malloc")
+    measure = page.get_by_role("combobox", name="measure")
+    measure.select_option("machines")
+    assert place(page)["measure"] == "machines"
+    expect(self_cell(page, "malloc")).to_contain_text(f"{round(POPULATION * malloc['self_share'])}")
+    page.reload()
+    expect(self_cell(page, "malloc").locator(".sr-only")).to_have_text(
+        re.compile(r"self \d+ machines’ worth, 95 % interval \d+ to \d+")
+    )
+    page.locator("body").press("u")
+    expect(measure).to_have_value("money")
+    costs = malloc["self_core_seconds"]["value"] / 3600 * PRICE
+    shown = self_cell(page, "malloc").locator("b")
+    expect(shown).to_have_text(re.compile(r"\d"))
+    # Seconds have gone by between the two answers, and the covered time grows with them.
+    assert float(shown.inner_text()) == pytest.approx(costs, rel=0.5)
+    page.locator("body").press("u")
+    assert "measure" not in place(page)
+    expect(self_cell(page, "malloc")).to_contain_text("%")
+    assert totals["population"] == POPULATION
+
+
+def test_frames_have_the_design_effect_of_their_function(page: Page):
+    box = page.locator("canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 1.5 * 19)  # `main`, below the root
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 3.5 * 19)  # `parse`
+    tooltip = page.locator(".tooltip")
+    expect(tooltip).to_contain_text(re.compile(r"total\d+\.\d\d % \(\d+\.\d\d–\d+\.\d\d\)"))
+    expect(tooltip).to_contain_text("design effect of the function")
+    expect(page.locator("section.flame .bar-bottom")).to_contain_text("of the asked time")
+    page.locator("canvas").press("ArrowDown")
+    page.locator("canvas").press("ArrowDown")
+    expect(page.locator("section.flame [aria-live=polite]")).to_contain_text("95 % interval")
+
+
+def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: LandedFleet):
+    fleet.visit("web-01", by_hand=True)
+    page = visitor.open("?campaign=by-hand")
+    expect(headline(page)).to_contain_text("1 visit asked for by hand, not drawn at random")
+    expect(row(page, "malloc").locator(".range")).to_have_count(0)
+    expect(self_cell(page, "malloc")).to_contain_text("self 26.67 %")
+    measures = page.get_by_role("combobox", name="measure")
+    assert measures.locator("option:not([disabled])").all_inner_texts() == [
+        "share",
+        "samples",
+        "core-seconds",
+    ]
+
+
+def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: LandedFleet):
+    for k in range(60):
+        fleet.visit(f"db-{k:02}")
+    page = visitor.open()
+    page.keyboard.press("f")
+    picker = page.get_by_role("dialog", name="add a filter")
+    picker.get_by_role("button", name="machine", exact=True).click()
+    expect(picker).to_contain_text("more with smaller shares")
+    picker.get_by_label("find machine").fill("db-59")
+    picker.get_by_role("button", name="db-59", exact=False).first.click()
+    expect(page.locator(".chip", has_text="machine = db-59")).to_be_visible()
+    expect(row(page, "malloc")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_how_sure_it_is(
+    new_visitor: Callable[..., Visitor], fleet: LandedFleet, scheme: str
+):
+    page = new_visitor(color_scheme=scheme).open("?measure=cores&sort=-total")
+    expect(row(page, "malloc")).to_be_visible()
+    row(page, "rare").hover()
+    expect(page.locator(".row-details .warn")).to_be_visible()
+    assert violations(page) == []
