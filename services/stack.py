@@ -28,7 +28,7 @@ from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
 from services.running import RunningStack, run_dir
 from services.settings import Settings
-from services.simulate.gateways import socket_of
+from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, parts
 from services.simulate.seeding import seed
 from services.supervisor import Child, Part
@@ -76,7 +76,7 @@ class Stack:
         self._sampling = sampling
         self._say = say
         self._asked_to_end = asked_to_end
-        self._fleet = fleet
+        self.fleet = fleet
         self._folder = run_dir(settings.state_dir)
         self._logs = settings.state_dir / "log"
         self._postgres = None if settings.database_url else EmbeddedPostgres(settings.state_dir / "postgres")
@@ -117,12 +117,12 @@ class Stack:
         with self._step("tables"):
             self._prepare_database()
         self.port = _free_port(self._settings.api_port)
-        if self._fleet is None:
+        if self.fleet is None:
             with self._step("gateway"):
                 self._start_child(self._gateway())
         else:
-            with self._step(f"{self._fleet.machines:,} simulated machines"):
-                self._start_fleet(self._fleet)
+            with self._step(f"{self.fleet.machines:,} simulated machines"):
+                self._start_fleet(self.fleet)
         for name, part in (("API", self._api), ("symbolizer", self._worker)):
             with self._step(name):
                 self._start_child(part())
@@ -206,10 +206,10 @@ class Stack:
         self._engine = open_engine(self._database_url(), application="up", pool_size=1)
         make_room(self._engine, datetime.now(UTC).date())
         with self._engine.begin() as connection:
-            if self._fleet is None:
+            if self.fleet is None:
                 inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
             else:
-                seed(connection, self._fleet)
+                seed(connection, self.fleet)
             campaign = self._standing_campaign(connection)
             if campaign.state is campaigns.State.STOPPED:
                 campaigns.set_state(
@@ -259,7 +259,7 @@ class Stack:
         }
 
     def _symbol_dirs(self) -> Sequence[Path]:
-        own = (self._fleet.symbols,) if self._fleet else ()
+        own = (self.fleet.symbols,) if self.fleet else ()
         return (*own, *self._settings.symbol_dirs)
 
     def _part(self, name: str, module: str, arguments: list[str], ready: Callable[[], bool]) -> Part:

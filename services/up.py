@@ -103,6 +103,7 @@ def _profile(
         stack.stop_sampling()
         _wait_for_landing(stack, api)
     answer, status = api.table(begun, rows), api.get("status")
+    ended = datetime.now(UTC)
     console.print()
     console.print(terminal.totals_line(answer), soft_wrap=True)
     for line in terminal.status_lines(status):
@@ -110,6 +111,14 @@ def _profile(
     console.print(terminal.hottest(answer, rows=rows))
     for line in terminal.nameless_lines(status):
         console.print(line, soft_wrap=True)
+    if stack.fleet is not None:
+        from services.simulate.comparison import compared  # noqa: PLC0415 - needed for made-up fleets only
+        from services.simulate.truth import Wanted, truth  # noqa: PLC0415
+
+        with console.status("Summing up what is true …"):
+            found = truth(stack.fleet.model(), Wanted(begun.timestamp(), ended.timestamp()))
+        console.print()
+        console.print(compared(answer, found, rows=rows))
 
 
 def _watch(

@@ -37,7 +37,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
             max=20_000,
             metavar="MACHINES",
             help="Visit a made-up fleet of so many machines instead of this one, with data of its own "
-            "(in STATE_DIR/simulated).",
+            "(in STATE_DIR/simulated/MACHINES).",
         ),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,

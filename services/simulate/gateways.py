@@ -8,8 +8,8 @@ so each machine has its own, with its own admission and memory of visits.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import grpc
@@ -24,11 +24,13 @@ from gateway.packing import FORMAT
 from gateway.settings import Limits
 from services.simulate.binaries import SymbolFolder
 from services.simulate.captures import Taken, take
+from services.simulate.catalogue import APPLICATIONS
 from services.simulate.draws import generator
 from services.simulate.fleet import Fleet, slot_of
+from services.simulate.frames import placed
 from services.simulate.machine_facts import PRODUCER, describe, has_counters
 from services.simulate.outcomes import Failures, Fate, fate
-from services.simulate.platforms import PLATFORMS
+from services.simulate.platforms import KERNELS, PLATFORMS
 from services.simulate.rates import HARDWARE
 
 PIECE_BYTES: Final = 256 << 10
@@ -51,6 +53,8 @@ class Simulation:
     real_time: bool = False
     """Let a window take as long as it says; else an answer comes as early as a collector believes it."""
     clock: Callable[[], float] = time.time
+    bench: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "captures"))
+    """Where captures are made, one after the other: the first ones take seconds, and nobody else should wait."""
 
 
 class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
@@ -148,10 +152,16 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
             yield Reply(progress=gateway_pb2.Progress(done=min(1.0, 1.0 - (ends - time.monotonic()) / wait)))
         random = generator(self._simulation.fleet.seed, "visit", int.from_bytes(plan.visit_id, "little"))
         visit_id = plan.visit_id[::-1] if what is Fate.WRONG_VISIT else plan.visit_id
-        taken = take(self._simulation.fleet, self._machine, planned, visit_id, at=at, random=random)
-        self._simulation.symbols.add(taken.builds)
+        taken = await asyncio.get_running_loop().run_in_executor(
+            self._simulation.bench, lambda: self._take(planned, visit_id, at, random)
+        )
         for reply in _delivery(taken, what):
             yield reply
+
+    def _take(self, planned: Schedule, visit_id: bytes, at: float, random: np.random.Generator) -> Taken:
+        taken = take(self._simulation.fleet, self._machine, planned, visit_id, at=at, random=random)
+        self._simulation.symbols.add(taken.builds)
+        return taken
 
     def _utilisation(self, at: float) -> float:
         moment = self._simulation.fleet.at(slot_of(at), np.array([self._machine]))
@@ -210,12 +220,18 @@ async def serve(
             server.add_insecure_port(address)
             await server.start()
             servers.append(server)
+        simulation.bench.submit(warm_up, simulation.fleet, simulation.clock())
         ready()
         await stop.wait()
     finally:
         await asyncio.gather(*(server.stop(None) for server in servers))
+        simulation.bench.shutdown(cancel_futures=True)
 
 
-def socket_of(folder: Path, machine: int) -> str:
-    """The gRPC target of a machine whose sockets lie in `folder`."""
-    return f"unix:{folder}/sim-{machine:05d}.sock"
+def warm_up(fleet: Fleet, at: float) -> None:
+    """Make the stacks of what runs now, which the first captures would else wait for."""
+    releases = fleet.at(slot_of(at)).release
+    for number, application in enumerate(APPLICATIONS):
+        for release in np.unique(releases[:, number]).tolist():
+            for kernel in range(len(KERNELS)):
+                placed(application, fleet.seed, release, kernel)

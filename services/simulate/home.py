@@ -16,9 +16,9 @@ def simulated(
 ) -> tuple[Settings, Sampling, FleetPlan]:
     """What `up` needs to show a made-up fleet: everything in a folder and servers of its own.
 
-    A database, broker or archive of the environment is left alone: it may hold what was really measured.
+    Fleets of different sizes are different fleets: each has its past for itself. A database, broker or archive of the environment is left alone: it may hold what was really measured.
     """
-    home = settings.state_dir / "simulated"
+    home = settings.state_dir / "simulated" / str(machines)
     own = settings.model_copy(
         update={
             "state_dir": home,

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from services.errors import CannotStart
 from services.simulate.fleet import Fleet
-from services.simulate.gateways import socket_of
+from services.simulate.places import ready_mark, socket_of
 from services.simulate.platforms import DATACENTERS
-from services.simulate.shard import ready_mark
 from services.supervisor import Part
 from storage.inventory import NewMachine
 

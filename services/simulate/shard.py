@@ -10,8 +10,9 @@ from pathlib import Path
 
 from services.simulate.binaries import SymbolFolder
 from services.simulate.fleet import Fleet
-from services.simulate.gateways import Simulation, serve, socket_of
+from services.simulate.gateways import Simulation, serve
 from services.simulate.outcomes import NEVER, Failures
+from services.simulate.places import ready_mark, socket_of
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -52,11 +53,6 @@ def main(arguments: list[str] | None = None) -> None:
         asyncio.run(run())
     finally:
         mark.unlink(missing_ok=True)
-
-
-def ready_mark(sockets: Path, shard: int) -> Path:
-    """File that is there while a shard serves."""
-    return sockets / f"shard-{shard}.ready"
 
 
 def raise_descriptor_limit() -> None:

@@ -22,8 +22,9 @@ from collector.visit import Visited, Visitor
 from services.simulate import machine_facts
 from services.simulate.binaries import SymbolFolder
 from services.simulate.fleet import Fleet, slot_of
-from services.simulate.gateways import Simulation, serve, socket_of
+from services.simulate.gateways import Simulation, serve
 from services.simulate.outcomes import NEVER, Failures, Fate, fate
+from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, inventory
 from storage.campaigns import EventPlan
 from storage.landing.decode import decode_capture
