@@ -1,0 +1,90 @@
+"""Frames, visits and tables at random, and slow second opinions on them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.visit_table import VisitTable
+from analysis.weights import CLASSES, Frame, Weights, weigh
+
+
+@dataclass
+class Made:
+    """Landed visits with what they saw, and the frame they belong to."""
+
+    frame: Frame
+    weights: Weights
+    at: np.ndarray
+    """Row of the frame of each visit."""
+    klass: np.ndarray
+    seconds: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    """(visits, rows), dense."""
+
+    @property
+    def weight(self):
+        return self.weights.weight[self.at, self.klass]
+
+    @property
+    def group(self):
+        return self.weights.group[self.at, self.klass]
+
+
+def made(seed, *, strata=3, days=2, visits=40, rows=4, failing=0.3, idle=0.2):
+    rng = np.random.default_rng(seed)
+    k = strata * days
+    at, klass = rng.integers(k, size=visits), rng.integers(CLASSES, size=visits)
+    landed = rng.random(visits) > failing * klass / CLASSES
+    seconds = rng.choice([2.5, 5.0], size=visits)
+    x = np.where(rng.random(visits) < idle, 0, rng.integers(1, 1000, visits)).astype(float)
+    y = np.floor(x[:, None] * rng.dirichlet(np.full(rows + 1, 0.3), visits)[:, :rows])
+    drawn, there, watched = (np.zeros((k, CLASSES)) for _ in range(3))
+    np.add.at(drawn, (at, klass), 1)
+    np.add.at(there, (at[landed], klass[landed]), 1)
+    np.add.at(watched, (at[landed], klass[landed]), seconds[landed])
+    frame = Frame(
+        stratum=np.tile(np.arange(strata), days),
+        day=np.repeat(np.arange(days), strata),
+        population=rng.integers(1, 500, k).astype(float),
+        covered_s=np.repeat(rng.choice([3600.0, 86400.0], days), strata),
+        drawn=drawn,
+        visits=there,
+        watched_s=watched,
+    )
+    return Made(frame, weigh(frame), at[landed], klass[landed], seconds[landed], x[landed], y[landed])
+
+
+def frame(rows):
+    """A frame of one day from (population, {class: (drawn, landed)}) of each stratum; 5 s a visit, an hour covered."""
+    k = len(rows)
+    drawn, visits = np.zeros((k, CLASSES)), np.zeros((k, CLASSES))
+    for i, (_, classes) in enumerate(rows):
+        for klass, (asked, landed) in classes.items():
+            drawn[i, klass], visits[i, klass] = asked, landed
+    return Frame(
+        stratum=np.arange(k),
+        day=np.zeros(k, np.int64),
+        population=np.array([float(population) for population, _ in rows]),
+        covered_s=np.full(k, 3600.0),
+        drawn=drawn,
+        visits=visits,
+        watched_s=5 * visits,
+    )
+
+
+def table(y, *, x=None, stratum=None, key=None, weight=None):
+    """A visit table from dense (visits, rows)."""
+    y = np.asarray(y, float)
+    visits, rows = y.shape
+    row, visit = np.nonzero(y.T)
+    return VisitTable(
+        key=np.arange(visits) if key is None else np.asarray(key),
+        stratum=np.zeros(visits, np.int64) if stratum is None else np.asarray(stratum),
+        weight=np.ones(visits) if weight is None else np.asarray(weight, float),
+        x=y.sum(axis=1) if x is None else np.asarray(x, float),
+        row=row,
+        visit=visit,
+        y=y[visit, row],
+        rows=rows,
+    )

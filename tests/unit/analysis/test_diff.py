@@ -1,0 +1,158 @@
+"""GIVEN two selections WHEN they are compared THEN chance is seldom called a change, and changes are found."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis import diff, shuffle
+from analysis.errors import BadShape
+from tests.unit.analysis.frames import table
+
+
+def visits(rng, count, rows=30, change=None):
+    """Dense (visits, rows): machines of different load and skewed shares; `change` multiplies rows."""
+    shares = rng.dirichlet(np.full(rows, 0.5), count)
+    if change is not None:
+        shares = shares * change
+    return rng.poisson(rng.gamma(4, 100, count)[:, None] * shares)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
+def test_q_values_are_benjaminis_and_hochbergs(p):
+    assert diff.benjamini_hochberg(np.array(p)) == pytest.approx(stats.false_discovery_control(p))
+
+
+def test_no_rows_have_no_q_values():
+    assert len(diff.benjamini_hochberg(np.zeros(0))) == 0
+
+
+def test_p_values_are_what_all_permutations_give():
+    rng = np.random.default_rng(4)
+    y = visits(rng, 9, rows=3).astype(float)
+    a, b = table(y[:4]), table(y[4:], key=np.arange(4, 9))
+    pooled = shuffle.pool(a, b)
+    got = shuffle.p_values(pooled, 20_000, np.random.default_rng(0))
+    x, weight_a, weight_b = y.sum(axis=1), 1 / y[:4].sum(), 1 / y[4:].sum()
+    everyone = set(range(9))
+    found = []
+    for chosen in combinations(range(9), 4):
+        in_a, in_b = np.zeros((9, 1)), np.zeros((9, 1))
+        in_a[list(chosen)], in_b[sorted(everyone - set(chosen))] = weight_a, weight_b
+        found.append(shuffle._statistics(pooled, pooled.y, in_a, in_b)[:, 0])
+    found = np.array(found)
+    assert len(x) == 9
+    tails = np.minimum((found <= found[0] + 1e-9).mean(axis=0), (found >= found[0] - 1e-9).mean(axis=0))
+    assert got == pytest.approx(np.minimum(1, 2 * tails), rel=0.25)
+
+
+def test_a_change_is_found_and_the_rest_is_left_alone():
+    rng = np.random.default_rng(0)
+    change = np.ones(30)
+    change[3] = 3
+    found = diff.compare(
+        table(visits(rng, 300, change=change)), table(visits(rng, 300), key=np.arange(1000, 1300)), seed=1
+    )
+    assert found.significant[3]
+    assert found.significant.sum() <= 3  # when one share grows all others shrink a little
+    assert found.delta[3] > 0
+    assert found.lo[3] > 0
+    assert found.p[3] < 1e-4
+    assert found.delta == pytest.approx(found.a.value - found.b.value)
+    assert ((found.lo <= found.delta) & (found.delta <= found.hi)).all()
+
+
+@pytest.mark.parametrize(("ours", "base"), [(100, 100), (400, 20)])
+def test_nothing_changed_is_seldom_called_a_change(ours, base):
+    false = 0
+    for trial in range(60):
+        rng = np.random.default_rng(trial)
+        a, b = table(visits(rng, ours)), table(visits(rng, base), key=np.arange(10**6, 10**6 + base))
+        pooled = shuffle.pool(a, b)
+        p = shuffle.p_values(pooled, 1500, np.random.default_rng(trial))
+        false += (diff.benjamini_hochberg(p) <= diff.FALSE_DISCOVERIES).any()
+    assert false <= 8  # 3 are expected; more than 8 come once in 300 such tests
+
+
+def test_the_same_seed_gives_the_same_answer():
+    rng = np.random.default_rng(2)
+    a, b = table(visits(rng, 40)), table(visits(rng, 40), key=np.arange(100, 140))
+    one, other = diff.compare(a, b, seed=7), diff.compare(a, b, seed=7)
+    assert one.p.tolist() == other.p.tolist()
+    assert diff.compare(a, b, seed=8).p.tolist() != one.p.tolist()
+
+
+def test_a_visit_of_both_selections_swaps_its_two_values():
+    """Machines differ far more than the two versions on each: only pairs can tell."""
+    rng = np.random.default_rng(3)
+    shares = rng.beta(0.5, 4.5, 60)
+    x = np.full(60, 1000.0)
+    a, b = rng.binomial(1000, shares), rng.binomial(1000, np.minimum(1, 1.3 * shares))
+    paired = diff.compare(table(a[:, None], x=x), table(b[:, None], x=x), seed=1)
+    apart = diff.compare(table(a[:, None], x=x), table(b[:, None], x=x, key=np.arange(60, 120)), seed=1)
+    assert paired.p[0] < 0.001
+    assert apart.p[0] > 0.05
+
+
+def test_a_difference_between_strata_is_no_change():
+    """The base saw more of a stratum in which the function is hotter; within each nothing differs."""
+    rng = np.random.default_rng(5)
+    stratum_a, stratum_b = np.repeat([0, 1], [150, 50]), np.repeat([0, 1], [50, 150])
+
+    def some(stratum, key, *, stratified):
+        y = rng.binomial(1000, np.where(stratum == 1, 0.3, 0.1) * rng.uniform(0.5, 1.5, 200))
+        # Both selections stand for as much of each stratum, so the shares are the same.
+        weight = 100 / np.bincount(stratum)[stratum]
+        return table(
+            y[:, None],
+            x=np.full(200, 1000.0),
+            stratum=stratum if stratified else np.zeros(200, np.int64),
+            key=key,
+            weight=weight,
+        )
+
+    found = diff.compare(
+        some(stratum_a, np.arange(200), stratified=True),
+        some(stratum_b, np.arange(200, 400), stratified=True),
+        seed=1,
+    )
+    assert found.p[0] > 0.05
+
+
+def test_selections_without_a_stratum_in_common_are_compared_all_the_same():
+    rng = np.random.default_rng(6)
+    a = table(visits(rng, 60), stratum=np.zeros(60, np.int64))
+    change = np.ones(30)
+    change[0] = 6
+    b = table(visits(rng, 60, change=change), stratum=np.ones(60, np.int64), key=np.arange(60, 120))
+    assert diff.compare(a, b, seed=0).significant[0]
+
+
+def test_an_empty_selection_differs_in_nothing():
+    rng = np.random.default_rng(7)
+    found = diff.compare(table(np.zeros((0, 30))), table(visits(rng, 20)), seed=0)
+    assert not found.significant.any()
+    assert found.p.tolist() == [1.0] * 30
+    assert found.power.power == 0
+
+
+def test_more_visits_have_more_power():
+    rng = np.random.default_rng(8)
+    powers = [
+        diff.compare(
+            table(visits(rng, n)), table(visits(rng, n), key=np.arange(10**6, 10**6 + n)), seed=0, share=0.03
+        ).power.power
+        for n in (20, 200, 1000)
+    ]
+    assert powers == sorted(powers)
+    assert powers[0] < 0.2
+    assert powers[-1] > 0.8
+
+
+def test_rows_of_different_tables_are_not_compared():
+    with pytest.raises(BadShape):
+        diff.compare(table(np.ones((2, 2))), table(np.ones((2, 3))), seed=0)
