@@ -1,0 +1,226 @@
+"""PostgreSQL is killed again and again while old days go and dictionaries are swept: nothing lost, nothing twice.
+
+Landings, mergings, retention and sweeps go on meanwhile, each with its own memory and connections, and each
+begins again when its connection breaks. `FLEETPROF_KILLS=50` kills more often.
+"""
+
+import os
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, func, select
+
+from storage import migrate, partitions
+from storage.archive import Archive, capture_key
+from storage.database import open_engine
+from storage.dictionary_sweep.sweep import sweep
+from storage.errors import DatabaseError
+from storage.landing.interning import Interner
+from storage.retention.retain import Keep, retain
+from storage.rolling.cubes import DAY, EVENT, day_number
+from storage.rolling.roll import Roller
+from storage.schema import capture, coverage, roll, roll_queue, roll_replaced, sample_type, visit
+from tests.integration.exactly_once.server import MortalServer
+from tests.integration.test_dictionary_sweep import broken, capture_of, is_as_landed, landed
+from tests.landed import BEFORE_MIDNIGHT, archived
+from tests.made_captures import expected_units
+
+KILLS = int(os.environ.get("FLEETPROF_KILLS", "5"))
+DAYS = [BEFORE_MIDNIGHT + timedelta(days=n) for n in range(6)]
+TODAY = DAYS[-1].date()
+KEPT = 3
+"""Days whose facts stay; the others go one after the other."""
+VISITS_A_DAY = 5
+LONGEST_S = 0.8
+"""Between two kills."""
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120 + 20 * KILLS)]
+
+
+@pytest.fixture
+def server() -> Iterator[MortalServer]:
+    folder = Path(tempfile.mkdtemp(prefix="fpkill-", dir="/tmp"))
+    folder.chmod(0o711)
+    made = MortalServer(folder)
+    made.start()
+    yield made
+    made.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass
+class World:
+    """What was drawn and archived, and what was landed of it last."""
+
+    url: str
+    archive: Archive
+    visits: dict[UUID, date] = field(default_factory=dict)
+    seeds: dict[UUID, int] = field(default_factory=dict)
+    """The captures' content, by visit; several share one, so that stacks are used by many days or by one."""
+    oldest_kept: int = 0
+    """Days before it, counted from the first, may go."""
+    over: threading.Event = field(default_factory=threading.Event)
+    errors: list[BaseException] = field(default_factory=list)
+
+    def engine(self, name: str) -> Engine:
+        return open_engine(self.url, application=name)
+
+
+def make_world(url: str, archive: Archive) -> World:
+    world = World(url, archive)
+    engine = world.engine("make")
+    migrate.upgrade(url)
+    for n, moment in enumerate(DAYS):
+        for i, visit_id in enumerate(archived(engine, VISITS_A_DAY, drawn_at=moment)):
+            world.visits[visit_id] = moment.date()
+            world.seeds[visit_id] = 1 + n if i % 2 else 20 + i
+            archive.put(capture_key(moment.date(), visit_id), b"raw")
+    engine.dispose()
+    return world
+
+
+def land_all(world: World, engine: Engine, interner: Interner) -> int:
+    """Land what is not landed, in any order; the number landed."""
+    with engine.connect() as connection:
+        waiting = connection.scalars(
+            select(capture.c.visit_id).where(capture.c.landed < capture.c.wanted)
+        ).all()
+    for visit_id in random.sample(waiting, len(waiting)):
+        landed(engine, interner, visit_id, world.seeds[visit_id])
+    return len(waiting)
+
+
+def lander(world: World) -> Callable[[], object]:
+    engine = world.engine("lander")
+    interner = Interner(engine)
+
+    def turn() -> None:
+        land_all(world, engine, interner)
+        with engine.connect() as connection:
+            queue = connection.scalar(select(func.count()).select_from(roll_queue))
+        if not queue:  # all is merged: a day more may go
+            world.oldest_kept = min(world.oldest_kept + 1, len(DAYS) - KEPT)
+
+    return turn
+
+
+def roller(world: World) -> Callable[[], object]:
+    rolling = Roller(world.engine("roller"))
+    return lambda: rolling.roll(batch=3)
+
+
+def retirer(world: World) -> Callable[[], object]:
+    engine = world.engine("retirer")
+    return lambda: retain(engine, world.archive, TODAY, keep(world.oldest_kept))
+
+
+def sweeper(world: World) -> Callable[[], object]:
+    engine = world.engine("sweeper")
+
+    def turn() -> None:
+        sweep(engine)
+        world.over.wait(0.2)  # landings get nowhere while epochs follow on each other
+
+    return turn
+
+
+def keep(oldest: int) -> Keep:
+    return Keep(facts_days=(TODAY - DAYS[oldest].date()).days, cells_days=400)
+
+
+def live(world: World, role: Callable[[World], Callable[[], object]]) -> None:
+    """Take turn after turn; what a broken connection interrupts is done again with the next."""
+    try:
+        turn = role(world)
+        while not world.over.is_set():
+            with suppress(DatabaseError):
+                turn()
+            world.over.wait(0.01)
+    except BaseException as error:  # noqa: BLE001 - told to the test below
+        world.errors.append(error)
+
+
+def test_whatever_the_server_loses_is_done_again(server: MortalServer, tmp_path: Path) -> None:
+    world = make_world(server.url(), Archive(str(tmp_path)))
+    rng = random.Random(7)
+    threads = [
+        threading.Thread(target=live, args=(world, role)) for role in (lander, roller, retirer, sweeper)
+    ]
+    for thread in threads:
+        thread.start()
+    for _ in range(KILLS):
+        time.sleep(rng.uniform(0.05, LONGEST_S))  # what happens meanwhile is the point
+        server.kill()
+        server.start()
+    world.over.set()
+    for thread in threads:
+        thread.join(60)
+    assert world.errors == []
+    settle(world)
+    check(world)
+
+
+def settle(world: World) -> None:
+    """Nobody disturbs any more: everything comes to its end."""
+    engine = world.engine("settle")
+    land_all(world, engine, Interner(engine))
+    rolling = Roller(engine)
+    while rolling.roll(batch=50).entries:
+        pass
+    done = retain(engine, world.archive, TODAY, keep(len(DAYS) - KEPT))
+    assert done.kept_back is None
+    assert sweep(engine) is not None
+    again = sweep(engine)
+    assert again is not None
+    assert sum(again.freed.values()) == 0
+    engine.dispose()
+
+
+def check(world: World) -> None:
+    engine = world.engine("check")
+    kept_days = {moment.date() for moment in DAYS[-KEPT:]}
+    with engine.connect() as connection:
+        assert set(partitions.existing(connection)) == kept_days
+        for table in (roll_queue, roll_replaced):
+            assert connection.scalar(select(func.count()).select_from(table)) == 0
+        captures = {row.visit_id: row for row in connection.execute(select(capture))}
+        cells = Counter(
+            {
+                row.bucket: int(row.total)
+                for row in connection.execute(
+                    select(roll.c.bucket, func.sum(roll.c.total).label("total"))
+                    .join(sample_type, sample_type.c.sample_type_id == roll.c.sample_type_id)
+                    .where(roll.c.cube == EVENT.id, roll.c.level == DAY, sample_type.c.event == "cpu")
+                    .group_by(roll.c.bucket)
+                )
+            }
+        )
+        assert connection.scalar(select(func.count()).select_from(visit)) == len(world.visits)
+        assert connection.scalar(select(func.sum(coverage.c.drawn))) == len(world.visits)
+    assert set(captures) == set(world.visits)
+    expected: Counter[int] = Counter()
+    for visit_id, day in world.visits.items():
+        row = captures[visit_id]
+        assert row.landed == row.wanted
+        assert (row.blob != "") == (day in kept_days)
+        if day in kept_days:
+            assert not row.expired
+            assert is_as_landed(engine, visit_id, world.seeds[visit_id])
+        if not row.expired:
+            message, _ = capture_of(visit_id, world.seeds[visit_id])
+            expected[day_number(day)] += expected_units(message)["cpu"]
+    assert cells == expected, "cells of days whose facts are gone hold all that was landed"
+    assert {key.split("/")[1] for key, _ in world.archive.keys()} == {day.isoformat() for day in kept_days}  # noqa: SIM118 - no dict
+    assert broken(engine) == {}
+    engine.dispose()
