@@ -9,9 +9,10 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive, visit_of
@@ -55,6 +56,19 @@ class Lease:
     raw_bytes: int
     attempt: int
     """From 1; names this lease among the capture's."""
+
+
+_LEASED: Final = (
+    capture.c.visit_id,
+    capture.c.day,
+    capture.c.wanted,
+    capture.c.blob,
+    capture.c.sha256,
+    capture.c.bytes,
+    capture.c.raw_bytes,
+    capture.c.attempts,
+)
+"""What a Lease is made of."""
 
 
 def record(connection: Connection, new: NewCapture) -> bool:
@@ -106,32 +120,14 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
     Commit before working. The attempt counts at once, so a capture that kills its worker comes to an
     end too: after `attempts_limit` of them it is set aside with the last failure as the reason.
     """
-    clock = func.clock_timestamp()  # now() would be the start of a transaction that may have waited
     taken = connection.execute(
         update(capture)
         .where(capture.c.visit_id == visit_id, _is_due(), capture.c.attempts < attempts_limit)
-        .values(attempts=capture.c.attempts + 1, leased_until=clock + timedelta(seconds=seconds))
-        .returning(
-            capture.c.day,
-            capture.c.wanted,
-            capture.c.blob,
-            capture.c.sha256,
-            capture.c.bytes,
-            capture.c.raw_bytes,
-            capture.c.attempts,
-        )
+        .values(attempts=capture.c.attempts + 1, leased_until=_from_now(seconds))
+        .returning(*_LEASED)
     ).one_or_none()
     if taken is not None:
-        return Lease(
-            visit_id=visit_id,
-            day=taken.day,
-            generation=taken.wanted,
-            blob=taken.blob,
-            sha256=bytes(taken.sha256),
-            bytes=taken.bytes,
-            raw_bytes=taken.raw_bytes,
-            attempt=taken.attempts,
-        )
+        return _lease(taken)
     reason = func.coalesce(
         func.nullif(capture.c.failure, ""), "Every worker that tried it ended without a word."
     )
@@ -141,6 +137,38 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
         .values(set_aside=reason, leased_until=None)
     )
     return None
+
+
+def lease_waiting(connection: Connection, *, seconds: float, limit: int, raw_bytes: int) -> list[Lease]:
+    """Take captures that wait, to land them together with one; those longest in the archive first.
+
+    Only such as nobody has tried yet: one that failed, or whose worker ended without a word, is
+    tried alone, so that it is found and no other suffers with it. At most `limit`, at most
+    `raw_bytes` of them unpacked, and at most half of those that wait: the others are for other workers,
+    and when one waits it is not kept waiting for a whole batch. Never waits for a lock itself.
+    """
+    waiting = connection.execute(
+        select(capture.c.visit_id, capture.c.raw_bytes)
+        .where(_is_due(), capture.c.attempts == 0)
+        .order_by(capture.c.archived_at)
+        .limit(2 * limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    chosen = []
+    for row in waiting[: len(waiting) // 2]:
+        raw_bytes -= row.raw_bytes
+        if raw_bytes < 0:
+            break
+        chosen.append(row.visit_id)
+    if not chosen:
+        return []
+    taken = connection.execute(
+        update(capture)
+        .where(capture.c.visit_id.in_(chosen))
+        .values(attempts=1, leased_until=_from_now(seconds))
+        .returning(*_LEASED)
+    )
+    return [_lease(row) for row in taken]
 
 
 def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:
@@ -153,7 +181,7 @@ def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:
             capture.c.landed < held.generation,
             capture.c.leased_until >= func.clock_timestamp(),
         )
-        .values(leased_until=func.clock_timestamp() + timedelta(seconds=seconds))
+        .values(leased_until=_from_now(seconds))
     )
     return renewed.rowcount == 1
 
@@ -268,6 +296,24 @@ def _is_due() -> ColumnElement[bool]:
         capture.c.set_aside.is_(None),
         or_(capture.c.leased_until.is_(None), capture.c.leased_until < func.clock_timestamp()),
     )
+
+
+def _lease(row: Row[Any]) -> Lease:
+    return Lease(
+        visit_id=row.visit_id,
+        day=row.day,
+        generation=row.wanted,
+        blob=row.blob,
+        sha256=bytes(row.sha256),
+        bytes=row.bytes,
+        raw_bytes=row.raw_bytes,
+        attempt=row.attempts,
+    )
+
+
+def _from_now(seconds: float) -> ColumnElement[datetime]:
+    # now() would be the start of a transaction that may have waited.
+    return func.clock_timestamp() + timedelta(seconds=seconds)
 
 
 def _sentence(why: str) -> str:

@@ -1,4 +1,7 @@
-"""One capture's way from the archive into the store: lease, read, resolve, land.
+"""Captures' way from the archive into the store: lease, read, resolve, land.
+
+A worker that is told of one capture takes others that wait along and lands them in one transaction:
+what a transaction and a dictionary's new rows cost is then paid once. When nothing waits it lands the one.
 
 Whatever fails, PostgreSQL still says what remains to be done: a failure gives the lease back with its
 reason and the collector's sweep sends the capture again; one that can never land is set aside.
@@ -23,7 +26,7 @@ from storage.captures import Lease
 from storage.errors import ArchiveUnavailable, BadCapture, BlobTooLarge, DatabaseError, StorageError
 from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
-from storage.landing.land import Landed, land
+from storage.landing.land import Landed, ToLand, land_many
 from storage.landing.resolved import BinaryReport
 from symbolizer.resolve import Resolver
 
@@ -38,6 +41,10 @@ class LeaseTerms:
     """After a worker died this long passes before another may take its capture; one that lives renews it."""
     attempts_limit: int = 5
     """A capture that failed this often is set aside with its last reason."""
+    together: int = 16
+    """Captures landed in one transaction, at most."""
+    together_bytes: int = 64 << 20
+    """Of them unpacked, but for the one that was asked for."""
 
 
 DEFAULT_TERMS: Final = LeaseTerms()
@@ -48,7 +55,7 @@ MAX_NOTED: Final = 10_000
 
 
 class Lander:
-    """Lands captures, one at a time. For one thread: what it remembers is its own."""
+    """Lands captures. For one thread: what it remembers is its own."""
 
     def __init__(
         self, engine: Engine, archive: Archive, resolver: Resolver, *, terms: LeaseTerms = DEFAULT_TERMS
@@ -61,65 +68,101 @@ class Lander:
         self._noted: dict[str, BinaryReport] = {}
 
     def land(self, visit_id: UUID) -> Landed | None:
-        """Land the capture; None: there was nothing to do, or it failed and that is noted.
+        """Land the capture, with others that wait; None: there was nothing to do, or it failed and that is noted.
 
-        Raises `DatabaseError` only when the failure itself could not be noted; the lease then runs out.
+        Raises `DatabaseError` only when a failure itself could not be noted; the lease then runs out.
         """
-        with self._engine.begin() as connection:
-            lease = captures.lease(
-                connection, visit_id, seconds=self._terms.seconds, attempts_limit=self._terms.attempts_limit
-            )
-        if lease is None:
+        leases = self._lease(visit_id)
+        if not leases:
             log.info("nothing to land: visit=%s", visit_id)
             return None
         started = time.monotonic()
-        try:
-            with self._held(lease):
-                landed = self._land(lease)
-        except (BadCapture, BlobTooLarge) as error:
-            why = str(error)
-            log.warning("set aside: visit=%s why=%s", visit_id, why)
-            self._note(lambda connection: captures.set_aside(connection, visit_id, why))
-        except Exception as error:
-            why = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
-            log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
-            counts = not isinstance(error, PASSING)
-            self._note(
-                lambda connection: captures.release(
-                    connection, visit_id, why=why, attempt=lease.attempt, counts=counts
-                )
-            )
-        else:
+        with self._held(leases):
+            ready = [(lease, item) for lease in leases if (item := self._read(lease)) is not None]
+            try:
+                results = land_many(self._engine, self._interner, [item for _, item in ready])
+            except DatabaseError as error:
+                results = [Landed("failed", error=error)] * len(ready)
+        took = time.monotonic() - started
+        landed = {}
+        for (lease, _), result in zip(ready, results, strict=True):
+            if result.error is not None:
+                self._failed(lease, result.error)
+                continue
+            landed[lease.visit_id] = result
             log.info(
-                "%s: visit=%s generation=%d samples=%d seconds=%.3f",
-                landed.outcome, visit_id, lease.generation, landed.samples, time.monotonic() - started,
+                "%s: visit=%s generation=%d samples=%d seconds=%.3f together=%d",
+                result.outcome, lease.visit_id, lease.generation, result.samples, took, len(ready),
             )  # fmt: skip
-            return landed
-        return None
+        self._note_binaries(
+            report for lease, item in ready if lease.visit_id in landed for report in item.resolved.binaries
+        )
+        return landed.get(visit_id)
 
-    def _land(self, lease: Lease) -> Landed:
+    def _lease(self, visit_id: UUID) -> list[Lease]:
+        """The lease of the capture, if it is to be had, and those of others that wait."""
+        terms = self._terms
+        with self._engine.begin() as connection:
+            first = captures.lease(
+                connection, visit_id, seconds=terms.seconds, attempts_limit=terms.attempts_limit
+            )
+            if first is None:
+                return []
+            if first.attempt > 1 or terms.together < 2:
+                return [first]  # it may be the one that ended its worker: nobody else shall share that
+            others = captures.lease_waiting(
+                connection, seconds=terms.seconds, limit=terms.together - 1, raw_bytes=terms.together_bytes
+            )
+        return [first, *others]
+
+    def _read(self, lease: Lease) -> ToLand | None:
+        """The capture with names for its frames; None: it failed and that is noted."""
+        try:
+            capture = decode_capture(self._blob(lease))
+            return ToLand(lease.visit_id, lease.generation, capture, self._resolver.resolve(capture))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is noted and the others go on
+            self._failed(lease, error)
+            return None
+
+    def _blob(self, lease: Lease) -> bytes:
         blob = self._archive.get(lease.blob, limit=lease.bytes)
         if hashlib.sha256(blob).digest() != lease.sha256:
             raise BadCapture(f"The blob {lease.blob} is not the one that was archived: its SHA-256 differs.")
-        capture = decode_capture(blob)
-        resolved = self._resolver.resolve(capture)
-        landed = land(self._engine, self._interner, lease.visit_id, lease.generation, capture, resolved)
-        self._note_binaries(resolved.binaries)
-        return landed
+        return blob
+
+    def _failed(self, lease: Lease, error: Exception) -> None:
+        """Set the capture aside, or give it back with the reason."""
+        visit_id = lease.visit_id
+        if isinstance(error, BadCapture | BlobTooLarge):
+            why = str(error)
+            log.warning("set aside: visit=%s why=%s", visit_id, why)
+            self._note(lambda connection: captures.set_aside(connection, visit_id, why))
+            return
+        why = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
+        log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
+        counts = not isinstance(error, PASSING)
+        self._note(
+            lambda connection: captures.release(
+                connection, visit_id, why=why, attempt=lease.attempt, counts=counts
+            )
+        )
 
     @contextmanager
-    def _held(self, lease: Lease) -> Iterator[None]:
-        """Renew the lease, from a thread, while inside: a cold debug file may take minutes to read."""
+    def _held(self, leases: Iterable[Lease]) -> Iterator[None]:
+        """Renew the leases, from a thread, while inside: a cold debug file may take minutes to read."""
         done = threading.Event()
 
         def renew() -> None:
-            while not done.wait(self._terms.seconds / 3):
-                try:
-                    with self._engine.begin() as connection:
-                        if not captures.renew(connection, lease, seconds=self._terms.seconds):
-                            return
-                except DatabaseError as error:  # the landing meets it too, and says what becomes of it
-                    log.warning("lease not renewed: visit=%s why=%s", lease.visit_id, error)
+            held = list(leases)
+            while held and not done.wait(self._terms.seconds / 3):
+                for lease in list(held):
+                    # One transaction each: nobody waits for this one while it waits for another.
+                    try:
+                        with self._engine.begin() as connection:
+                            if not captures.renew(connection, lease, seconds=self._terms.seconds):
+                                held.remove(lease)
+                    except DatabaseError as error:  # the landing meets it too, and says what becomes of it
+                        log.warning("lease not renewed: visit=%s why=%s", lease.visit_id, error)
 
         thread = threading.Thread(target=renew, name="lease", daemon=True)
         thread.start()
