@@ -132,7 +132,7 @@ def _points(
     entries = np.argsort(-whole, kind="stable")[:top]
     found = []
     size = len(among) // 2
-    while size >= _LEAST_VISITS // 2:
+    while size >= _LEAST_VISITS // 2 or not found:  # 8 visits less one of the jackknife's groups have one point
         inside = np.zeros((_REPEATS, len(among)))
         for row in inside:
             row[random.permutation(len(among))[:size]] = 1

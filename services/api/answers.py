@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from storage.query.engine import FlameAnswer, TableAnswer
+from analysis.reliability import Measured
+from storage.query.diff import DiffRow
+from storage.query.engine import DiffAnswer, FlameAnswer, ReliabilityAnswer, TableAnswer
 from storage.query.estimates import Interval
 from storage.query.flame import Flame
 from storage.query.functions import FunctionRow
@@ -53,6 +55,46 @@ def flame(selection: Selection, answer: FlameAnswer) -> Json:
     return {**flame_summary(selection, answer), "nodes": _nodes(answer.flame, answer.kind.seconds_per_unit)}
 
 
+def diff(selection: Selection, base: Selection, answer: DiffAnswer) -> Json:
+    """The answer of /diff."""
+    scale, power = answer.kind.seconds_per_unit, answer.comparison.power
+    return {
+        "selection": _selection(selection, answer.kind),
+        "base": _selection(base, answer.kind),
+        "totals": _totals(answer.totals, scale),
+        "base_totals": _totals(answer.base_totals, scale),
+        "by": list(answer.by),
+        "rows": [_diff_row(row) for row in answer.comparison.rows],
+        "rows_total": answer.comparison.rows_total,
+        "power": power and {"factor": power.factor, "share": power.share, "power": power.power},
+    }
+
+
+def reliability(selection: Selection, answer: ReliabilityAnswer) -> Json:
+    """The answer of /reliability."""
+    found = answer.reliability
+    return {
+        "selection": _selection(selection, answer.kind),
+        "totals": _totals(answer.totals, answer.kind.seconds_per_unit),
+        "by": list(answer.by),
+        "rows_total": found.rows_total,
+        "entropy": found.entropy and _measured(found.entropy),
+        "manhattan": found.manhattan and _measured(found.manhattan),
+        "fit": found.fit
+        and {
+            "constant": _measured(found.fit.constant),
+            "exponent": found.fit.exponent,
+            "samples_per_visit": found.fit.samples_per_visit,
+            "points": [
+                {"samples": samples, "distance": distance}
+                for samples, distance in zip(
+                    found.fit.samples.tolist(), found.fit.distance.tolist(), strict=True
+                )
+            ],
+        },
+    }
+
+
 def labels(selection: Selection, answer: Labels) -> Json:
     """The answer of /labels."""
     scale = answer.kind.seconds_per_unit
@@ -65,7 +107,7 @@ def labels(selection: Selection, answer: Labels) -> Json:
                     {
                         "value": v.value,
                         "seconds": _seconds(v.units, scale),
-                        "share": _share(v.units, answer.units),
+                        "share": v.share,
                     }
                     for v in label.values
                 ],
@@ -175,6 +217,27 @@ def _row(row: Row, scale: float | None) -> Json:
     }
 
 
+def _diff_row(row: DiffRow) -> Json:
+    evidence = row.evidence
+    return {
+        "key": row.key,
+        "function_id": row.function_id,
+        "a_share": row.a_share,
+        "b_share": row.b_share,
+        "delta": row.delta,
+        "lo": evidence and evidence.lo,
+        "hi": evidence and evidence.hi,
+        "p": evidence and evidence.p,
+        "q": evidence and evidence.q,
+        "significant": evidence is not None and evidence.significant,
+        "few": evidence is not None and evidence.few,
+    }
+
+
+def _measured(measured: Measured) -> Json:
+    return {"value": measured.value, "lo": measured.lo, "hi": measured.hi}
+
+
 def _interval(interval: Interval | None, scale: float | None) -> Json | None:
     """In other units; None where there is no estimate or the units are not those (`scale` None or 0)."""
     if interval is None or not scale:
@@ -206,7 +269,3 @@ def _nodes(graph: Flame, scale: float | None) -> Json:
 
 def _seconds(units: int, scale: float | None) -> float | None:
     return None if scale is None else units * scale
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0

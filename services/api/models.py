@@ -240,12 +240,90 @@ class FlameAnswer(FlameSummary):
     nodes: FlameNodes
 
 
+class DiffRow(Answer):
+    """One row of both selections; null evidence: one of them is no random sample."""
+
+    key: dict[str, str] = Field(description="As in /table.")
+    function_id: int | None = Field(description="Null unless the rows are functions.")
+    a_share: float = Field(description="Estimated share of the selection.", ge=0, le=1)
+    b_share: float = Field(description="Estimated share of its base.", ge=0, le=1)
+    delta: float = Field(description="a_share - b_share: positive is heavier now.", ge=-1, le=1)
+    lo: float | None = Field(description="95 % interval of delta.", ge=-1, le=1)
+    hi: float | None = Field(ge=-1, le=1)
+    p: float | None = Field(
+        description="How often chance among visits alone makes a difference as large: visits shuffled within strata.",
+        ge=0,
+        le=1,
+    )
+    q: float | None = Field(
+        description="Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).",
+        ge=0,
+        le=1,
+    )
+    significant: bool = Field(description="q ≤ 0.05: of rows called so at most 5 % are chance, on average.")
+    few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
+
+
+class Power(Answer):
+    """What the visits are enough for."""
+
+    factor: float = Field(description="A row became so many times as large …")
+    share: float = Field(description="… from this share …", ge=0, le=1)
+    power: float = Field(description="… and is called significant with this probability.", ge=0, le=1)
+
+
+class DiffAnswer(Answer):
+    """Two selections compared row by row."""
+
+    selection: SelectionEcho
+    base: SelectionEcho
+    totals: TotalsAnswer
+    base_totals: TotalsAnswer
+    by: list[str]
+    rows: list[DiffRow] = Field(description="The heaviest of either, by descending difference.")
+    rows_total: int = Field(description="Rows that either has.")
+    power: Power | None = Field(description="Null without a random design.")
+
+
+class FitPoint(Answer):
+    """Random subsets of the visits."""
+
+    samples: float = Field(description="Samples they have on average.")
+    distance: float = Field(description="Their mean Manhattan distance from the whole, 0…2.")
+
+
+class Fit(Answer):
+    """How a profile converges: distance = constant / √samples."""
+
+    constant: IntervalAnswer
+    exponent: float = Field(description="Slope when it is fitted too: near -0.5 where the law holds.")
+    samples_per_visit: float
+    points: list[FitPoint]
+
+
+class ReliabilityAnswer(Answer):
+    """How far a profile can be trusted as a whole, over the self shares of its rows."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    rows_total: int
+    entropy: IntervalAnswer | None = Field(
+        description="In nats: the same between representative profiles. Null like the next ones: too few visits, "
+        "or no random design."
+    )
+    manhattan: IntervalAnswer | None = Field(
+        description="Distance of two random halves of the visits, 0…2, and where 95 % of splits lie."
+    )
+    fit: Fit | None = Field(description="Null with fewer than 8 visits.")
+
+
 class LabelValue(Answer):
     """A value of a label."""
 
     value: str = Field(description="The empty text: the profile has no such label.")
-    seconds: float | None = Field(description="Null for events not counted in time.")
-    share: float = Share
+    seconds: float | None = Field(description="As observed; null for events not counted in time.")
+    share: float = Field(description="Estimated, of the selection.", ge=0, le=1)
 
 
 class LabelAnswer(Answer):

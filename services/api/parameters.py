@@ -74,4 +74,57 @@ async def selection(
     )
 
 
+async def base_selection(
+    selected: Annotated[Selection, Depends(selection)],
+    *,
+    base_from: Annotated[
+        str, Query(description=f"Start of the base, inclusive. {_TIME}", max_length=64, examples=["now-25h"])
+    ],
+    base_to: Annotated[
+        str, Query(description=f"End of the base, exclusive. {_TIME}", max_length=64, examples=["now-24h"])
+    ],
+    base_select: Annotated[
+        str | None,
+        Query(
+            description="Label matchers of the base; those of the selection unless given.",
+            max_length=LONGEST_SELECT,
+        ),
+    ] = None,
+    base_campaign: Annotated[
+        str | None,
+        Query(description="Whose visits the base is of; the selection's unless given.", max_length=200),
+    ] = None,
+) -> Selection:
+    """What a selection is compared with; `focus` and `ignore` are the selection's."""
+    return parse_selection(
+        event=selected.event,
+        unit=selected.unit,
+        start=base_from,
+        end=base_to,
+        select=selected.select if base_select is None else base_select,
+        campaign=selected.campaign if base_campaign is None else base_campaign,
+        focus=selected.focus,
+        ignore=selected.ignore,
+    )
+
+
 Selected = Annotated[Selection, Depends(selection)]
+
+Base = Annotated[Selection, Depends(base_selection)]
+"""The base of a request that compares."""
+
+Keys = Annotated[
+    str,
+    Query(
+        description="Keys, comma-separated: one of function, file, binary, and any labels of /labels.",
+        examples=["function", "application,version"],
+        max_length=500,
+    ),
+]
+"""What the rows of a request go by."""
+_KEY_ALIASES = {"app": "application"}
+
+
+def keys_of(by: str) -> list[str]:
+    """The keys that the text names."""
+    return [_KEY_ALIASES.get(key.strip(), key.strip()) for key in by.split(",")]

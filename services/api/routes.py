@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import anyio.to_thread
 from anyio import CapacityLimiter
@@ -12,7 +12,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response, Security
 from services.api import answers, encoding, models
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
-from services.api.parameters import Selected
+from services.api.parameters import Base, Keys, Selected, keys_of
+from storage.query.diff import MOST_ROWS as MOST_DIFF_ROWS
 from storage.query.engine import QueryEngine
 from storage.query.flame import MOST_NODES
 from storage.query.labels import MOST_VALUES
@@ -68,14 +69,7 @@ def api_router(
         *,
         request: Request,
         selection: Selected,
-        by: Annotated[
-            str,
-            Query(
-                description="Keys, comma-separated: one of function, file, binary, and any labels of /labels.",
-                examples=["function", "application,version"],
-                max_length=500,
-            ),
-        ] = "function",
+        by: Keys = "function",
         sort: Annotated[
             Sort, Query(description="With a minus: largest first. Ties go by name.")
         ] = Sort.SELF_DESC,
@@ -89,10 +83,8 @@ def api_router(
             ),
         ] = "",
     ) -> Response:
-        keys = [_KEY_ALIASES.get(key.strip(), key.strip()) for key in by.split(",")]
-
         def make() -> tuple[bytes, str]:
-            found = queries.table(selection, keys, Page(sort, limit, offset, find))
+            found = queries.table(selection, keys_of(by), Page(sort, limit, offset, find))
             return _json(answers.table(selection, found))
 
         return await answer(request, make)
@@ -117,6 +109,45 @@ def api_router(
         response = await answer(request, lambda: _flame(queries, selection, nodes, binary=binary))
         response.headers.append("Vary", "Accept")
         return response
+
+    @router.get(
+        "/diff",
+        summary="Two selections compared",
+        description="Which rows take more, or less, of the selection than of its base, and which of the differences "
+        "chance among visits does not explain. Both are of the same event.",
+        response_model=models.DiffAnswer,
+        responses=_PROBLEMS,
+    )
+    async def diff(
+        *,
+        request: Request,
+        selection: Selected,
+        base: Base,
+        by: Keys = "function",
+        limit: Annotated[int, Query(ge=1, le=MOST_DIFF_ROWS, description="Rows to compare.")] = 100,
+        share: Annotated[
+            Literal["self", "total"], Query(description="Compare shares of self or of totals.")
+        ] = "total",
+    ) -> Response:
+        def make() -> tuple[bytes, str]:
+            found = queries.diff(selection, base, keys_of(by), limit=limit, own=share == "self")
+            return _json(answers.diff(selection, base, found))
+
+        return await answer(request, make)
+
+    @router.get(
+        "/reliability",
+        summary="How far a profile can be trusted",
+        description="Entropy, the distance of two random halves of the visits, and how the profile converges with "
+        "its samples.",
+        response_model=models.ReliabilityAnswer,
+        responses=_PROBLEMS,
+    )
+    async def reliability(request: Request, selection: Selected, by: Keys = "function") -> Response:
+        return await answer(
+            request,
+            lambda: _json(answers.reliability(selection, queries.reliability(selection, keys_of(by)))),
+        )
 
     @router.get(
         "/labels",
@@ -151,9 +182,6 @@ def api_router(
         return await answer(request, lambda: _json(answers.status(queries.status(), price_per_core_hour)))
 
     return router
-
-
-_KEY_ALIASES = {"app": "application"}
 
 
 def _flame(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bool) -> tuple[bytes, str]:

@@ -1,6 +1,7 @@
 """What each visit brought to each row: what intervals, and counts of visits and machines, are made of."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ _DENSE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class ByVisit:
-    """Units by (row, visit), sparse: no pair twice, none without a unit; ascending by row, then visit."""
+    """Units by (row, visit), sparse: no pair twice, none without a unit."""
 
     row: Int64
     visit: Int64
@@ -28,6 +29,17 @@ class ByVisit:
         """Number of different machines of each row; `machine` has that of every visit."""
         pairs = np.unique((self.row << 32) | machine[self.visit])
         return np.bincount(pairs >> 32, minlength=self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What visits brought to some rows, as their self and as their total."""
+
+    self_samples: Int64
+    """By row, like the next one."""
+    total_samples: Int64
+    own: ByVisit
+    total: ByVisit
 
 
 def of_pairs(row: Int64, visit: Int64, units: Int64, *, rows: int, visits: int) -> ByVisit:
@@ -68,14 +80,35 @@ def of_slices(
     return joined([ByVisit(row, visit_, sums, rows) for row, visit_, sums in found], rows)
 
 
-def joined(parts: list[ByVisit], rows: int) -> ByVisit:
-    """Parts that have no row in common, in ascending order of their rows."""
+def joined(parts: Sequence[ByVisit], rows: int) -> ByVisit:
+    """Parts that have no row in common."""
     nothing = np.zeros(0, np.int64)
     return ByVisit(
         row=np.concatenate([nothing, *(part.row for part in parts)]),
         visit=np.concatenate([nothing, *(part.visit for part in parts)]),
         units=np.concatenate([nothing, *(part.units for part in parts)]),
         rows=rows,
+    )
+
+
+def in_order(parts: Sequence[Brought], places: Int64) -> Brought:
+    """The rows of all parts together, row i of them at place `places[i]`."""
+    rows = len(places)
+    first = np.cumsum([0, *(part.own.rows for part in parts)])
+
+    def counts(columns: Sequence[Int64]) -> Int64:
+        column = np.zeros(rows, np.int64)
+        column[places] = np.concatenate([places[:0], *columns])
+        return column
+
+    def pairs(found: Sequence[ByVisit]) -> ByVisit:
+        return joined([replace(f, row=places[n + f.row]) for n, f in zip(first, found, strict=False)], rows)
+
+    return Brought(
+        counts([part.self_samples for part in parts]),
+        counts([part.total_samples for part in parts]),
+        pairs([part.own for part in parts]),
+        pairs([part.total for part in parts]),
     )
 
 

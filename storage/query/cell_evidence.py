@@ -13,10 +13,10 @@ from analysis import estimate, moments
 from analysis.moments import Moments
 from analysis.weights import Weights
 from storage.query.arrays import Bool, Float, Int64, weight_at
-from storage.query.by_visit import ByVisit
+from storage.query.by_visit import Brought, ByVisit
 from storage.query.design import Design
 from storage.query.estimates import Interval
-from storage.query.evidence import Details, SampleCounts
+from storage.query.evidence import Details
 from storage.rolling.moments import Sums, machine_bit
 from storage.rolling.moments import machines as machines_of
 from storage.rolling.weighted import Parts
@@ -153,8 +153,8 @@ class Merged:
         )
         return self._moments(open_, found, closed, rows)
 
-    def details(self, counts: SampleCounts, own: ByVisit, total: ByVisit, functions: Int64 | None) -> Details:  # noqa: ARG002 - cells do not count samples
-        """Details of functions; `own` and `total` are what loose visits brought to them."""
+    def details(self, brought: Brought, functions: Int64 | None) -> Details:
+        """Details of functions; `brought` is what loose visits brought to them. Cells do not count samples."""
         if functions is None:
             raise TypeError("rows of cells are functions")
         rows = len(functions)
@@ -163,6 +163,7 @@ class Merged:
         here, there = row >= 0, closed_row >= 0
         visits = weight_at(row[here], sums.row_visits[here].astype(np.float64), rows)
         visits += weight_at(closed_row[there], parts.visits[there].astype(np.float64), rows)
+        total = brought.total
         visits += weight_at(total.row, self.visits.sign[total.visit].astype(np.float64), rows)
         bits = _ored(row[here], sums.row_machines[here], rows)
         bits |= _ored(closed_row[there], parts.row_machines[there], rows)
@@ -170,7 +171,7 @@ class Merged:
         return _details(
             visits,
             bits,
-            self.of_functions(functions, own, own=True),
+            self.of_functions(functions, brought.own, own=True),
             self.of_functions(functions, total, own=False),
         )
 

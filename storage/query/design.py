@@ -73,15 +73,21 @@ class VisitWeights:
     weight: Float
     """Units of the fleet for each unit observed; of a gauge, its mean level."""
     group: Int64
-    """Variance stratum; -1: it weighs nothing."""
+    """Group of `analysis.weights.Weights`; -1: it weighs nothing."""
+    stratum: Int64
 
-    def of(self, visits: Ids) -> tuple[Float, Int64]:
-        """Weight and variance stratum of these visits; 0 and -1 for others."""
+    def of(self, visits: Ids) -> tuple[Float, Int64, Int64]:
+        """Weight, group and stratum of these visits; 0, -1 and -1 for others."""
+        nowhere = np.full(len(visits), -1, np.int64)
         if not len(self.id):
-            return np.zeros(len(visits)), np.full(len(visits), -1, np.int64)
+            return np.zeros(len(visits)), nowhere, nowhere
         place = np.minimum(np.searchsorted(self.id, visits), len(self.id) - 1)
         known = self.id[place] == visits
-        return np.where(known, self.weight[place], 0.0), np.where(known, self.group[place], -1)
+        return (
+            np.where(known, self.weight[place], 0.0),
+            np.where(known, self.group[place], -1),
+            np.where(known, self.stratum[place], -1),
+        )
 
 
 def read_design(
@@ -111,7 +117,9 @@ def read_design(
     group[inside] = weights.group[at, klass]
     if gauge:  # a level is not accumulated over the time it stands for
         weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
-    return design_of(strata, weights, landed=len(watched)), VisitWeights(watched.id, weight, group)
+    return design_of(strata, weights, landed=len(watched)), VisitWeights(
+        watched.id, weight, group, watched.stratum
+    )
 
 
 def design_of(strata: Strata, weights: Weights, *, landed: int) -> Design:

@@ -10,9 +10,11 @@ from sqlalchemy import Connection, Engine, text
 
 from storage.database import snapshot
 from storage.errors import DatabaseError
-from storage.query import flame, labels, planner, status, table
+from storage.query import diff, flame, labels, planner, reliability, status, table
+from storage.query.diff import Comparison
 from storage.query.flame import Flame
 from storage.query.labels import Labels
+from storage.query.reliability import Reliability
 from storage.query.samples import Samples, SampleSource
 from storage.query.scan import SampleType, sample_type_of
 from storage.query.selection import Selection
@@ -41,6 +43,27 @@ class FlameAnswer:
     kind: SampleType
     totals: Totals
     flame: Flame
+
+
+@dataclass(frozen=True, slots=True)
+class DiffAnswer:
+    """Two selections compared, and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    base_totals: Totals
+    by: tuple[str, ...]
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityAnswer:
+    """How far a profile can be trusted, and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    by: tuple[str, ...]
+    reliability: Reliability
 
 
 class QueryEngine:
@@ -72,6 +95,28 @@ class QueryEngine:
             samples = self._samples(connection, selection, (), "function")
         drawn = flame.draw(self._source.functions, samples, max_nodes)
         return FlameAnswer(samples.kind, totals(self._source.functions, samples), drawn)
+
+    def diff(
+        self, selection: Selection, base: Selection, by: Sequence[str], *, limit: int = 100, own: bool = False
+    ) -> DiffAnswer:
+        """The rows that are heaviest in a selection or its base, compared as totals or as self.
+
+        The base's event is the selection's. Raises as `table` does.
+        """
+        names, _ = table.split_keys(by)
+        with self._reading() as connection:
+            a, b = (self._source.read(connection, side, names) for side in (selection, base))
+            found = diff.diff(connection, self._source.functions, a, b, by, limit=limit, own=own)
+        a_totals, b_totals = (totals(self._source.functions, side) for side in (a, b))
+        return DiffAnswer(a.kind, a_totals, b_totals, tuple(by), found)
+
+    def reliability(self, selection: Selection, by: Sequence[str]) -> ReliabilityAnswer:
+        """How far the selection's profile by these keys can be trusted. Raises as `table` does."""
+        names, _ = table.split_keys(by)
+        with self._reading() as connection:
+            samples = self._source.read(connection, selection, names)
+            found = reliability.reliability(connection, self._source.functions, samples, by)
+        return ReliabilityAnswer(samples.kind, totals(self._source.functions, samples), tuple(by), found)
 
     def samples(self, selection: Selection, by: Sequence[str] = ()) -> Samples:
         """The selection's samples themselves, with the ids of these labels."""

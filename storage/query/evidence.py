@@ -5,20 +5,17 @@ Two kinds say it: the visits themselves (`Visits`), and sums that merged cells k
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis import moments
 from analysis.moments import Moments
 from storage.query.arrays import Float, Int64
-from storage.query.by_visit import ByVisit
-from storage.query.design import Design
+from storage.query.by_visit import Brought, ByVisit
+from storage.query.design import Design, Ids
 
 Counts = Sequence[int | None]
-SampleCounts = tuple[Int64, Int64]
-"""Samples of each row's self and total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +52,9 @@ class Visits:
     design: Design
     of_profile: Int64
     """The visit of each profile."""
+    id: Ids
+    stratum: Int64
+    """-1 without a design."""
     machine: Int64
     weight: Float
     """Units of the fleet for each unit observed; all 1 without a design."""
@@ -94,47 +94,13 @@ class Visits:
         """The moments of functions, from what each visit brought to them."""
         return self.moments(found)
 
-    def details(self, counts: SampleCounts, own: ByVisit, total: ByVisit, functions: Int64 | None) -> Details:  # noqa: ARG002 - likewise
+    def details(self, brought: Brought, functions: Int64 | None) -> Details:  # noqa: ARG002 - as `Merged`
         """Details of rows, from what each visit brought to them."""
-        self_samples, total_samples = counts
         return Details(
-            self_samples=self_samples.tolist(),
-            total_samples=total_samples.tolist(),
-            visits=total.visits.tolist(),
-            machines=total.machines(self.machine).tolist(),
-            own=self.moments(own),
-            total=self.moments(total),
+            self_samples=brought.self_samples.tolist(),
+            total_samples=brought.total_samples.tolist(),
+            visits=brought.total.visits.tolist(),
+            machines=brought.total.machines(self.machine).tolist(),
+            own=self.moments(brought.own),
+            total=self.moments(brought.total),
         )
-
-
-def in_order(parts: Sequence[Details], places: Int64) -> Details:
-    """The rows of all parts together, row i of them at place `places[i]`; at least one part."""
-    if len(parts) == 1 and (np.diff(places) == 1).all():
-        return parts[0]
-    back = np.argsort(places)
-
-    def counts(name: str) -> Counts:
-        joined = [count for part in parts for count in getattr(part, name)]
-        return [joined[i] for i in back.tolist()]
-
-    return Details(
-        counts("self_samples"),
-        counts("total_samples"),
-        counts("visits"),
-        counts("machines"),
-        _joined([part.own for part in parts], back),
-        _joined([part.total for part in parts], back),
-    )
-
-
-def _joined(parts: Sequence[Moments | None], order: Int64) -> Moments | None:
-    """Moments of different rows of one selection as one, in this order."""
-    found = [part for part in parts if part is not None]
-    if len(found) < len(parts):
-        return None
-    columns: dict[str, Any] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in found])
-        for field in fields(Moments)
-        if isinstance(getattr(found[0], field.name), np.ndarray)
-    }
-    return replace(found[0], **columns).of(order)

@@ -6,8 +6,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage.query import label_names
-from storage.query.arrays import sum_at
-from storage.query.scan import Profiles, SampleType, sample_type_of, scan_profiles
+from storage.query.arrays import Float, sum_at, weight_at
+from storage.query.design import read_design
+from storage.query.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
 from storage.query.selection import Selection
 
 MOST_VALUES = 1000
@@ -19,11 +20,13 @@ class LabelValue:
 
     value: str
     units: int
+    share: float
+    """Estimated, of the selection, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label's values, by descending units; the empty text is the absence of the label."""
+    """A label's values, by descending share; the empty text is the absence of the label."""
 
     name: str
     values: tuple[LabelValue, ...]
@@ -36,7 +39,6 @@ class Labels:
     """All labels of a selection; `focus` and `ignore` do not count here: labels are of profiles."""
 
     kind: SampleType
-    units: int
     labels: tuple[Label, ...]
 
 
@@ -46,19 +48,37 @@ def list_labels(connection: Connection, selection: Selection, *, limit: int, fin
     others = tuple(name for name in label_names.user_labels(connection))
     names = (*label_names.DIMENSIONS, label_names.MACHINE, *others)
     profiles = scan_profiles(connection, selection, kind, names)
-    found = (_label(connection, profiles, name, limit=limit, find=find.casefold()) for name in names)
-    return Labels(kind, int(profiles.units.sum()), tuple(label for label in found if label is not None))
+    _, weights = read_design(
+        connection,
+        selection,
+        campaign_of(connection, selection),
+        kind.id,
+        stacks=profiles.stacks,
+        gauge=kind.gauge,
+    )
+    weighted = profiles.units.astype(np.float64)
+    if weights is not None:
+        weighted *= weights.of(profiles.visits)[0][profiles.visit]
+    found = (_label(connection, profiles, weighted, name, limit, find.casefold()) for name in names)
+    return Labels(kind, tuple(label for label in found if label is not None))
 
 
-def _label(connection: Connection, profiles: Profiles, name: str, *, limit: int, find: str) -> Label | None:
+def _label(  # noqa: PLR0917 - a loop's body
+    connection: Connection, profiles: Profiles, weighted: Float, name: str, limit: int, find: str
+) -> Label | None:
     """The label, or None when no profile has it."""
     ids, which = np.unique(profiles.label(name), return_inverse=True)
-    units = sum_at(which, profiles.units, len(ids))
-    by_value: dict[str, int] = {}
-    for value, amount in zip(label_names.values_of(connection, name, ids), units.tolist(), strict=True):
-        by_value[value] = by_value.get(value, 0) + amount
-    if not any(by_value):
+    values = label_names.values_of(connection, name, ids)
+    if not any(values):
         return None
-    matching = [LabelValue(value, amount) for value, amount in by_value.items() if find in value.casefold()]
-    matching.sort(key=lambda item: (-item.units, item.value))
+    different = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    of = np.array([different[value] for value in values], np.int64)[which]
+    units = sum_at(of, profiles.units, len(different)).tolist()
+    weights, whole = weight_at(of, weighted, len(different)).tolist(), float(weighted.sum())
+    matching = [
+        LabelValue(value, units[number], min(weights[number] / whole, 1.0) if whole > 0 else 0.0)
+        for value, number in different.items()
+        if find in value.casefold()
+    ]
+    matching.sort(key=lambda item: (-item.share, item.value))
     return Label(name, tuple(matching[:limit]), max(0, len(matching) - limit))

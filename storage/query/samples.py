@@ -194,6 +194,7 @@ def _visits(design: Design, weights: VisitWeights | None, profiles: Profiles, fa
     machine = np.zeros(visits, np.int64)
     machine[profiles.visit] = profiles.machine
     selected = sum_at(profiles.visit[facts.profile], facts.units, visits)
-    nobody = np.ones(visits), np.full(visits, -1, np.int64)
-    weight, group = nobody if weights is None else weights.of(profiles.visits)
-    return Visits(design, profiles.visit, machine, weight, group, selected)
+    nowhere = np.full(visits, -1, np.int64)
+    known = (np.ones(visits), nowhere, nowhere) if weights is None else weights.of(profiles.visits)
+    weight, group, stratum = known
+    return Visits(design, profiles.visit, profiles.visits, stratum, machine, weight, group, selected)

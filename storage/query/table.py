@@ -112,7 +112,7 @@ def tabulate(
     connection: Connection, functions: Functions, samples: Samples, by: Sequence[str], page: Page
 ) -> Table:
     """The table of these samples, which were read with the labels among `by`."""
-    rows = _all_rows(connection, functions, samples, by)
+    rows = all_rows(connection, functions, samples, by)
     order = _ordered(rows, page)
     shown = order[page.offset : page.offset + page.limit]
     whole = samples.whole
@@ -126,7 +126,8 @@ def tabulate(
     )
 
 
-def _all_rows(connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]) -> Rows:
+def all_rows(connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]) -> Rows:
+    """All rows of the samples, which were read with the labels among `by`; not sorted, not cut."""
     labels, frame = split_keys(by)
     if isinstance(samples.evidence, Merged) and frame is None:
         applications = samples.evidence.rows.application

@@ -12,8 +12,9 @@ import numpy as np
 
 from storage.query import by_visit, prefix_tree
 from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.query.by_visit import Brought, in_order
 from storage.query.cell_evidence import Merged
-from storage.query.evidence import Details, Seen, in_order
+from storage.query.evidence import Details, Seen
 from storage.query.functions import Functions
 from storage.query.samples import Samples
 
@@ -48,6 +49,13 @@ class Rows(Protocol):
         """Details of some rows, in their order."""
         ...
 
+    def brought(self, places: Int64, *, totals: bool = True) -> Brought:
+        """What each visit brought to some rows, in their order.
+
+        Without `totals`, which cost more, those may be missing from it.
+        """
+        ...
+
 
 class LabelRows:
     """One row for each group: a sample is in one row only, so self is total."""
@@ -72,6 +80,10 @@ class LabelRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
+        return self._samples.evidence.details(self.brought(places), None)
+
+    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - self is total
+        """What each visit brought to some rows, in their order."""
         facts, seen, evidence = self._samples.facts, self._samples.seen, self._samples.evidence
         groups = len(self._grouping.labels)
         chosen = self._present[places]
@@ -85,7 +97,7 @@ class LabelRows:
             rows=len(chosen),
             visits=len(evidence),
         )
-        return evidence.details((samples, samples), visits, visits, None)
+        return Brought(samples, samples, visits, visits)
 
 
 APPLICATION = "application"
@@ -114,6 +126,10 @@ class ApplicationRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
+        return self._evidence.of_applications(self._present[places], self.brought(places).total)
+
+    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - self is total
+        """What visits that are in no cell brought to some rows."""
         chosen = self._present[places]
         row_of = np.full(len(self._names) + 1, -1, np.int64)
         row_of[chosen] = np.arange(len(chosen))
@@ -124,7 +140,8 @@ class ApplicationRows:
             rows=len(chosen),
             visits=len(self._evidence),
         )
-        return self._evidence.of_applications(chosen, visits)
+        uncounted = np.zeros(len(chosen), np.int64)
+        return Brought(uncounted, uncounted, visits, visits)
 
 
 class FrameRows:
@@ -132,6 +149,7 @@ class FrameRows:
 
     def __init__(self, functions: Functions, samples: Samples, grouping: Grouping, frame: str) -> None:
         self._frame = frame
+        self._evidence = samples.evidence
         parts = samples.in_groups(grouping.of, len(grouping.labels))
         self._groups = [
             _Group(functions, part, labels, frame)
@@ -156,14 +174,21 @@ class FrameRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
+        functions = None
+        if self._frame == "function":
+            functions = np.array([self.function_id(place) for place in places.tolist()], np.int64)
+        return self._evidence.details(self.brought(places), functions)
+
+    def brought(self, places: Int64, *, totals: bool = True) -> Brought:
+        """What each visit brought to some rows, in their order."""
         group_of = np.searchsorted(self._first, places, side="right") - 1
-        parts: list[Details] = []
+        parts: list[Brought] = []
         moved = [places[:0]]
         for number in np.unique(group_of).tolist():
             here = np.flatnonzero(group_of == number)
-            parts.append(self._groups[number].details(places[here] - self._first[number]))
+            parts.append(self._groups[number].brought(places[here] - self._first[number], totals=totals))
             moved.append(here)
-        return in_order(parts, np.concatenate(moved)) if parts else _NOTHING
+        return in_order(parts, np.concatenate(moved))
 
     def _of(self, place: int) -> tuple["_Group", int]:
         number = int(np.searchsorted(self._first, place, side="right")) - 1
@@ -223,8 +248,8 @@ class _Group:
             "kind": function.kind.name.lower(),
         }
 
-    def details(self, rows: Int64) -> Details:
-        """Details of some rows: with the facts sorted by node, a row's are a few slices of them."""
+    def brought(self, rows: Int64, *, totals: bool) -> Brought:
+        """What each visit brought to some rows: with the facts sorted by node, a row's are a few slices of them."""
         evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.seen
         order, below = shape.by_node(seen.leaf)
         leaf, counts, units = seen.leaf[order], seen.samples[order], seen.units[order]
@@ -232,6 +257,11 @@ class _Group:
         row_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more: the root's -1
         row_of[rows] = np.arange(len(rows))
         own_row = row_of[self._row[leaf]]
+        own = by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits)
+        there = own_row >= 0
+        own_samples = sum_at(own_row[there], counts[there], len(rows))
+        if not totals:
+            return Brought(own_samples, own_samples, own, own)
         by_row = self._outer[sorting(self._row[self._outer])]
         low, high = np.searchsorted(self._row[by_row], [rows, rows + 1])
         first = np.concatenate(([0], np.cumsum(high - low)))
@@ -239,19 +269,12 @@ class _Group:
         starts, ends = below[nodes], below[shape.end[nodes]]
         running = np.concatenate(([0], np.cumsum(counts)))
         in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
-        there = own_row >= 0
-        return evidence.details(
-            (
-                sum_at(own_row[there], counts[there], len(rows)),
-                in_slices[first[1:]] - in_slices[first[:-1]],
-            ),
-            by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits),
+        return Brought(
+            own_samples,
+            in_slices[first[1:]] - in_slices[first[:-1]],
+            own,
             by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
-            self.keys[rows] if self._frame == "function" else None,
         )
-
-
-_NOTHING = Details([], [], [], [], None, None)
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -1,9 +1,10 @@
 """The API over HTTP: what it answers, to whom, and what it says when it does not."""
 
 import json
+import os
 import re
 import struct
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from services.api.app import create_app
 from services.api.auth import Access, mint_login_url, parse_tokens
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
+from tests.designed import Campaign
 from tests.facts import FactWriter
 
 pytestmark = pytest.mark.integration
@@ -145,6 +147,81 @@ def test_the_binary_flame_graph_says_the_same(client: TestClient, samples: None)
     assert parts == [as_json["nodes"][name] for name in ("total", "self", "parent", "function")]
 
 
+@pytest.fixture
+def fleet(engine: Engine) -> None:
+    """Two strata, one hour: 12 visits of 5 s each, idle ones and failed ones among them."""
+    start = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+    with engine.begin() as connection:
+        campaign = Campaign(connection, {"east": 100, "west": 20})
+        write = campaign.write
+        main, work = write.function("main", file="m.c", binary="prog"), write.function("work", binary="prog")
+        stacks = [write.stack([main]), write.stack([main, work])]
+        for number in range(12):
+            at = start + timedelta(minutes=5 * number)
+            where = ("east", "west")[number % 2]
+            if number % 5 == 4:
+                campaign.fail(at, where, utilisation=0.9)
+                continue
+            visit = campaign.answer(at, where, utilisation=0.9 if number % 3 else 0.1, machine=f"m{number}")
+            if number % 4:
+                samples = dict(zip(stacks, (10 * number, 7), strict=True))
+                write.profile(visit, samples, labels={"application": "prog"})
+
+
+DESIGNED = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-18T13:00:00Z"}
+GOLDEN = Path(__file__).parents[1] / "golden/api"
+
+
+@pytest.mark.parametrize(
+    ("name", "route", "query"),
+    [
+        ("table", "table", {}),
+        ("table-by-application", "table", {"by": "application"}),
+        ("table-focus", "table", {"focus": "work", "limit": "1"}),
+        ("flame", "flame", {}),
+        ("labels", "labels", {"limit": "2"}),
+        ("diff", "diff", {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}),
+        ("reliability", "reliability", {}),
+    ],
+)
+def test_answers_are_what_they_were(client: TestClient, fleet: None, name: str, route: str, query: dict):
+    """Inputs are `fleet`; figures may differ in the last digits. A wanted change: FLEETPROF_WRITE_GOLDEN=1."""
+    answer = client.get(f"/api/v1/{route}", params={**DESIGNED, **query}).json()
+    model = {"table": "TableAnswer", "flame": "FlameAnswer", "labels": "LabelsAnswer"}
+    getattr(models, model.get(route, f"{route.title()}Answer")).model_validate(answer)
+    path = GOLDEN / f"{name}.json"
+    if os.environ.get("FLEETPROF_WRITE_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(answer, indent=1, sort_keys=True) + "\n")
+    assert close(answer, json.loads(path.read_text()))
+
+
+def close(one: object, other: object) -> bool:
+    """Alike but for rounding, and the ids a database gives."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        ids = {"function_id", "id"}
+        return one.keys() == other.keys() and all(close(one[k], other[k]) for k in one.keys() - ids)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(close, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return one == pytest.approx(other, rel=1e-6, abs=1e-9)
+    return one == other
+
+
+def test_a_diff_needs_a_base(client: TestClient, fleet: None):
+    assert "base_from" in problem(client.get("/api/v1/diff", params=DESIGNED), 422)["detail"]
+    wrong = {**DESIGNED, "base_from": "now", "base_to": "now-1h"}
+    assert "empty" in problem(client.get("/api/v1/diff", params=wrong), 400)["detail"]
+
+
+def test_the_price_is_told(engine: Engine, access: Access, static: Path):
+    queries = QueryEngine(engine)
+    app = create_app(queries, access, static=static, price_per_core_hour=0.04)
+    with TestClient(app, base_url=BASE, headers=BEARER) as client:
+        assert client.get("/api/v1/status").json()["price_per_core_hour"] == 0.04
+    queries.close()
+
+
 def test_labels_and_status_are_what_their_descriptions_say(client: TestClient, samples: None):
     labels = client.get("/api/v1/labels", params=RANGE).json()
     models.LabelsAnswer.model_validate(labels)
@@ -235,7 +312,7 @@ _NAMES = (
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    route=st.sampled_from(["table", "flame", "labels"]),
+    route=st.sampled_from(["table", "flame", "labels", "diff", "reliability"]),
     query=st.dictionaries(st.sampled_from(_NAMES), _WORDS, max_size=4),
 )
 def test_no_question_is_our_mistake(client: TestClient, samples: None, route: str, query: dict[str, str]):

@@ -18,7 +18,7 @@ def test_it_is_the_same_each_time():
 
 def test_everything_is_described(description: dict):
     assert set(description["paths"]) == {
-        f"/api/v1/{route}" for route in ("table", "flame", "labels", "status")
+        f"/api/v1/{route}" for route in ("table", "flame", "diff", "reliability", "labels", "status")
     }
     for path, methods in description["paths"].items():
         for operation in methods.values():
@@ -48,7 +48,8 @@ def test_the_selection_is_the_same_on_every_route(description: dict):
         names = {"event", "unit", "from", "to", "select", "campaign", "focus", "ignore"}
         return {p["name"]: p for p in parameters if p["name"] in names}
 
-    assert shared("table") == shared("flame") == shared("labels")
+    for route in ("flame", "labels", "diff", "reliability"):
+        assert shared("table") == shared(route), route
     assert len(shared("table")) == 8
 
 

@@ -1,0 +1,146 @@
+"""GIVEN two selections of a random design WHEN they are compared THEN what changed stands out and chance does not."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from storage.query.engine import QueryEngine
+from storage.query.selection import Selection, parse_selection
+from tests.designed import Campaign
+
+pytestmark = pytest.mark.integration
+
+MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
+NAMES = tuple(f"f{i}" for i in range(8))
+PERIOD = 10_000_000
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def hours(start: float, end: float, **more: str) -> Selection:
+    bounds = [(MIDNIGHT + timedelta(hours=h)).isoformat() for h in (start, end)]
+    return parse_selection(start=bounds[0], end=bounds[1], **more)
+
+
+def land(
+    engine: Engine, hour: int, rates: list[int], *, visits: int, seed: int, campaign: str = "fleet"
+) -> None:
+    """Visits in one hour, in which each function has samples at its rate, times a load of the visit."""
+    random = np.random.default_rng(seed)
+    with engine.begin() as connection:
+        fleet = Campaign(connection, {"east": 500, "west": 500}, campaign)
+        functions = [fleet.write.function(name) for name in NAMES] if not seed % 2 else _known(fleet)
+        stacks = [
+            fleet.write.stack([functions[0], function][i == 0 :]) for i, function in enumerate(functions)
+        ]
+        for number in range(visits):
+            at = MIDNIGHT + timedelta(hours=hour, seconds=number * 3000 / visits)
+            visit = fleet.answer(at, ("east", "west")[number % 2], utilisation=0.5)
+            load = random.gamma(4, 0.25)
+            counts = [int(random.poisson(rate * load)) for rate in rates]
+            fleet.write.profile(
+                visit,
+                {stack: count for stack, count in zip(stacks, counts, strict=True) if count},
+                period=PERIOD,
+                labels={"application": "even" if number % 2 == 0 else "odd"},
+            )
+
+
+def _known(fleet: Campaign) -> list[int]:
+    from sqlalchemy import select
+
+    from storage.schema import function
+
+    c = function.c
+    rows = fleet.connection.execute(
+        select(c.name, c.function_id).where(c.name.in_(NAMES)).order_by(c.function_id)
+    )
+    known = dict(tuple(row) for row in rows)
+    return [known[name] for name in NAMES]
+
+
+SAME = [100, 50, 50, 20, 20, 10, 5, 5]
+
+
+def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, queries: QueryEngine):
+    changed = [*SAME]
+    changed[3] = 60
+    land(engine, 1, SAME, visits=60, seed=2)
+    land(engine, 2, changed, visits=60, seed=3)
+    answer = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
+    first = answer.comparison.rows[0]
+    assert first.key["function"] == "f3"
+    assert first.evidence is not None
+    assert first.evidence.significant
+    assert first.evidence.lo < 60 / 300 - 20 / 260 < first.evidence.hi
+    assert first.delta == pytest.approx(first.a_share - first.b_share)
+    assert answer.comparison.rows_total == len(NAMES)
+    assert answer.comparison.power is not None
+    assert 0 <= answer.comparison.power.power <= 1
+    again = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
+    assert again.comparison == answer.comparison, "chance is drawn once"
+
+
+def test_nothing_is_significant_where_nothing_changed(engine: Engine, queries: QueryEngine):
+    land(engine, 1, SAME, visits=60, seed=4)
+    land(engine, 2, SAME, visits=30, seed=5)
+    rows = queries.diff(hours(2, 3), hours(1, 2), ["function"]).comparison.rows
+    assert not any(row.evidence is None or row.evidence.significant for row in rows)
+    swapped = queries.diff(hours(1, 2), hours(2, 3), ["function"]).comparison.rows
+    deltas = {row.key["function"]: row.delta for row in rows}
+    assert {row.key["function"]: -row.delta for row in swapped} == pytest.approx(deltas)
+
+
+def test_a_selection_differs_from_itself_by_nothing(engine: Engine, queries: QueryEngine):
+    land(engine, 1, SAME, visits=20, seed=6)
+    rows = queries.diff(hours(1, 2), hours(1, 2), ["function"]).comparison.rows
+    assert {row.delta for row in rows} == {0.0}
+    assert not any(row.evidence is None or row.evidence.significant for row in rows)
+
+
+def test_rows_that_one_side_lacks_have_no_share_there(engine: Engine, queries: QueryEngine):
+    land(engine, 1, SAME, visits=20, seed=8)
+    land(engine, 2, [100, 0, 50, 20, 20, 10, 5, 5], visits=20, seed=9)
+    rows = {
+        r.key["function"]: r for r in queries.diff(hours(2, 3), hours(1, 2), ["function"]).comparison.rows
+    }
+    assert rows["f1"].a_share == 0
+    assert rows["f1"].b_share > 0.1
+    by_label = queries.diff(
+        hours(1, 2, select='{application="odd"}'), hours(1, 2), ["application"]
+    ).comparison.rows
+    assert {row.key["application"]: row.a_share for row in by_label} == {"odd": 1.0, "even": 0.0}
+
+
+def test_observations_are_compared_without_evidence(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        fleet = Campaign(connection, {"east": 1}, "by-hand")
+        stack = fleet.write.stack([fleet.write.function("f")])
+        fleet.write.profile(fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), {stack: 3})
+    selection = hours(0, 1, campaign="by-hand")
+    answer = queries.diff(selection, selection, ["function"]).comparison
+    assert answer.power is None
+    assert [(row.a_share, row.evidence) for row in answer.rows] == [(1.0, None)]
+    reliability = queries.reliability(selection, ["function"]).reliability
+    assert (reliability.entropy, reliability.manhattan, reliability.fit) == (None, None, None)
+
+
+def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queries: QueryEngine):
+    land(engine, 1, SAME, visits=64, seed=10)
+    found = queries.reliability(hours(1, 2), ["function"]).reliability
+    shares = np.array(SAME) / sum(SAME)
+    assert found.entropy is not None
+    assert found.entropy.value == pytest.approx(-(shares * np.log(shares)).sum(), abs=0.05)
+    assert found.manhattan is not None
+    assert 0 < found.manhattan.value < 0.2
+    assert found.fit is not None
+    assert found.fit.exponent == pytest.approx(-0.5, abs=0.25)
+    assert len(found.fit.samples) >= 3
