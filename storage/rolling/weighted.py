@@ -209,3 +209,9 @@ def decode_doubles(blobs: Blobs, count: Int64) -> Float64:
     if not np.isfinite(values).all():
         raise CorruptCell("a weighted value that is no number")
     return values
+
+
+def concatenated(parts: Sequence[Parts]) -> Parts:
+    """The cells of all parts, one part after the other; at least one."""
+    arguments: list[Any] = [np.concatenate([getattr(part, name) for part in parts]) for name in _NAMES]
+    return Parts(*arguments)

@@ -30,9 +30,7 @@ def facts(engine: Engine) -> CellFacts:
     return made
 
 
-STACKS = st.dictionaries(
-    st.integers(1, 8), st.integers(1, 40), min_size=1, max_size=4
-)
+STACKS = st.dictionaries(st.integers(1, 8), st.integers(1, 40), min_size=1, max_size=4)
 PROFILES = st.lists(
     st.builds(
         Seen,
@@ -70,7 +68,7 @@ STEPS = st.lists(
 
 
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

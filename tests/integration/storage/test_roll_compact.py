@@ -1,0 +1,303 @@
+"""Closed days in buckets: the same estimates and variances as from the visits one by one."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, insert, select
+
+from analysis import moments
+from analysis.moments import Moments
+from storage.coverage import utilisation_class
+from storage.database import snapshot
+from storage.query.strata import read_strata
+from storage.rolling import compact as compacting
+from storage.rolling.compact import compact
+from storage.rolling.cover import Cover, cover, read_state
+from storage.rolling.cubes import APPLICATION, CUBES, EVENT, VERSION, Cube, Source
+from storage.rolling.reading import Exposure, WeightedCells, read_weighted
+from storage.rolling.roll import Roller
+from storage.rolling.weighing import day_weights
+from storage.schema import coverage, roll_built, roll_weighted
+from tests.cell_facts import DAY_0, CellFacts, Seen, clear
+
+pytestmark = pytest.mark.integration
+
+DAYS = range(DAY_0, DAY_0 + 6)
+FRAMES = {1: (1,), 2: (1, 2), 3: (1, 2, 1), 4: (3, 2)}
+LATER = datetime.fromtimestamp((DAY_0 + 100) * 86400, UTC)
+
+
+@pytest.fixture
+def facts(engine: Engine) -> CellFacts:
+    made = CellFacts(engine, days=[*DAYS, DAY_0 + 20])
+    made.stacks(list(FRAMES.values()))
+    return made
+
+
+@dataclass
+class World:
+    """Visits of campaign 1 and what they saw, beside the database."""
+
+    facts: CellFacts
+    visits: dict[UUID, tuple[int, int, int, int, list[Seen]]] = field(default_factory=dict)
+    """hour, stratum, class, machine, profiles."""
+
+    def visit(
+        self, hour: int, stratum: int, utilisation: float | None, machine: int, seen: list[Seen]
+    ) -> UUID:
+        id_ = self.facts.visit(hour, machine_id=machine, stratum_id=stratum, utilisation=utilisation)
+        self.facts.land(id_, seen)
+        self.visits[id_] = (hour, stratum, utilisation_class(utilisation), machine, seen)
+        return id_
+
+    def cover(self) -> None:
+        """Coverage of all visits, and one failure in each stratum and hour."""
+        drawn = Counter((hour, stratum, klass) for hour, stratum, klass, _, _ in self.visits.values())
+        for hour, stratum in {key[:2] for key in drawn}:
+            drawn[hour, stratum, 3] += 1
+        with self.facts.engine.begin() as connection:
+            for (hour, stratum, klass), n in drawn.items():
+                connection.execute(
+                    insert(coverage).values(
+                        campaign_id=1, stratum_id=stratum, hour=hour, utilisation_class=klass,
+                        day=datetime.fromtimestamp(hour * 3600, UTC).date(), population=100 * stratum,
+                        drawn=n, answered=n, failed=0, seconds=5.0 * n,
+                    )
+                )  # fmt: skip
+
+
+def by_hand(
+    engine: Engine, world: World, days: Sequence[int], cube: Cube, keys: tuple[int, int], *, own: bool
+) -> tuple[Moments, dict[int, float]]:
+    """Moments of functions 1…3 over the visits of these days, and the fleet's units by stack."""
+    total = moments.none(3)
+    stacks: dict[int, float] = Counter()
+    for day in days:
+        start = datetime.fromtimestamp(day * 86400, UTC)
+        with snapshot(engine) as connection:
+            strata = read_strata(connection, 1, start, start + timedelta(days=1))
+        assert strata is not None
+        mine = [v for v in world.visits.values() if v[0] // 24 == day]
+        stratum, klass = (np.array([v[i] for v in mine], np.int64) for i in (1, 2))
+        n = np.ones(len(mine), np.int64)
+        watched = Exposure(stratum, np.full(len(mine), day), klass, n, 5.0 * n)
+        weights = day_weights(strata, watched).weights
+        assert weights is not None
+        row = strata.row(stratum, np.full(len(mine), day))
+        weight, group = weights.weight[row, klass + 1], weights.group[row, klass + 1]
+        x = np.zeros(len(mine))
+        y: Counter[tuple[int, int]] = Counter()
+        for i, (*_, seen) in enumerate(mine):
+            for one in seen:
+                if (cube is not EVENT and one.application != keys[0]) or (
+                    cube is VERSION and one.version != keys[1]
+                ):
+                    continue
+                for s, count in one.facts.items():
+                    units = count * one.period
+                    x[i] += units
+                    stacks[s] += weight[i] * units
+                    for f in {FRAMES[s][-1]} if own else set(FRAMES[s]):
+                        y[f - 1, i] += units
+        pairs = np.array([(*key, value) for key, value in y.items()], np.int64).reshape(-1, 3)
+        total += moments.from_visits(
+            weight,
+            group,
+            weights,
+            x=x,
+            row=pairs[:, 0],
+            visit=pairs[:, 1],
+            y=pairs[:, 2].astype(float),
+            rows=3,
+        )
+    return total, stacks
+
+
+def read(engine: Engine, cube: Cube, level: int, bucket: int) -> WeightedCells:
+    with snapshot(engine) as connection:
+        return read_weighted(connection, Source(cube, 1, True, 1), Cover(weighted=((level, bucket),)))
+
+
+def assert_right(engine: Engine, world: World, level: int, bucket: int) -> None:
+    days = range(bucket * 4**level, (bucket + 1) * 4**level)
+    days = sorted({v[0] // 24 for v in world.visits.values()} & set(days))
+    for cube in CUBES:
+        cells = read(engine, cube, level, bucket)
+        keys = {
+            (
+                (0, 0) if cube is EVENT else (one.application, 0) if cube is APPLICATION else (one.application, one.version)
+            )
+            for v in world.visits.values() if v[0] // 24 in days for one in v[-1]
+        }  # fmt: skip
+        assert set(zip(cells.k1.tolist(), cells.k2.tolist(), strict=True)) == keys
+        for c, key in enumerate(zip(cells.k1.tolist(), cells.k2.tolist(), strict=True)):
+            _, stacks = by_hand(engine, world, days, cube, key, own=True)
+            mine = cells.cell == c
+            assert dict(
+                zip(cells.stack[mine].tolist(), cells.weighted[mine].tolist(), strict=True)
+            ) == pytest.approx(stacks)
+            assert cells.weighted_total[c] == pytest.approx(sum(stacks.values()))
+            assert cells.units[mine].sum() == cells.total[c]
+            parts = cells.moments
+            if parts is None:
+                continue
+            for name, own in (("own", True), ("total", False)):
+                wanted, _ = by_hand(engine, world, days, cube, key, own=own)
+                assert (parts.landed[c], parts.df[c]) == (wanted.landed, pytest.approx(wanted.df))
+                rows = parts.cell == c
+                at = parts.function[rows] - 1
+                assert (np.delete(wanted.y, at) == 0).all()
+                close = {"rtol": 1e-5, "atol": 1e-6 * float(wanted.x) ** 2}
+                assert parts.x[c] == pytest.approx(wanted.x)
+                np.testing.assert_allclose(getattr(parts, name)[rows], wanted.y[at], rtol=1e-9)
+                np.testing.assert_allclose(getattr(parts, f"{name}_vyy")[rows], wanted.vyy[at], **close)
+                np.testing.assert_allclose(getattr(parts, f"{name}_vxy")[rows], wanted.vxy[at], **close)
+                np.testing.assert_allclose(
+                    getattr(parts, f"{name}_second")[rows], wanted.second[at], rtol=1e-5
+                )
+                np.testing.assert_allclose(
+                    getattr(parts, f"{name}_fourth")[rows], wanted.fourth[at], rtol=1e-5
+                )
+                if not own:
+                    assert parts.visits[rows].tolist() == wanted.visits[at].tolist()
+            np.testing.assert_allclose(parts.vxx[c], wanted.vxx, **close)
+            np.testing.assert_allclose(parts.x_second[c], wanted.x_second, rtol=1e-9)
+            if cube is EVENT:
+                np.testing.assert_allclose(parts.vxe[c], wanted.vxx, **close)
+
+
+SEEN = st.lists(
+    st.builds(
+        Seen,
+        st.dictionaries(st.sampled_from(sorted(FRAMES)), st.integers(1, 50), min_size=1),
+        application=st.integers(1, 2),
+        version=st.integers(3, 4),
+    ),
+    max_size=3,
+)
+VISITS = st.lists(
+    st.tuples(
+        st.sampled_from([day * 24 + hour for day in DAYS for hour in (0, 17)]),
+        st.integers(1, 2),
+        st.sampled_from([None, 0.1, 0.9]),
+        st.integers(1, 5),
+        SEEN,
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(visits=VISITS)
+def test_buckets_say_of_their_days_what_the_visits_say(
+    engine: Engine, facts: CellFacts, visits: list[tuple]
+) -> None:
+    clear(engine)
+    world = World(facts)
+    for one in visits:
+        world.visit(*one)
+    world.cover()
+    Roller(engine).roll()
+    built = compact(engine, LATER).buckets
+    days = {visit[0] // 24 for visit in visits}
+    assert sorted(built) == sorted({(level, day // 4**level) for level in (1, 2, 3) for day in days})
+    for level, bucket in built:
+        assert_right(engine, world, level, bucket)
+
+
+def test_a_late_visit_takes_its_buckets_back_until_they_are_built_again(
+    engine: Engine, facts: CellFacts
+) -> None:
+    world = World(facts)
+    for day in (*DAYS, DAY_0 + 20):
+        world.visit(day * 24 + 3, 1, 0.1, 1, [Seen({1: 2, 3: 4})])
+        world.visit(day * 24 + 3, 1, 0.1, 2, [Seen({2: 2})])
+    world.cover()
+    roller = Roller(engine)
+    roller.roll()
+    compact(engine, LATER)
+    assert whole(engine).weighted == ((3, DAY_0 // 64),)
+    world.visit(DAY_0 * 24 + 3, 1, 0.1, 3, [Seen({4: 7})])
+    assert whole(engine).weighted == ((1, DAY_0 // 4 + 1), (2, DAY_0 // 16 + 1)), "its entry waits"
+    assert compact(engine, LATER).buckets == (), "nor is anything built over it"
+    roller.roll()
+    assert built(engine) == {(1, DAY_0 // 4 + 1), (1, DAY_0 // 4 + 5), (2, DAY_0 // 16 + 1)}
+    assert compact(engine, LATER).buckets == ((1, DAY_0 // 4), (2, DAY_0 // 16), (3, DAY_0 // 64))
+    for level in (1, 2, 3):
+        assert_right(engine, world, level, DAY_0 // 4**level)
+    assert compact(engine, LATER).buckets == ()
+
+
+def test_a_day_is_closed_two_days_after_its_end(engine: Engine, facts: CellFacts) -> None:
+    world = World(facts)
+    world.visit((DAY_0 + 3) * 24, 1, None, 1, [Seen({1: 1})])
+    Roller(engine).roll()
+    closes = datetime.fromtimestamp((DAY_0 + 6) * 86400, UTC)
+    assert compact(engine, closes - timedelta(seconds=1)).buckets == ()
+    assert compact(engine, closes).buckets == ((1, DAY_0 // 4),)
+
+
+def test_without_a_random_design_sums_are_kept_and_no_variance(engine: Engine, facts: CellFacts) -> None:
+    world = World(facts)
+    world.visit(DAY_0 * 24, 1, 0.4, 1, [Seen({1: 1, 3: 2})])
+    world.visit(DAY_0 * 24, 1, 0.4, 2, [Seen({3: 5})])
+    Roller(engine).roll()
+    compact(engine, LATER)
+    cells = read(engine, EVENT, 1, DAY_0 // 4)
+    assert cells.weighted.tolist() == cells.units.tolist() == [10, 70]
+    assert cells.moments is not None
+    assert cells.moments.total.tolist() == [80, 70]
+    assert cells.moments.own.tolist() == [80, 0]
+    assert cells.moments.total_vyy.tolist() == [0, 0]
+
+
+def test_gauges_stay_in_their_days(engine: Engine, facts: CellFacts) -> None:
+    id_ = facts.visit(DAY_0 * 24)
+    facts.land(id_, [Seen({1: 5}, sample_type=3)], watched=[(3, True, 5.0)])
+    Roller(engine).roll()
+    compact(engine, LATER)
+    with engine.connect() as connection:
+        assert connection.execute(select(roll_weighted)).all() == []
+
+
+def test_many_keys_are_merged_in_parts(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compacting, "_FACTS", 2)
+    world = World(facts)
+    for n in range(6):
+        world.visit(
+            DAY_0 * 24 + 30 * (n % 2),
+            1 + n % 2,
+            0.1,
+            1 + n % 3,
+            [Seen({1: 1, 2: 2}, application=1 + n % 3, version=n)],
+        )
+    world.cover()
+    Roller(engine).roll()
+    compact(engine, LATER)
+    assert_right(engine, world, 1, DAY_0 // 4)
+
+
+def whole(engine: Engine):
+    """How the first 64 days are covered."""
+    with snapshot(engine) as connection:
+        first = DAY_0 // 64 * 64
+        return cover(read_state(connection, EVENT), first * 24, (first + 64) * 24)
+
+
+def built(engine: Engine) -> set[tuple[int, int]]:
+    with engine.connect() as connection:
+        return {tuple(row) for row in connection.execute(select(roll_built.c.level, roll_built.c.bucket))}
