@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import uuid4
+from random import Random
+from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, insert, select
 
@@ -23,6 +24,8 @@ class Campaign:
     sizes: Mapping[str, int]
     """Machines by datacenter: each is a stratum."""
     name: str = "fleet"
+    random: Random = field(default_factory=Random)
+    """Gives the visits' ids: with a seed they are the same each time."""
     write: FactWriter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,7 +45,7 @@ class Campaign:
         if name not in self._machines:
             self._machines[name] = inventory.add(self.connection, NewMachine(name, "h:1"), replace=True)
         drawn = DrawnVisit(
-            uuid4(), self.campaign_id, 0, self._machines[name], self.strata[stratum, ""],
+            UUID(int=self.random.getrandbits(128), version=4), self.campaign_id, 0, self._machines[name], self.strata[stratum, ""],
             self.sizes[stratum], 1, 0.5, drawn_at,
         )  # fmt: skip
         visits.record_draw(self.connection, [drawn])

@@ -6,6 +6,7 @@ import re
 import struct
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from urllib.parse import urlsplit
 
 import pytest
@@ -152,7 +153,7 @@ def fleet(engine: Engine) -> None:
     """Two strata, one hour: 12 visits of 5 s each, idle ones and failed ones among them."""
     start = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
     with engine.begin() as connection:
-        campaign = Campaign(connection, {"east": 100, "west": 20})
+        campaign = Campaign(connection, {"east": 100, "west": 20}, random=Random(1))
         write = campaign.write
         main, work = write.function("main", file="m.c", binary="prog"), write.function("work", binary="prog")
         stacks = [write.stack([main]), write.stack([main, work])]
