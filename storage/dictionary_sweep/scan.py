@@ -36,7 +36,7 @@ LABELS = (
 FUNCTIONS_A_BLOCK = 64
 """Of `fseries.function_block`."""
 
-Blobs = list[memoryview]
+Blobs = list[bytes]
 
 
 @dataclass(slots=True)

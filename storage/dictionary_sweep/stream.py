@@ -1,10 +1,9 @@
 """Rows of any number through a window of a few megabytes, for those who look at each once.
 
-COPY BINARY hands over row by row; they are gathered until a batch is full, and cut into columns by numpy.
+COPY BINARY hands over row by row; they are gathered until a batch is full, and then cut into columns.
 The reader is paced by its consumer: while that works or rests, the server waits.
 """
 
-import struct
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, TypeAlias
@@ -19,14 +18,13 @@ from storage.database import translated
 BATCH_BYTES = 16 << 20
 _HEADER, _TRAILER = 19, 2
 _DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
-_LENGTH = struct.Struct(">i")
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 
 class Batch:
     """Some rows: integer columns by position, and the last column's bytes if it is not an integer."""
 
-    def __init__(self, heads: npt.NDArray[Any], blobs: list[memoryview]) -> None:
+    def __init__(self, heads: npt.NDArray[Any], blobs: list[bytes]) -> None:
         self._heads = heads
         self.blobs = blobs
 
@@ -59,7 +57,7 @@ def stream(
     gathering.close()
 
 
-def array_elements(blobs: Sequence[memoryview]) -> Int64:
+def array_elements(blobs: Sequence[bytes]) -> Int64:
     """The elements of int4 arrays without NULLs, one array's after the other's."""
     words = np.frombuffer(b"".join(blobs), ">i4")
     sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 4
@@ -73,7 +71,7 @@ def array_elements(blobs: Sequence[memoryview]) -> Int64:
 
 
 class Gathering:
-    """The file that COPY writes into."""
+    """The file that COPY writes into: each time a row, the first one behind the header (libpq, PQgetCopyData)."""
 
     def __init__(self, types: Sequence[Any], consume: Callable[[Batch], None], batch_bytes: int) -> None:
         fields = [("fields", ">i2")]
@@ -83,57 +81,41 @@ class Gathering:
         if self._has_blob:
             fields.append(("blob", ">i4"))
         self._head = np.dtype(fields)
+        self._columns = len(types)
         self._consume = consume
         self._batch_bytes = batch_bytes
-        self._parts: list[bytes] = []
-        self._size = -_HEADER
+        self._begun = False
+        self._rows: list[bytes] = []
+        self._size = 0
 
     def write(self, data: bytes) -> int:
         """Take what the server sent."""
-        self._parts.append(data)
-        self._size += len(data)
-        if self._size >= self._batch_bytes:
-            rest = self._hand_over(b"".join(self._parts))
-            self._parts, self._size = [rest], len(rest)
+        row = data
+        if not self._begun:
+            row, self._begun = data[_HEADER:], True
+        if len(row) > _TRAILER:  # no row is as short as the end
+            self._rows.append(row)
+            self._size += len(row)
+            if self._size >= self._batch_bytes:
+                self._hand_over()
         return len(data)
 
     def close(self) -> None:
         """Hand over what is left."""
-        rest = self._hand_over(b"".join(self._parts))
-        assert len(rest) == _TRAILER
+        if self._rows:
+            self._hand_over()
 
-    def _hand_over(self, data: bytes) -> bytes:
-        if self._size == len(data) - _HEADER:  # the first batch
-            data = data[_HEADER:]
-        batch, end = self._cut(data)
-        if len(batch):
-            self._consume(batch)
-        return data[end:]
-
-    def _cut(self, data: bytes) -> tuple[Batch, int]:
-        """The whole rows there are, and where they end."""
+    def _hand_over(self) -> None:
+        rows, self._rows, self._size = self._rows, [], 0
         size = self._head.itemsize
         if not self._has_blob:
-            count = len(data) // size
-            return Batch(np.frombuffer(data, self._head, count), []), count * size
-        view = memoryview(data)
-        starts, blobs = [], []
-        at, last = 0, len(data) - size
-        while at <= last:
-            start = at + size
-            end = start + _LENGTH.unpack_from(data, start - _LENGTH.size)[0]
-            if end > len(data):
-                break
-            starts.append(at)
-            blobs.append(view[start:end])
-            at = end
-        places = np.array(starts, np.int64)[:, None] + np.arange(size)
-        heads = (
-            np.frombuffer(data, np.uint8)[places].view(self._head)[:, 0]
-            if starts
-            else np.empty(0, self._head)
-        )
-        return Batch(heads, blobs), at
+            heads, blobs = np.frombuffer(b"".join(rows), self._head), []
+        else:
+            heads = np.frombuffer(b"".join([row[:size] for row in rows]), self._head)
+            blobs = [row[size:] for row in rows]
+            assert np.array_equal(heads["blob"], list(map(len, blobs)))
+        assert np.all(heads["fields"] == self._columns)
+        self._consume(Batch(heads, blobs))
 
 
 def _integer(type_: Any) -> str:
