@@ -30,9 +30,10 @@ from services.running import RunningStack, run_dir
 from services.settings import Settings
 from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, parts
-from services.simulate.seeding import seed
+from services.simulate.seeding import make_up_past, seed
 from services.supervisor import Child, Part
 from storage import campaigns, inventory, migrate
+from storage.archive import Archive
 from storage.database import normalized, open_engine
 from storage.errors import DatabaseError, UnknownCampaign
 from symbolizer.broker import make_broker, make_sender
@@ -126,6 +127,8 @@ class Stack:
         for name, part in (("API", self._api), ("symbolizer", self._worker)):
             with self._step(name):
                 self._start_child(part())
+        if self.fleet is not None:
+            self._make_up_past(self.fleet)
         with self._step("collector"):
             self._start_child(self._collector())
 
@@ -183,6 +186,12 @@ class Stack:
             child.start()
         for child in children:
             child.wait_until_ready(self._check_wanted)
+
+    def _make_up_past(self, fleet: FleetPlan) -> None:
+        assert self._engine is not None
+        archive = Archive(self._settings.archive)
+        for line in make_up_past(self._engine, archive, fleet, datetime.now(UTC), self._check_wanted):
+            self._say(f"  ✓ {line}")
 
     def _start_child(self, part: Part) -> None:
         child = Child(part)

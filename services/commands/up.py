@@ -40,6 +40,15 @@ def up(  # noqa: PLR0917 - the command line is its signature
             "(in STATE_DIR/simulated/MACHINES).",
         ),
     ] = None,
+    past_days: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=30,
+            metavar="DAYS",
+            help="Days before today that the made-up fleet has a past of, when it is new; a day takes about half a minute.",
+        ),
+    ] = 0,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
     state_dir: Annotated[
         str | None, typer.Option(help="Where data, sockets and logs are kept. Default: FLEETPROF_STATE_DIR.")
@@ -63,9 +72,11 @@ def up(  # noqa: PLR0917 - the command line is its signature
     from services.stack import Sampling  # noqa: PLC0415
     from services.up import run  # noqa: PLC0415
 
+    if past_days and simulate is None:
+        raise typer.BadParameter("only a made-up fleet has a made-up past; add --simulate MACHINES.")
     settings = read_settings(api_port=port, state_dir=state_dir)
     sampling, fleet = Sampling(rate_hz=rate), None
     if simulate is not None:
-        settings, sampling, fleet = simulated(settings, simulate, rate_hz=rate)
+        settings, sampling, fleet = simulated(settings, simulate, rate_hz=rate, past_days=past_days)
     console = Console(highlight=False)
     run(settings, sampling, seconds=for_, rows=rows, console=console, fleet=fleet)

@@ -19,7 +19,7 @@ from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.admission import Admission
 from gateway.errors import PlanRefused
 from gateway.ledger import Ledger
-from gateway.limits import Capacity, Schedule, schedule
+from gateway.limits import Schedule, schedule
 from gateway.packing import FORMAT
 from gateway.settings import Limits
 from services.simulate.binaries import SymbolFolder
@@ -28,16 +28,15 @@ from services.simulate.catalogue import APPLICATIONS
 from services.simulate.draws import generator
 from services.simulate.fleet import Fleet, slot_of
 from services.simulate.frames import placed
-from services.simulate.machine_facts import PRODUCER, describe, has_counters
+from services.simulate.machine_facts import PRODUCER, capacity, describe, has_counters
 from services.simulate.outcomes import Failures, Fate, fate
-from services.simulate.platforms import KERNELS, PLATFORMS
+from services.simulate.platforms import KERNELS
 from services.simulate.rates import HARDWARE
 
 PIECE_BYTES: Final = 256 << 10
 BELIEVED_S: Final = 1.0
 """How much longer than the call a window may say it was before a collector takes it for a lie."""
 _PROGRESS_S: Final = 1.0
-_SAMPLE_COST_S: Final = 30e-6
 _OPTIONS: Final = (("grpc.max_receive_message_length", 64 << 10), ("grpc.so_reuseport", 0))
 
 Reply = gateway_pb2.CaptureReply
@@ -110,7 +109,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         at: float,
         utilisation: float,
     ) -> AsyncIterator[Reply]:
-        planned = schedule(plan, self._limits, self._capacity())
+        planned = schedule(plan, self._limits, capacity(self._simulation.fleet, self._machine))
         self._require_one_event(planned)
         what = fate(
             self._simulation.fleet,
@@ -166,11 +165,6 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
     def _utilisation(self, at: float) -> float:
         moment = self._simulation.fleet.at(slot_of(at), np.array([self._machine]))
         return float(moment.utilisation[0])
-
-    def _capacity(self) -> Capacity:
-        fleet = self._simulation.fleet
-        mhz = PLATFORMS[fleet.platform[self._machine]].nominal_mhz
-        return Capacity(int(fleet.cpus[self._machine]), _SAMPLE_COST_S, mhz)
 
     def _require_one_event(self, planned: Schedule) -> None:
         physical = has_counters(self._simulation.fleet, self._machine)

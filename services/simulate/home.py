@@ -12,7 +12,7 @@ VISITS_PER_ROUND = 30.0
 
 
 def simulated(
-    settings: Settings, machines: int, *, rate_hz: float | None
+    settings: Settings, machines: int, *, rate_hz: float | None, past_days: int = 0
 ) -> tuple[Settings, Sampling, FleetPlan]:
     """What `up` needs to show a made-up fleet: everything in a folder and servers of its own.
 
@@ -31,4 +31,8 @@ def simulated(
     sampling = Sampling(
         rate_hz=rate_hz, round_s=ROUND_S, window_s=WINDOW_S, visits_per_round=VISITS_PER_ROUND
     )
-    return own, sampling, FleetPlan(machines, sockets=home / "run" / "fleet", symbols=home / "binaries")
+    return (
+        own,
+        sampling,
+        FleetPlan(machines, sockets=home / "run" / "fleet", symbols=home / "binaries", past_days=past_days),
+    )

@@ -4,6 +4,7 @@ import uuid
 from typing import Final
 
 from fleetpb import capture_pb2
+from gateway.limits import Capacity
 from gateway.perf.events import EVENTS
 from services.simulate import binaries
 from services.simulate.draws import uniform, word
@@ -16,6 +17,7 @@ _VIRTUAL: Final = 2
 """Datacenter whose machines are virtual and have no performance counters."""
 _ENOENT: Final = 2
 _GIB_PER_CPU: Final = 4
+_SAMPLE_COST_S: Final = 30e-6
 
 
 def kernel_of(fleet: Fleet, machine: int) -> int:
@@ -26,6 +28,11 @@ def kernel_of(fleet: Fleet, machine: int) -> int:
 def has_counters(fleet: Fleet, machine: int) -> bool:
     """Whether hardware events can be counted."""
     return bool(fleet.datacenter[machine] != _VIRTUAL)
+
+
+def capacity(fleet: Fleet, machine: int) -> Capacity:
+    """What sampling costs there, by which a gateway thins a plan."""
+    return Capacity(int(fleet.cpus[machine]), _SAMPLE_COST_S, PLATFORMS[fleet.platform[machine]].nominal_mhz)
 
 
 def describe(fleet: Fleet, machine: int) -> capture_pb2.Machine:

@@ -32,6 +32,8 @@ class FleetPlan:
     """Windows take as long as they say."""
     failures: bool = True
     """Some visits fail, busy machines' more often."""
+    past_days: int = 0
+    """Whole days before the first one that are made up, when the store is new."""
 
     def model(self) -> Fleet:
         """The model behind it. Raises CannotStart for numbers that make no fleet."""

@@ -1,12 +1,16 @@
-"""A simulated fleet in a store of its own: its machines, described, and nobody else's."""
+"""A simulated fleet in a store of its own: its machines, described, and nobody else's; and its past."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
+from services.simulate.draws import generator
 from services.simulate.machine_facts import describe
 from services.simulate.run import FleetPlan, inventory
+from storage import campaigns
 from storage import inventory as stored
+from storage.archive import Archive
 
 
 def seed(connection: Connection, plan: FleetPlan) -> None:
@@ -23,3 +27,31 @@ def _remove_others(connection: Connection, names: Sequence[str]) -> None:
     for machine in stored.machines(connection, enabled_only=False):
         if machine.name not in wanted:
             stored.remove(connection, machine.name)
+
+
+def make_up_past(
+    engine: Engine, archive: Archive, plan: FleetPlan, now: datetime, on_round: Callable[[], None]
+) -> Iterator[str]:
+    """Make up for the plan's days before today, unless the standing campaign drew before; a line for each day.
+
+    Today is left alone: an estimate weighs all visits of a day alike, so a day has one rate of visits.
+    """
+    with engine.connect() as connection:
+        campaign = campaigns.get(connection, campaigns.FLEET)
+    if not plan.past_days or campaign.last_round >= 0:
+        return
+    from services.simulate.binaries import SymbolFolder  # noqa: PLC0415 - few fleets have a past
+    from services.simulate.gateways import Simulation  # noqa: PLC0415
+    from services.simulate.history import Past, make_up  # noqa: PLC0415
+    from services.simulate.outcomes import NEVER, Failures  # noqa: PLC0415
+
+    simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), Failures() if plan.failures else NEVER)
+    today = datetime(now.year, now.month, now.day, tzinfo=UTC)
+    for back in range(plan.past_days, 0, -1):
+        day = today - timedelta(days=back)
+        random = generator(plan.seed, "past", day.toordinal())
+        past = Past(day, day + timedelta(days=1))
+        ended = make_up(
+            engine, archive, campaign, past, simulation=simulation, random=random, on_round=on_round
+        )
+        yield f"{day:%Y-%m-%d}: {sum(ended.values()):,} visits"

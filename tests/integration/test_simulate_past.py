@@ -1,0 +1,114 @@
+"""GIVEN a fleet whose busy machines fail more often WHEN its past is landed THEN estimates meet the truth."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, func, select
+
+from collector.standing import ensure_standing
+from services.simulate.binaries import SymbolFolder
+from services.simulate.fleet import Fleet
+from services.simulate.gateways import Simulation
+from services.simulate.history import Past, make_up
+from services.simulate.outcomes import NEVER, Failures
+from services.simulate.run import FleetPlan
+from services.simulate.seeding import seed
+from services.simulate.truth import Truth, Wanted, truth
+from storage import campaigns, inventory
+from storage.archive import Archive
+from storage.campaigns import Definition, EventPlan
+from storage.query.engine import QueryEngine
+from storage.query.selection import Selection
+from storage.query.table import Page
+from storage.schema import capture, visit
+from storage.visits import Outcome
+from symbolizer.landing import Lander
+from symbolizer.locate import LocalFiles
+from symbolizer.resolve import Resolver
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+MACHINES = 40
+DAY = datetime(2026, 11, 17, tzinfo=UTC)
+HOURS = 12
+VISITS = 160
+OFTEN = Failures(away=0.01, garbage=0.01, silent=0.0, busiest=0.7)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> FleetPlan:
+    return FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", strata=4)
+
+
+def past(
+    engine: Engine, archive: Archive, plan: FleetPlan, failures: Failures, visits: int = VISITS
+) -> Counter[Outcome]:
+    """Half a day of visits; what it brought waits to be landed."""
+    with engine.begin() as connection:
+        seed(connection, plan)
+        ensure_standing(connection)
+        campaign = campaigns.create_or_update(
+            connection, Definition("fleet", 60.0, 1.0, (EventPlan("cpu", 1000, rate_hz=99.0),))
+        )
+    stretch = Past(DAY, DAY + timedelta(hours=HOURS), round_s=HOURS * 3600 / visits, visits_per_round=1.0)
+    simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), failures)
+    return make_up(
+        engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11)
+    )
+
+
+def land(engine: Engine, archive: Archive, folder: Path) -> None:
+    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(folder / "b",)), folder / "cache"))
+    with engine.connect() as connection:
+        waiting = list(connection.scalars(select(capture.c.visit_id)))
+    for visit_id in waiting:
+        lander.land(visit_id)
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.count()).where(capture.c.landed < capture.c.wanted)) == 0
+
+
+def true(fleet: Fleet) -> Truth:
+    return truth(fleet, Wanted(DAY.timestamp(), (DAY + timedelta(hours=HOURS)).timestamp()), failures=OFTEN)
+
+
+def test_estimates_meet_the_truth_though_busy_machines_fail(engine, archive, plan, tmp_path):
+    ended = past(engine, archive, plan, OFTEN)
+    found = true(plan.model())
+    assert sum(ended.values()) == VISITS
+    assert abs(ended[Outcome.ANSWERED] / VISITS - found.answering) < 4 * np.sqrt(0.25 / VISITS)
+    assert ended[Outcome.ANSWERED] < 0.97 * VISITS
+    land(engine, archive, tmp_path)
+    queries = QueryEngine(engine)
+    try:
+        answer = queries.table(Selection(DAY, DAY + timedelta(hours=HOURS)), ["application"], Page(limit=100))
+    finally:
+        queries.close()
+    cpu_ns = answer.totals.estimate
+    assert cpu_ns is not None
+    assert answer.totals.coverage.covered_s == pytest.approx(HOURS * 3600, rel=0.01)
+    error = (cpu_ns.hi - cpu_ns.lo) / (2 * 1.96)
+    assert abs(cpu_ns.value - found.units) < 3.5 * error < 0.5 * found.units
+    estimates = {row.key["application"]: row.own_estimate for row in answer.table.rows}
+    largest = list(found.applications)[:12]
+    held = [
+        estimates[name].share.lo <= found.applications[name] / found.units <= estimates[name].share.hi
+        for name in largest
+    ]
+    assert sum(held) >= 9
+    assert answer.totals.symbolized == 1.0
+
+
+def test_a_fleet_that_never_fails_answers_every_visit(engine, archive, plan):
+    assert past(engine, archive, plan, NEVER, 60) == {Outcome.ANSWERED: 60}
+    with engine.connect() as connection:
+        drawn = connection.execute(select(func.min(visit.c.drawn_at), func.max(visit.c.drawn_at))).one()
+        assert len(inventory.machines(connection)) == MACHINES
+    assert DAY <= drawn[0] < drawn[1] < DAY + timedelta(hours=HOURS)
+
+
+def test_a_past_of_no_length_is_refused():
+    with pytest.raises(ValueError, match="empty"):
+        Past(DAY, DAY)
