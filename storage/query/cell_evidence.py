@@ -39,8 +39,6 @@ class ClosedCells:
     """Cells of many closed days; weights are in."""
 
     parts: Parts
-    bucket: Int64
-    """Number of the days a cell is of, 0…n−1: their design is the same."""
     application: Int64
     visits: Int64
     """With a sample in the cell."""
@@ -112,9 +110,35 @@ class Merged:
     @property
     def total(self) -> Interval:
         """Units of the fleet in the whole selection, with their interval."""
-        none = np.zeros(0, np.int64)
-        found = self._moments(_Pairs.none(), ByVisit(none, none, none, 0), _Pairs.none(), 0)
-        whole = estimate.total(found)
+        sums, parts = self.whole_open.sums, self.whole_closed.parts
+        seen = np.flatnonzero(self.visits.selected)
+        row = np.zeros(max(len(sums), len(parts), len(seen)), np.int64)
+        cells, closed = np.arange(len(sums)), np.arange(len(parts))
+        found = self._moments(
+            _Pairs(
+                cells,
+                row[: len(cells)],
+                sums.x,
+                sums.xx,
+                sums.xx,
+                sums.xxxx,
+                sums.visits.astype(np.float64),
+            ),
+            ByVisit(row[: len(seen)], seen, self.visits.selected[seen], 1),
+            _Pairs(
+                closed,
+                row[: len(closed)],
+                parts.x,
+                parts.vxx,
+                parts.vxx,
+                parts.x_fourth,
+                self.whole_closed.visits.astype(np.float64),
+                parts.x_second,
+            ),
+            1,
+            of_whole=True,
+        )
+        whole = estimate.totals(found)
         return Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0]))
 
     def __len__(self) -> int:
@@ -226,7 +250,9 @@ class Merged:
         added = self.visits.sign[loose.visit] > 0
         return _ored(loose.row[added], machine_bit(self.visits.machine[loose.visit[added]]), loose.rows)
 
-    def _moments(self, open_: "_Pairs", loose: ByVisit, closed: "_Pairs", rows: int) -> Moments:
+    def _moments(
+        self, open_: "_Pairs", loose: ByVisit, closed: "_Pairs", rows: int, *, of_whole: bool = False
+    ) -> Moments:
         """Moments of all sources; the variance strata of open cells and loose visits are the same ones."""
         weights = self.design.weights
         if weights is None:
@@ -246,7 +272,7 @@ class Merged:
         )
         pairs = _Pairs(
             cell=np.concatenate(
-                (open_.cell + (len(whole.weight) if apart else 0), first_loose + loose.visit)
+                (open_.cell + (len(whole.weight) if apart and not of_whole else 0), first_loose + loose.visit)
             ),
             row=np.concatenate((open_.row, loose.row)),
             y=np.concatenate((open_.y, signed * y)),
@@ -263,7 +289,6 @@ class Merged:
     def _closed(self, pairs: "_Pairs", rows: int) -> Moments:
         whole = self.whole_closed
         parts = whole.parts
-        _, one_each = np.unique(whole.bucket, return_index=True)
         second = pairs.second if pairs.second is not None else np.zeros(len(pairs.row))
         return Moments(
             y=weight_at(pairs.row, pairs.y, rows),
@@ -275,8 +300,8 @@ class Merged:
             fourth=weight_at(pairs.row, pairs.yyyy, rows),
             x_second=float(parts.x_second.sum()),
             visits=np.rint(weight_at(pairs.row, pairs.visits, rows)).astype(np.int64),
-            landed=float(parts.landed[one_each].sum()),
-            df=float(parts.df[one_each].sum()),
+            landed=0.0,  # the weights of the open cells are those of all days: these visits are in them
+            df=0.0,
         )
 
 

@@ -31,7 +31,6 @@ from storage.rolling.cubes import (
     HOURS_A_DAY,
     HOURS_KEPT_DAYS,
     Source,
-    bucket_days,
     day_number,
 )
 from storage.rolling.moments import empty
@@ -208,11 +207,9 @@ class _Weighing:
 
 
 def _closed(cells: WeightedCells) -> ClosedCells:
-    first_day = cells.bucket * np.array([bucket_days(level) for level in cells.level.tolist()], np.int64)
-    _, bucket = np.unique(first_day, return_inverse=True)
     if cells.moments is None:
         raise TypeError("closed cells are read with their moments")
-    return ClosedCells(cells.moments, bucket.astype(np.int64), cells.k1, cells.visits)
+    return ClosedCells(cells.moments, cells.k1, cells.visits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, delete, insert, literal, select
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection, parse_selection
 from storage.query.table import Page, Sort
+from storage.rolling.compact import compact
 from storage.rolling.roll import Roller
 from storage.schema import chunk, profile, roll_queue, roll_replaced
 from tests.designed import Campaign
@@ -196,7 +197,7 @@ def paths(answer) -> dict[tuple[str, ...], float]:
 
 
 @settings(
-    max_examples=15,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
@@ -233,3 +234,42 @@ def test_cells_and_what_waits_say_what_all_chunks_say(
         check_alike(queries, one, "application", path=path if known else {"chunks", *merged})
         store.roll_all()
         path = {"cells"} if not shift else path
+
+
+@settings(
+    max_examples=4,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(
+    visits=st.lists(a_visit, min_size=2, max_size=10),
+    late=st.tuples(st.lists(a_visit, min_size=1, max_size=3), facts),
+    days=st.tuples(st.integers(-12, -3), st.integers(3, 12)),
+)
+def test_closed_days_say_what_all_chunks_say(
+    engine: Engine, queries: QueryEngine, visits, late, days: tuple[int, int]
+):
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(visits)
+    store.roll_all()
+    compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
+    selection = {"campaign": store.campaign}
+    low, high = (day * DAY for day in days)
+
+    def check(path: set[str]) -> None:
+        for shift in (0, 5):
+            wide = minutes(low + shift, high + shift, **selection)
+            check_alike(queries, wide, "function", path=path)
+            check_alike(queries, wide, "application", path=path)
+        one = minutes(low, high, **selection, select='{application="a"}')
+        check_alike(queries, one, "function", path={*path, "chunks"})
+
+    check({"cells"})
+    store.land(late[0])
+    store.land_again(0, late[1])
+    check({"mixed", "cells"})
+    store.roll_all()
+    check({"cells"})
+    compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
+    check({"cells"})
