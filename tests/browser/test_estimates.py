@@ -138,16 +138,16 @@ def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: Lan
 
 
 def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: LandedFleet):
-    for k in range(60):
+    for k in range(40):  # more than the 50 that are sent, with the 14
         fleet.visit(f"db-{k:02}")
     page = visitor.open()
     page.keyboard.press("f")
     picker = page.get_by_role("dialog", name="add a filter")
     picker.get_by_role("button", name="machine", exact=True).click()
     expect(picker).to_contain_text("more with smaller shares")
-    picker.get_by_label("find machine").fill("db-59")
-    picker.get_by_role("button", name="db-59", exact=False).first.click()
-    expect(page.locator(".chip", has_text="machine = db-59")).to_be_visible()
+    picker.get_by_label("find machine").fill("db-39")
+    picker.get_by_role("button", name="db-39", exact=False).first.click()
+    expect(page.locator(".chip", has_text="machine = db-39")).to_be_visible()
     expect(row(page, "malloc")).to_be_visible()
 
 

@@ -55,7 +55,7 @@ export function askLabels(
 }
 
 export function askDiff(
-  query: DiffQuery & { by: string; limit: number },
+  query: DiffQuery & { by: string; limit: number; share: 'self' | 'total' },
   signal: AbortSignal,
 ): Promise<DiffAnswer> {
   return answerOf(api.GET('/api/v1/diff', { params: { query }, signal }), signal);

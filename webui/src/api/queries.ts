@@ -1,6 +1,6 @@
 /** The questions as the page holds them: kept while they are asked again, repeated while the range is live. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { diffQuery } from '../compare/base.ts';
+import { comparedShare, diffQuery } from '../compare/base.ts';
 import { selectionOf, type Place } from '../selection/place.ts';
 import { refreshEvery } from '../selection/time.ts';
 import { askDiff, askFlame, askLabels, askReliability, askStatus, askTable } from './client.ts';
@@ -56,7 +56,8 @@ export function useFlame(place: Place, enabled: boolean) {
 const DIFF_ROWS = 500;
 
 export function useDiff(place: Place, enabled: boolean) {
-  const question = { ...diffQuery(place), by: place.by, limit: DIFF_ROWS };
+  const share = comparedShare(place);
+  const question = { ...diffQuery(place), by: place.by, limit: DIFF_ROWS, share };
   return useQuery({
     queryKey: ['diff', question],
     queryFn: ({ signal }) => askDiff(question, signal),

@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Diff */
+        /**
+         * Two selections compared
+         * @description Which rows take more, or less, of the selection than of its base, and which of the differences chance among visits does not explain. Both are of the same event.
+         */
         get: operations["diff"];
         put?: never;
         post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Flame */
+        /**
+         * The tree of calls
+         * @description The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. With `Accept: application/vnd.fleetprof.flame` in a binary form of columns that needs no parsing.
+         */
         get: operations["flame"];
         put?: never;
         post?: never;
@@ -45,7 +51,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Labels */
+        /**
+         * Labels and their values
+         * @description Which labels the profiles of a selection have, and how much of it each value is. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
+         */
         get: operations["labels"];
         put?: never;
         post?: never;
@@ -62,7 +71,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Reliability */
+        /**
+         * How far a profile can be trusted
+         * @description Entropy, the distance of two random halves of the visits, and how the profile converges with its samples.
+         */
         get: operations["reliability"];
         put?: never;
         post?: never;
@@ -79,7 +91,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Status */
+        /**
+         * How the fleet is covered
+         * @description Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.
+         */
         get: operations["status"];
         put?: never;
         post?: never;
@@ -96,7 +111,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Table */
+        /**
+         * Hot functions, or any other grouping
+         * @description The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to `totals.units`, and so does the root of /flame for the same selection.
+         */
         get: operations["table"];
         put?: never;
         post?: never;
@@ -160,49 +178,86 @@ export interface components {
         };
         /**
          * DiffAnswer
-         * @description Two selections compared.
+         * @description Two selections compared row by row.
          */
         DiffAnswer: {
             base: components["schemas"]["SelectionEcho"];
             base_totals: components["schemas"]["TotalsAnswer"];
             /** By */
             by: string[];
+            /** @description Null without a random design. */
             power: components["schemas"]["Power"] | null;
-            /** Rows */
+            /**
+             * Rows
+             * @description The heaviest of either, by descending difference.
+             */
             rows: components["schemas"]["DiffRow"][];
-            /** Rows Total */
+            /**
+             * Rows Total
+             * @description Rows that either has.
+             */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
          * DiffRow
-         * @description One row of a comparison.
+         * @description One row of both selections; null evidence: one of them is no random sample.
          */
         DiffRow: {
-            /** A Share */
+            /**
+             * A Share
+             * @description Estimated share of the selection.
+             */
             a_share: number;
-            /** B Share */
+            /**
+             * B Share
+             * @description Estimated share of its base.
+             */
             b_share: number;
-            /** Delta */
+            /**
+             * Delta
+             * @description a_share - b_share: positive is heavier now.
+             */
             delta: number;
-            /** Few */
+            /**
+             * Few
+             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             */
             few: boolean;
-            /** Function Id */
+            /**
+             * Function Id
+             * @description Null unless the rows are functions.
+             */
             function_id: number | null;
             /** Hi */
             hi: number | null;
-            /** Key */
+            /**
+             * Key
+             * @description As in /table.
+             */
             key: {
                 [key: string]: string;
             };
-            /** Lo */
+            /**
+             * Lo
+             * @description 95 % interval of delta.
+             */
             lo: number | null;
-            /** P */
+            /**
+             * P
+             * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
+             */
             p: number | null;
-            /** Q */
+            /**
+             * Q
+             * @description Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).
+             */
             q: number | null;
-            /** Significant */
+            /**
+             * Significant
+             * @description q ≤ 0.05: of rows called so at most 5 % are chance, on average.
+             */
             significant: boolean;
         };
         /**
@@ -217,11 +272,14 @@ export interface components {
         };
         /**
          * Fit
-         * @description Distance = constant / sqrt(samples).
+         * @description How a profile converges: distance = constant / √samples.
          */
         Fit: {
             constant: components["schemas"]["IntervalAnswer"];
-            /** Exponent */
+            /**
+             * Exponent
+             * @description Slope when it is fitted too: near -0.5 where the law holds.
+             */
             exponent: number;
             /** Points */
             points: components["schemas"]["FitPoint"][];
@@ -230,12 +288,18 @@ export interface components {
         };
         /**
          * FitPoint
-         * @description Distance at a number of samples.
+         * @description Random subsets of the visits.
          */
         FitPoint: {
-            /** Distance */
+            /**
+             * Distance
+             * @description Their mean Manhattan distance from the whole, 0…2.
+             */
             distance: number;
-            /** Samples */
+            /**
+             * Samples
+             * @description Samples they have on average.
+             */
             samples: number;
         };
         /**
@@ -312,11 +376,6 @@ export interface components {
              */
             total: number[];
         };
-        /** HTTPValidationError */
-        HTTPValidationError: {
-            /** Detail */
-            detail?: components["schemas"]["ValidationError"][];
-        };
         /**
          * IntervalAnswer
          * @description An estimate for the fleet with its 95 % interval.
@@ -357,10 +416,13 @@ export interface components {
         LabelValue: {
             /**
              * Seconds
-             * @description Null for events not counted in time.
+             * @description As observed; null for events not counted in time.
              */
             seconds: number | null;
-            /** Share */
+            /**
+             * Share
+             * @description Estimated, of the selection.
+             */
             share: number;
             /**
              * Value
@@ -409,15 +471,68 @@ export interface components {
         };
         /**
          * Power
-         * @description What a comparison could have found.
+         * @description What the visits are enough for.
          */
         Power: {
-            /** Factor */
+            /**
+             * Factor
+             * @description A row became so many times as large …
+             */
             factor: number;
-            /** Power */
+            /**
+             * Power
+             * @description … and is called significant with this probability.
+             */
             power: number;
-            /** Share */
+            /**
+             * Share
+             * @description … from this share …
+             */
             share: number;
+        };
+        /**
+         * ProblemDocument
+         * @description Why there is no answer (RFC 9457).
+         */
+        ProblemDocument: {
+            /**
+             * At
+             * @description Position of the mistake in `select`, from 0; only for those.
+             */
+            at?: number | null;
+            /**
+             * Detail
+             * @description What is wrong, a sentence.
+             * @example Expected a closing brace at character 5, found the end.
+             */
+            detail: string;
+            /**
+             * Hint
+             * @description What to change; may be empty.
+             */
+            hint: string;
+            /**
+             * Request Id
+             * @description Stands in the server's log, too.
+             * @example 9f86d081884c
+             */
+            request_id: string;
+            /**
+             * Status
+             * @example 400
+             */
+            status: number;
+            /**
+             * Title
+             * @example Bad Request
+             */
+            title: string;
+            /**
+             * Type
+             * @description Names the problem for programs.
+             * @example urn:fleetprof:problem:bad-selection
+             */
+            type: string;
         };
         /**
          * Pruned
@@ -434,13 +549,16 @@ export interface components {
         };
         /**
          * ReliabilityAnswer
-         * @description How representative the profile is.
+         * @description How far a profile can be trusted as a whole, over the self shares of its rows.
          */
         ReliabilityAnswer: {
             /** By */
             by: string[];
+            /** @description In nats: the same between representative profiles. Null like the next ones: too few visits, or no random design. */
             entropy: components["schemas"]["IntervalAnswer"] | null;
+            /** @description Null with fewer than 8 visits. */
             fit: components["schemas"]["Fit"] | null;
+            /** @description Distance of two random halves of the visits, 0…2, and where 95 % of splits lie. */
             manhattan: components["schemas"]["IntervalAnswer"] | null;
             /** Rows Total */
             rows_total: number;
@@ -764,19 +882,6 @@ export interface components {
              */
             visits_landed: number;
         };
-        /** ValidationError */
-        ValidationError: {
-            /** Context */
-            ctx?: Record<string, never>;
-            /** Input */
-            input?: unknown;
-            /** Location */
-            loc: (string | number)[];
-            /** Message */
-            msg: string;
-            /** Error Type */
-            type: string;
-        };
         /**
          * VisitsStatus
          * @description Outcomes of visits.
@@ -805,13 +910,13 @@ export type $defs = Record<string, never>;
 export interface operations {
     diff: {
         parameters: {
-            query?: {
-                base_select?: string;
-                base_from?: string;
-                base_to?: string;
-                base_campaign?: string;
+            query: {
+                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
                 by?: string;
+                /** @description Rows to compare. */
                 limit?: number;
+                /** @description Compare shares of self or of totals. */
+                share?: "self" | "total";
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -828,6 +933,14 @@ export interface operations {
                 focus?: string;
                 /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
                 ignore?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from: string;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to: string;
+                /** @description Label matchers of the base; those of the selection unless given. */
+                base_select?: string | null;
+                /** @description Whose visits the base is of; the selection's unless given. */
+                base_campaign?: string | null;
             };
             header?: never;
             path?: never;
@@ -844,13 +957,49 @@ export interface operations {
                     "application/json": components["schemas"]["DiffAnswer"];
                 };
             };
-            /** @description Validation Error */
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -858,6 +1007,7 @@ export interface operations {
     flame: {
         parameters: {
             query?: {
+                /** @description Most nodes to send. */
                 nodes?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -889,15 +1039,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FlameAnswer"];
+                    "application/vnd.fleetprof.flame": string;
                 };
             };
-            /** @description Validation Error */
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -905,7 +1092,9 @@ export interface operations {
     labels: {
         parameters: {
             query?: {
+                /** @description Values to show of each label. */
                 limit?: number;
+                /** @description Only values with this text in them, whatever its case. */
                 find?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -939,13 +1128,49 @@ export interface operations {
                     "application/json": components["schemas"]["LabelsAnswer"];
                 };
             };
-            /** @description Validation Error */
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -953,6 +1178,7 @@ export interface operations {
     reliability: {
         parameters: {
             query?: {
+                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
                 by?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -986,13 +1212,49 @@ export interface operations {
                     "application/json": components["schemas"]["ReliabilityAnswer"];
                 };
             };
-            /** @description Validation Error */
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -1015,17 +1277,39 @@ export interface operations {
                     "application/json": components["schemas"]["StatusAnswer"];
                 };
             };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
         };
     };
     table: {
         parameters: {
             query?: {
+                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
                 by?: string;
+                /** @description With a minus: largest first. Ties go by name. */
                 sort?: components["schemas"]["Sort"];
+                /** @description Rows to show. */
                 limit?: number;
+                /** @description Rows to skip. */
                 offset?: number;
+                /** @description Only rows with this text in one of their names, whatever its case. */
                 find?: string;
-                measure?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -1058,13 +1342,49 @@ export interface operations {
                     "application/json": components["schemas"]["TableAnswer"];
                 };
             };
-            /** @description Validation Error */
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };

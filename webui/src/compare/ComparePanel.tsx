@@ -7,14 +7,20 @@ import type { Go } from '../location/usePlace.ts';
 import { count, plural } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 import { GroupBy } from '../table/GroupBy.tsx';
-import { matchesFind, titleOf } from '../table/marks.ts';
+import { isOfFrames, matchesFind, titleOf } from '../table/marks.ts';
+import { Segments } from '../ui/Segments.tsx';
 import { Failure } from '../ui/states/Failure.tsx';
 import { TableSkeleton } from '../ui/states/Skeleton.tsx';
 import { BaseChoice } from './BaseChoice.tsx';
-import { swapped } from './base.ts';
+import { comparedShare, swapped } from './base.ts';
 import { bySignificance } from './change.ts';
 import { DiffTable } from './DiffTable.tsx';
 import { sidesOf } from './sides.ts';
+
+const SHARES = [
+  { value: 'self', text: 'self', title: 'compare time in the functions themselves' },
+  { value: 'total', text: 'total', title: 'compare time in the functions and in all they call' },
+] as const;
 
 interface Props {
   place: Place;
@@ -39,6 +45,14 @@ export function ComparePanel({ place, go, diff, status }: Props) {
     <section className="panel table" aria-label="comparison">
       <div className="bar-top">
         <GroupBy title="Compare by" place={place} go={go} labels={labels.data} />
+        {isOfFrames(place.by.split(',')) && (
+          <Segments
+            label="share"
+            value={comparedShare(place)}
+            options={SHARES}
+            onChange={(share) => go({ sort: `-${share}` }, 'replace')}
+          />
+        )}
         {answer && <Sides answer={answer} />}
         <span className="spacer" />
         <BaseChoice place={place} go={go} base={answer?.base} />

@@ -52,6 +52,11 @@ export function diffQuery(place: Place): DiffQuery {
   };
 }
 
+/** Which share is compared: what tables are sorted by. */
+export function comparedShare(place: Place): 'self' | 'total' {
+  return place.sort.endsWith('total') ? 'total' : 'self';
+}
+
 /** The change of place that compares with this base. */
 export function compareWith(base: Partial<Base>): Partial<Place> {
   return {

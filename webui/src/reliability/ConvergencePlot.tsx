@@ -70,7 +70,11 @@ export function ConvergencePlot({ fit, visits, wanted }: Props) {
       ))}
       <g className="now">
         <circle cx={x(visits)} cy={y(distanceOf(fit, visits))} r={6} />
-        <text x={x(visits) + 9} y={y(distanceOf(fit, visits)) - 8}>
+        <text
+          x={x(visits) + (x(visits) > 0.75 * WIDTH ? 4 : 9)}
+          y={y(distanceOf(fit, visits)) - 11}
+          textAnchor={x(visits) > 0.75 * WIDTH ? 'end' : 'start'}
+        >
           now: {count(visits)}
         </text>
       </g>

@@ -1,10 +1,10 @@
 /** Can this profile be trusted as a whole, and what would more visits bring? */
 import { useState, type ReactNode } from 'react';
-import type { ReliabilityAnswer } from '../api/types.ts';
+import type { ReliabilityAnswer, Totals } from '../api/types.ts';
 import { useLabels, useReliability } from '../api/queries.ts';
 import { isBounded, type Estimate } from '../estimates/interval.ts';
 import type { Go } from '../location/usePlace.ts';
-import { count, significant } from '../selection/numbers.ts';
+import { count, plural, significant } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 import { GroupBy } from '../table/GroupBy.tsx';
 import { Segments } from '../ui/Segments.tsx';
@@ -12,6 +12,9 @@ import { Failure } from '../ui/states/Failure.tsx';
 import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
 import { ConvergencePlot } from './ConvergencePlot.tsx';
 import { distanceOf, PRECISIONS, visitsFor } from './convergence.ts';
+
+/** The server fits nothing to fewer. */
+const LEAST_VISITS = 8;
 
 interface Props {
   place: Place;
@@ -71,13 +74,7 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
   const { fit, totals } = answer;
   const visits = totals.visits_landed;
   if (fit === null || !(fit.constant.value > 0)) {
-    return (
-      <p className="card note">
-        {visits < 8
-          ? `${count(visits)} ${visits === 1 ? 'visit is' : 'visits are'} too few to see how the profile converges; 8 are the least.`
-          : 'The visits all show the same profile: there is nothing to converge.'}
-      </p>
-    );
+    return <p className="card note">{unfitted(answer.totals)}</p>;
   }
   const more = visitsFor(fit, wanted) - visits;
   return (
@@ -116,6 +113,14 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
       </p>
     </figure>
   );
+}
+
+function unfitted({ design, visits_landed }: Totals): string {
+  if (design === 'none')
+    return 'How profiles converge can be seen on visits that were drawn at random, only.';
+  if (visits_landed < LEAST_VISITS)
+    return `${plural(visits_landed, 'visit')} landed: too few to see how the profile converges; ${LEAST_VISITS} are the least.`;
+  return 'The visits all show the same profile: there is nothing to converge.';
 }
 
 function Card({

@@ -51,7 +51,7 @@ export function Name({ row, by, missing, few }: NameProps) {
 }
 
 interface AmountProps {
-  /** `self` or `total`; begins what is said of it. */
+  /** `self` or `total`; begins what is said of it. Empty where there is one column only. */
   column: string;
   /** null where the answer does not know it. */
   estimate: Estimate | null;
@@ -74,7 +74,9 @@ export function Amount({ column, estimate, measure, full, few, sorted, aside }: 
     );
   }
   const careful = caution(estimate, few);
-  const said = [`${column} ${spoken(measure, estimate)}`, careful].filter((part) => part !== '').join('. ');
+  const said = [`${column} ${spoken(measure, estimate)}`.trimStart(), careful]
+    .filter((part) => part !== '')
+    .join('. ');
   return (
     <span role="gridcell" className={sorted ? 'number amount sorted' : 'number amount'} title={said}>
       <Whisker estimate={estimate} full={full} few={few} />

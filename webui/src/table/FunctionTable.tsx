@@ -2,19 +2,25 @@
 import { useState } from 'react';
 import type { TableRow } from '../api/types.ts';
 import type { Estimate } from '../estimates/interval.ts';
-import { amountOf, measured, type Ground, type Measure } from '../estimates/measure.ts';
+import { amountOf, MEASURE_NAMES, measured, type Ground, type Measure } from '../estimates/measure.ts';
 import { seenIn } from '../estimates/words.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import { count, duration } from '../selection/numbers.ts';
-import type { Place } from '../selection/place.ts';
+import type { Place, Sort } from '../selection/place.ts';
 import { Amount, Name } from './Cells.tsx';
 import { Heading } from './Heading.tsx';
-import { markOf, titleOf } from './marks.ts';
+import { isOfFrames, markOf, titleOf } from './marks.ts';
 import { RowDetails } from './RowDetails.tsx';
 import { actionsOfRow } from './rowActions.ts';
 import { RowMenu, type MenuTarget } from './RowMenu.tsx';
 import { ROW_HEIGHT, useRows } from './useRows.ts';
+
+type Column = 'self' | 'total';
+const MEANINGS: Readonly<Record<Column, string>> = {
+  self: 'time in the function itself',
+  total: 'time in the function and in all it calls',
+};
 
 interface Props {
   rows: readonly TableRow[];
@@ -60,18 +66,20 @@ export function FunctionTable(props: Props) {
     menu: (index, { left, top, bottom }) => setMenu({ row: rows[index], left: left + 24, top, bottom }),
     readMore,
   });
-  const byTotal = place.sort.endsWith('total');
-  const self = rows.map((row) => measured(amountOf(row, 'self'), measure, ground));
-  const total = rows.map((row) => measured(amountOf(row, 'total'), measure, ground));
-  const fullSelf = widest(self);
-  const fullTotal = widest(total);
+  // Whole stacks belong to an application or a machine: self and total are one there.
+  const columns: Column[] = isOfFrames(by) ? ['self', 'total'] : ['self'];
+  const sort = columns.length === 1 ? (place.sort.replace('total', 'self') as Sort) : place.sort;
+  const estimates = columns.map((column) =>
+    rows.map((row) => measured(amountOf(row, column), measure, ground)),
+  );
+  const full = estimates.map(widest);
   const shown = rows[Math.min(hovered ?? grid.current, rows.length - 1)];
 
   return (
     <>
       <div
         ref={grid.scroller}
-        className="rows"
+        className={`rows columns-${columns.length}`}
         role="grid"
         aria-label={`table by ${by.join(', ')}`}
         aria-rowcount={rowsTotal + 1}
@@ -82,7 +90,7 @@ export function FunctionTable(props: Props) {
       >
         <div role="rowgroup" className="head">
           <div role="row" className="line" aria-rowindex={1}>
-            <Heading sort="name" place={place} go={go}>
+            <Heading sort="name" current={sort} go={go}>
               {by.join(' · ')}
             </Heading>
             {by.includes('function') && (
@@ -90,20 +98,13 @@ export function FunctionTable(props: Props) {
                 binary
               </span>
             )}
-            <Heading sort="self" place={place} go={go} number title="time in the function itself">
-              self
-            </Heading>
-            <Heading
-              sort="total"
-              place={place}
-              go={go}
-              number
-              title="time in the function and in all it calls"
-            >
-              total
-            </Heading>
+            {columns.map((column) => (
+              <Heading key={column} sort={column} current={sort} go={go} number title={MEANINGS[column]}>
+                {columns.length === 1 ? MEASURE_NAMES[measure] : column}
+              </Heading>
+            ))}
             <span role="columnheader" className="number behind" title="visits and machines it was seen in">
-              seen in
+              visits <span className="bracket">machines</span>
             </span>
           </div>
         </div>
@@ -138,27 +139,21 @@ export function FunctionTable(props: Props) {
                     {row.key['binary']}
                   </span>
                 )}
-                <Amount
-                  column="self"
-                  estimate={self[index]}
-                  measure={measure}
-                  full={fullSelf}
-                  few={row.few}
-                  sorted={!byTotal}
-                  aside={observed(row.self_seconds, measure)}
-                />
-                <Amount
-                  column="total"
-                  estimate={total[index]}
-                  measure={measure}
-                  full={fullTotal}
-                  few={row.few}
-                  sorted={byTotal}
-                  aside={observed(row.total_seconds, measure)}
-                />
+                {columns.map((column, c) => (
+                  <Amount
+                    key={column}
+                    column={columns.length === 1 ? '' : column}
+                    estimate={estimates[c][index]}
+                    measure={measure}
+                    full={full[c]}
+                    few={row.few}
+                    sorted={sort.endsWith(column)}
+                    aside={observed(column === 'self' ? row.self_seconds : row.total_seconds, measure)}
+                  />
+                ))}
                 <span role="gridcell" className="number behind" title={seenIn(row.visits, row.machines)}>
                   {row.visits === null ? '–' : count(row.visits)}
-                  {row.machines !== null && <span className="bracket">{count(row.machines)}</span>}
+                  <span className="bracket">{row.machines === null ? '–' : count(row.machines)}</span>
                 </span>
                 <span role="gridcell" className="more">
                   <button

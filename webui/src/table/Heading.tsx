@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
 import type { Go } from '../location/usePlace.ts';
-import type { Place, Sort } from '../selection/place.ts';
+import type { Sort } from '../selection/place.ts';
 
 interface HeadingProps {
   sort: 'self' | 'total' | 'name';
-  place: Place;
+  /** What the table is sorted by. */
+  current: Sort;
   go: Go;
   number?: boolean;
   title?: string;
@@ -12,9 +13,9 @@ interface HeadingProps {
 }
 
 /** Amounts sort heaviest first, names from A; a second click turns amounts around. */
-export function Heading({ sort, place, go, number, title, children }: HeadingProps) {
-  const sorted = place.sort === sort ? 'ascending' : place.sort === `-${sort}` ? 'descending' : 'none';
-  const next: Sort = sort === 'name' ? 'name' : place.sort === `-${sort}` ? sort : `-${sort}`;
+export function Heading({ sort, current, go, number, title, children }: HeadingProps) {
+  const sorted = current === sort ? 'ascending' : current === `-${sort}` ? 'descending' : 'none';
+  const next: Sort = sort === 'name' ? 'name' : current === `-${sort}` ? sort : `-${sort}`;
   return (
     <span role="columnheader" aria-sort={sorted} className={number ? 'number' : ''}>
       <button type="button" className="sort" title={title} onClick={() => go({ sort: next }, 'replace')}>

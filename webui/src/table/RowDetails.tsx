@@ -10,7 +10,7 @@ import {
   type Measure,
 } from '../estimates/measure.ts';
 import { bracket, caution, seenIn } from '../estimates/words.ts';
-import { titleOf } from './marks.ts';
+import { isOfFrames, titleOf } from './marks.ts';
 
 interface Props {
   row: TableRow;
@@ -30,8 +30,14 @@ export function RowDetails({ row, by, ground, measure }: Props) {
         {title}
       </span>
       <span className="numbers">
-        <Number column="self" row={row} ground={ground} measure={measure} /> ·{' '}
-        <Number column="total" row={row} ground={ground} measure={measure} />
+        {isOfFrames(by) ? (
+          <>
+            self <Number column="self" row={row} ground={ground} measure={measure} /> · total{' '}
+            <Number column="total" row={row} ground={ground} measure={measure} />
+          </>
+        ) : (
+          <Number column="total" row={row} ground={ground} measure={measure} />
+        )}
       </span>
       <span className="more-numbers">
         {others.map((m) => {
@@ -57,11 +63,11 @@ function Number({
   measure: Measure;
 }) {
   const estimate = measured(amountOf(row, column), measure, ground);
-  if (estimate === null) return <>{column} –</>;
+  if (estimate === null) return <>–</>;
   const interval = bracket(measure, estimate);
   return (
     <>
-      {column} <b>{write(measure, estimate.value)}</b>
+      <b>{write(measure, estimate.value)}</b>
       {interval !== '' && ` (${interval})`}
     </>
   );

@@ -13,6 +13,11 @@ export function markOf(row: Keyed, by: readonly string[]): string | null {
   return null;
 }
 
+/** Rows are made of frames, so that what they do themselves and what they call are two things. */
+export function isOfFrames(by: readonly string[]): boolean {
+  return by.some((key) => key === 'function' || key === 'file' || key === 'binary');
+}
+
 /** null for a mark that means nothing. */
 export function matchesMark(mark: string): ((f: FlameFunction) => boolean) | null {
   const colon = mark.indexOf(':');

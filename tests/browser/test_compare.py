@@ -1,0 +1,106 @@
+"""Two selections side by side, and how far a profile can be trusted as a whole."""
+
+import math
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from urllib.parse import urljoin
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
+
+from tests.browser.conftest import Visitor
+from tests.browser.landed import LandedFleet, Seen
+from tests.browser.test_results import place, row, rows
+from tests.browser.test_states import violations
+
+OLD = Seen(release=1).version
+NEW = Seen(release=2).version
+VISITS = 9
+"""Of each release."""
+
+
+@pytest.fixture
+def fleet(engine: Engine) -> LandedFleet:
+    """Two releases of `search`; the new one spends far more in `malloc`, and one old visit saw `rare`."""
+    fleet = LandedFleet(engine, 1000)
+    for k in range(VISITS):
+        ago = timedelta(seconds=60 + 5 * k)
+        fleet.visit(f"old-{k}", ago=ago, seen=Seen(malloc=28 + k, rare=2 if k == 0 else 0))
+        fleet.visit(f"new-{k}", ago=ago, seen=Seen(malloc=98 + k, release=2))
+    return fleet
+
+
+def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: LandedFleet):
+    page = visitor.open("?by=version&view=table")
+    row(page, NEW).click(button="right")
+    page.get_by_role("menuitem", name=f"Compare with {OLD}").click()
+    expect(page.locator(".sides")).to_contain_text(f"version = {NEW}")
+    expect(page.locator(".sides")).to_contain_text(f"against version = {OLD}")
+    assert place(page)["view"] == "diff"
+    assert place(page)["base_select"] == f'{{version="{OLD}"}}'
+
+    malloc = row(page, "malloc")
+    expect(malloc).to_have_class(re.compile(r"\bmore\b"))
+    expect(malloc).to_contain_text("▲")
+    expect(malloc.locator(".sr-only")).to_have_text(
+        re.compile(r"\+\d+\.\d\d points, 95 % interval \+\d.*; q (=|<) 0\.0\d*: significant")
+    )
+    rare = row(page, "rare")
+    expect(rare).to_have_class(re.compile(r"\bunsure\b"))
+    expect(rare).to_contain_text("gone")
+    rare.hover()
+    expect(page.locator(".row-details")).to_contain_text("may well be chance")
+    expect(page.locator(".panel .bar-bottom")).to_contain_text("rows differ by more than chance explains")
+    expect(page.locator(".panel .bar-bottom")).to_contain_text("of 100 such samplings")
+
+    page.get_by_role("button", name="Swap").click()
+    expect(row(page, "malloc")).to_have_class(re.compile(r"\bless\b"))
+    assert place(page)["select"] == f'{{version="{OLD}"}}'
+    page.go_back()
+    expect(row(page, "malloc")).to_have_class(re.compile(r"\bmore\b"))
+    page.get_by_role("button", name="total", exact=True).click()
+    expect(row(page, "parse")).to_contain_text("▲")  # it calls malloc
+    row(page, "malloc").click()
+    expect(page.locator("canvas")).to_be_visible()
+    assert place(page)["mark"].startswith("function:")
+
+
+def test_a_base_without_samples_is_said(visitor: Visitor, fleet: LandedFleet):
+    page = visitor.open("?view=diff&from=now-15m")
+    expect(page.get_by_text("There are no samples to compare with.")).to_be_visible()
+    page.get_by_role("button", name="Other base…").click()
+    picker = page.get_by_role("dialog", name="another base")
+    picker.get_by_label("Matchers").fill('{application="search"}')
+    picker.get_by_role("button", name="In the selection’s time").click()
+    expect(page.locator(".sides")).to_contain_text("all")
+    expect(page.locator(".sides")).to_contain_text("against application = search")
+    expect(rows(page).first).to_be_visible()
+
+
+def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: LandedFleet):
+    page = visitor.open("?view=reliability")
+    expect(page.locator(".plot")).to_be_visible()
+    answer = page.request.get(urljoin(page.url, "/api/v1/reliability")).json()
+    expect(page.locator(".cards")).to_contain_text(f"{answer['entropy']['value']:.2f} nats")
+    expect(page.locator(".cards")).to_contain_text(f"{answer['manhattan']['value']:.3f}")
+    fit = answer["fit"]
+    page.get_by_role("button", name="±5 %").click()
+    needed = math.ceil((fit["constant"]["value"] / 0.05) ** 2 / fit["samples_per_visit"])
+    more = needed - answer["totals"]["visits_landed"]
+    assert more > 0
+    expect(page.locator(".convergence figcaption")).to_contain_text(f"{more:,} more visits for ±5 %")
+    expect(page.locator(".plot .point")).to_have_count(len(fit["points"]))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_comparisons(new_visitor: Callable[..., Visitor], fleet: LandedFleet, scheme: str):
+    select = f'{{version="{NEW}"}}&base_select={{version="{OLD}"}}'
+    page: Page = new_visitor(color_scheme=scheme).open(f"?view=diff&select={select}")
+    row(page, "rare").hover()
+    expect(page.locator(".row-details")).to_contain_text("may well be chance")
+    assert violations(page) == []
+    page.get_by_role("button", name="Reliability").click()
+    expect(page.locator(".plot")).to_be_visible()
+    assert violations(page) == []
