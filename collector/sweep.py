@@ -107,7 +107,9 @@ def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool
         _log.info("dictionaries are swept by another", why=str(error))
         return
     if swept is not None:
-        _log.info("dictionaries swept", facts=swept.facts, seconds=round(swept.scan_s, 1), **swept.freed)
+        _log.info(
+            "dictionaries swept", facts=swept.facts, seconds=round(swept.scan_s, 1), freed=dict(swept.freed)
+        )
         if swept.corrupt:
             _log.error("stored facts do not decode", blobs=swept.corrupt)
 
