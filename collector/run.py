@@ -22,6 +22,7 @@ from collector.describing import Describer
 from collector.desk import PASSING, Desk, pause
 from collector.dispatch import RESEND_S, Dispatch
 from collector.events import RoundDrawn, Watcher, nobody
+from collector.merging import Merging
 from collector.schedule import round_at
 from collector.standing import ensure_standing
 from collector.visit import Visitor
@@ -46,6 +47,10 @@ class Pace:
     look_s: float = 1.0
     """Between looks for a campaign whose round has begun."""
     sweep_s: float = 15.0
+    merge_look_s: float = 5.0
+    """Between looks for enough landed visits to be merged into cells."""
+    merge_s: float = 60.0
+    """A landed visit waits no longer than this for its merging."""
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
     describe_s: float = 30.0
@@ -77,6 +82,7 @@ class Collector:
             self.engine, desk=desk, credentials=self.visitor.credentials, clock=self.visitor.clock
         )
         dispatch = Dispatch(self.send, resend_s=self.pace.resend_s)
+        merging = Merging(self.engine, every_s=self.pace.merge_s, stopped=stop.is_set)
         visiting = Visiting(
             self.engine,
             self.archive,
@@ -96,6 +102,7 @@ class Collector:
                 _every(self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
                 _every(self.pace.describe_s, stop, describer.look),
                 _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch)),
+                _every(self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())),
                 _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
             )
         except PASSING as error:  # the desk waits these out, until it is told to stop

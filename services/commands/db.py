@@ -1,6 +1,7 @@
 """`fleetprof db`: the database's tables and partitions."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 
@@ -32,6 +33,53 @@ def partition() -> None:
         days = partitions.existing(connection)
     engine.dispose()
     typer.echo(f"Partitions exist from {min(days)} to {max(days)}.")
+
+
+@app.command()
+def roll() -> None:
+    """Merge what has landed into cells, and closed days into buckets; the collector does it every minute.
+
+    Safe to break off, and to run beside everything else.
+    """
+    from storage.database import open_engine  # noqa: PLC0415
+    from storage.rolling.compact import compact  # noqa: PLC0415
+    from storage.rolling.roll import Roller  # noqa: PLC0415
+
+    engine = open_engine(read_settings().needed_database_url(), application="db")
+    roller = Roller(engine)
+    visits = facts = expired = 0
+    while (rolled := roller.roll()).entries:
+        visits += rolled.entries - rolled.expired
+        facts += rolled.facts
+        expired += rolled.expired
+    built = compact(engine, datetime.now(UTC)).buckets
+    engine.dispose()
+    typer.echo(f"{visits} visits with {facts:,} facts merged.")
+    if expired:
+        typer.echo(f"{expired} visits of dropped days stay out of the cells.")
+    if built:
+        typer.echo(f"{len(built)} buckets of closed days built.")
+
+
+@app.command()
+def rebuild(
+    day: Annotated[datetime, typer.Argument(formats=["%Y-%m-%d"], help="UTC day, e.g. 2026-11-21.")],
+    application: str = typer.Option(
+        "", help="Only the cells of this application; those of whole events stay as they are."
+    ),
+) -> None:
+    """Make a day's cells again from its profiles, when they are suspected to be wrong.
+
+    Merging of that day waits meanwhile; readers see the old cells until the new ones are complete.
+    """
+    from storage.database import open_engine  # noqa: PLC0415
+    from storage.rolling.rebuild import application_id  # noqa: PLC0415
+    from storage.rolling.rebuild import rebuild as make_again  # noqa: PLC0415
+
+    engine = open_engine(read_settings().needed_database_url(), application="db")
+    done = make_again(engine, day.date(), application_id(engine, application) if application else None)
+    engine.dispose()
+    typer.echo(f"The cells of {day:%Y-%m-%d} hold {done.visits} visits with {done.facts:,} facts.")
 
 
 @app.command()

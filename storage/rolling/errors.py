@@ -3,12 +3,14 @@
 StorageError
 ├── CorruptCell     nobody: the roller rebuilds the day from its chunks
 │   └── TookTooMuch nobody, likewise: more was to be taken out of a cell than it held
-└── DayGone         operator: its facts were dropped by retention, so its cells cannot be made again
+├── DayGone         operator: its facts were dropped by retention, so its cells cannot be made again
+└── Unknown
+    └── UnknownApplication  user: name one that was sampled
 """
 
 from collections.abc import Iterable
 
-from storage.errors import StorageError
+from storage.errors import StorageError, Unknown
 
 
 class CorruptCell(StorageError):
@@ -25,3 +27,7 @@ class TookTooMuch(CorruptCell):
 
 class DayGone(StorageError):
     """There is no partition with the day's facts."""
+
+
+class UnknownApplication(Unknown):
+    """No sample was ever of this application."""

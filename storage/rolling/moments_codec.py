@@ -155,25 +155,36 @@ def _implied(sums: Sums) -> list[Int64]:
 
 
 def _code(sums: Float64) -> Int64:
-    return np.where(sums < _EXACT, sums.astype(np.int64), sums.view(np.int64))
+    return np.where(sums < _EXACT, np.minimum(sums, _EXACT).astype(np.int64), sums.view(np.int64))
 
 
 def _value(codes: Int64) -> Float64:
     return np.where(codes < int(_EXACT), codes.astype(np.float64), codes.view(np.float64))
 
 
-def _finite(*columns: Float64) -> None:
-    if not all(np.isfinite(column).all() for column in columns):
-        raise CorruptCell("a sum that is no number")
+_LARGEST = 1e75
+"""Of a sum: its fourth power is a number too."""
+
+
+def _possible(*columns: Float64) -> None:
+    if not all(((column >= 0) & (column < _LARGEST)).all() for column in columns):
+        raise CorruptCell("a sum that is no amount")
+
+
+def _total(own: Int64, rest: Int64) -> Int64:
+    total = own + rest
+    if len(total) and int(total.min()) < 0:
+        raise CorruptCell("a total beyond 63 bits")
+    return total
 
 
 def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
     cells = [_ONE_CELL.unpack_from(body) for body in bodies]
     machines = np.array([c[0] for c in cells], np.int64)
     x, xe = np.array([c[1] for c in cells]), np.array([c[2] for c in cells])
-    _finite(x, xe)
+    _possible(x, xe)
     steps, own, rest = unpack([body[_ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
-    total = own + rest
+    total = _total(own, rest)
     o, t, of = own.astype(np.float64), total.astype(np.float64), np.repeat(x, rows)
     one = np.ones(len(own), np.int64)
     return Sums(
@@ -190,8 +201,8 @@ def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
     packed = unpack([body[_MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
     steps, row_visits, row_machines, own, rest = packed[:5]
     own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
-    _finite(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
-    total = own + rest
+    _possible(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
+    total = _total(own, rest)
     one = row_visits == 1
     sums = [
         np.where(one & (sum_ == 0), guess, sum_)

@@ -18,11 +18,11 @@ from storage.query.arrays import distinct
 from storage.rolling import entries, exposures, store
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.entries import Entry
-from storage.rolling.errors import DayGone
+from storage.rolling.errors import DayGone, UnknownApplication
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.merge import gains
 from storage.rolling.stack_functions import StackFunctions
-from storage.schema import capture_segment, exposure, profile, roll, roll_queue
+from storage.schema import capture_segment, dim_value, exposure, profile, roll, roll_queue
 
 _BATCH = 400
 _BY_APPLICATION = [cube for cube in CUBES if "application" in cube.keys]
@@ -69,6 +69,16 @@ def rebuild(
             facts += len(batch.stack)
         store.forget_buckets(connection, [number])
     return Rebuilt(visits, facts)
+
+
+def application_id(engine: Engine, name: str) -> int:
+    """The id that `rebuild` takes. Raises `UnknownApplication`."""
+    found = select(dim_value.c.value_id).where(dim_value.c.dim == "application", dim_value.c.value == name)
+    with engine.connect() as connection:
+        id_ = connection.scalar(found)
+    if id_ is None:
+        raise UnknownApplication(f"Nobody has sampled an application {name!r}.")
+    return int(id_)
 
 
 def _remove(connection: Connection, day: int, application: int | None) -> None:

@@ -99,7 +99,9 @@ def _add(connection: Connection, gains: Gains) -> None:
     left = counts["profiles"] > 0
     for known in (False, True):
         cells = np.flatnonzero(left & (there == known))
-        _write(connection, cells, gains.key, counts, merged, sums, there=known)
+        chosen = None if sums is None else sums.of(cells)
+        values = {name: column[cells] for name, column in counts.items()}
+        _write(connection, gains.key[cells], values, merged.of(cells), chosen, there=known)
     _remove(connection, gains.key[~left & there])
 
 
@@ -142,7 +144,6 @@ def _read(
 
 def _write(
     connection: Connection,
-    cells: Int64,
     key: npt.NDArray[np.int64],
     values: dict[str, Int64],
     facts: Facts,
@@ -150,15 +151,14 @@ def _write(
     *,
     there: bool,
 ) -> None:
-    """Write these of the cells; `there` says whether they take the place of others."""
-    if not len(cells):
+    """Write cells; `there` says whether they take the place of others."""
+    if not len(key):
         return
-    chosen = facts.of(cells)
-    columns: dict[str, npt.NDArray[Any]] = {name: key[cells, i] for i, name in enumerate(KEY)}
-    columns |= {name: values[name][cells] for name in _COUNTS} | {"facts": chosen.count}
-    blobs: dict[str, list[bytes]] = {"data": encode_many(chosen.stack, chosen.units, chosen.count)}
+    columns: dict[str, npt.NDArray[Any]] = {name: key[:, i] for i, name in enumerate(KEY)}
+    columns |= values | {"facts": facts.count}
+    blobs: dict[str, list[bytes]] = {"data": encode_many(facts.stack, facts.units, facts.count)}
     if sums is not None:
-        blobs["moments"] = moments_codec.encode(sums.of(cells))
+        blobs["moments"] = moments_codec.encode(sums)
     if not there:
         rows.write(connection, roll, columns, blobs)
         return

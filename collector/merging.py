@@ -1,0 +1,71 @@
+"""Merging into cells as part of the collector's beat: what has landed, then days that are closed.
+
+Readers see what waits as well as what is merged, so nothing is urgent: waiting makes a transaction large,
+and a cell that many visits touch is then written once for all of them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from time import monotonic
+
+import structlog
+from sqlalchemy import Engine, func, select
+
+from storage.rolling.compact import compact
+from storage.rolling.cubes import HOURS_KEPT_DAYS
+from storage.rolling.expire import drop_hours
+from storage.rolling.roll import BATCH, Roller
+from storage.schema import roll_queue
+
+COMPACT_S = 1800.0
+"""Between looks for days that have closed."""
+
+_log = structlog.get_logger("collector")
+
+
+@dataclass(slots=True)
+class Merging:
+    """Merges on one thread at a time; several collectors may, beside each other."""
+
+    engine: Engine
+    every_s: float
+    """A visit waits no longer than this, or until a whole batch does."""
+    stopped: Callable[[], bool]
+    """Asked between transactions."""
+    _roller: Roller = field(init=False)
+    _merged_at: float = field(default=float("-inf"), init=False)
+    _compacted_at: float = field(default=float("-inf"), init=False)
+
+    def __post_init__(self) -> None:
+        self._roller = Roller(self.engine)
+
+    def merge(self, now: datetime) -> None:
+        """Merge what is due. Raises `DatabaseError`; what was committed stays, the rest waits."""
+        if monotonic() - self._merged_at >= self.every_s or self._waiting() >= BATCH:
+            self._merge()
+            self._merged_at = monotonic()
+        if monotonic() - self._compacted_at >= COMPACT_S and not self.stopped():
+            self._close_days(now)
+            self._compacted_at = monotonic()
+
+    def _merge(self) -> None:
+        while not self.stopped():
+            rolled = self._roller.roll()
+            if rolled.expired:
+                _log.warning("landed visits of dropped days stay out of the cells", visits=rolled.expired)
+            if rolled.entries < BATCH:
+                return
+
+    def _close_days(self, now: datetime) -> None:
+        for level, bucket in compact(self.engine, now).buckets:
+            _log.info("closed days merged", days=4**level, bucket=bucket)
+        with self.engine.begin() as connection:
+            if deleted := drop_hours(connection, now.date() - timedelta(days=HOURS_KEPT_DAYS)):
+                _log.info("old cells of hours deleted", cells=deleted)
+
+    def _waiting(self) -> int:
+        """Entries of the queue, counted up to a batch."""
+        some = select(roll_queue.c.entry_id).limit(BATCH).subquery()
+        with self.engine.connect() as connection:
+            return connection.execute(select(func.count()).select_from(some)).scalar_one()

@@ -1,0 +1,136 @@
+"""Moments survive their blob exactly; damaged blobs are errors and nothing else."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.rolling import moments_codec
+from storage.rolling.errors import CorruptCell
+from storage.rolling.moments import SLOTS, Sums, add, concatenated, empty, machine_bit, machines
+
+VALUES = st.one_of(st.integers(0, 5), st.integers(0, 300), st.integers(0, 10**9))
+VISITS = st.lists(
+    st.tuples(
+        st.integers(1, 40),
+        st.dictionaries(st.integers(1, 9), st.tuples(VALUES, VALUES), max_size=6),
+        st.integers(0, 10**6),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def one_visit(machine: int, functions: dict[int, tuple[int, int]], others: int, divisor: int) -> Sums:
+    """The sums of a cell with a single visit; functions have (self, what total is more)."""
+    f = np.array(sorted(functions), np.int64)
+    own = np.array([functions[i][0] for i in sorted(functions)], np.int64)
+    total = own + np.array([functions[i][1] for i in sorted(functions)], np.int64)
+    x = float(total.max(initial=1))
+    bit = machine_bit(np.array([machine]))
+    n, o, t = len(f), own.astype(float), total.astype(float)
+    return Sums(
+        np.array([divisor]), np.array([1]), bit, np.array([x]), np.array([x**2]), np.array([x**4]),
+        np.array([x * (x + others)]), np.array([n]), f, np.ones(n, np.int64), np.repeat(bit, n), own, total,
+        o**2, t**2, o * x, t * x, o**4, t**4,
+    )  # fmt: skip
+
+
+def cell_of(visits: list[tuple[int, dict[int, tuple[int, int]], int]], divisor: int) -> Sums:
+    cell = empty(1)
+    for visit in visits:
+        cell = add(cell, one_visit(*visit, divisor))
+    return cell
+
+
+def assert_same(a: Sums, b: Sums) -> None:
+    for field in fields(Sums):
+        assert getattr(a, field.name).tolist() == getattr(b, field.name).tolist(), field.name
+
+
+@given(st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5))
+def test_sums_survive(cells: list) -> None:
+    sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
+    assert_same(moments_codec.decode(moments_codec.encode(sums)), sums)
+
+
+@given(VISITS, VISITS, st.sampled_from([(10, 10), (10, 4), (7, 3)]))
+def test_what_was_added_can_be_taken_out_again(a: list, b: list, divisors: tuple[int, int]) -> None:
+    small = [(m, {f: (own % 50, more % 50) for f, (own, more) in fs.items()}, n) for m, fs, n in b]
+    first = cell_of(
+        [(m, {f: (o % 50, p % 50) for f, (o, p) in fs.items()}, n) for m, fs, n in a], divisors[0]
+    )
+    second = cell_of(small, divisors[1])
+    both = add(first, second)
+    minus = {
+        field.name: -getattr(second, field.name)
+        for field in fields(Sums)
+        if field.name not in {"divisor", "machines", "row_machines", "count", "function"}
+    }
+    bits = {"machines": second.machines * 0, "row_machines": second.row_machines * 0}
+    left = add(both, Sums(**{**{f.name: getattr(second, f.name) for f in fields(Sums)}, **minus, **bits}))
+    for field in fields(Sums):
+        if field.name not in {"divisor", "machines", "row_machines"}:
+            assert (
+                getattr(left.in_units(), field.name).tolist()
+                == getattr(first.in_units(), field.name).tolist()
+            )
+
+
+def test_a_cell_of_one_visit_stores_only_what_the_rest_follows_from() -> None:
+    functions = {f: (f % 7, f % 90) for f in range(1, 400)}
+    one = moments_codec.encode(one_visit(1, functions, 5, 10))[0]
+    two = moments_codec.encode(cell_of([(1, functions, 5), (2, functions, 5)], 10))[0]
+    assert len(one) < len(two) / 3
+
+
+def test_a_blob_of_the_first_version_is_read_for_ever() -> None:
+    """Bytes are spelled out: another layout needs another version."""
+    one = bytes.fromhex(
+        "01 01 02000000 0a00000000000000 0400000000000000 0000000000000840 0000000000001840 01 02 03 01 00 02 01"
+    )
+    sums = moments_codec.decode([one])
+    assert (sums.divisor[0], sums.visits[0], sums.machines[0], sums.x[0], sums.xe[0]) == (10, 1, 4, 3.0, 6.0)
+    assert sums.function.tolist() == [2, 5]
+    assert (sums.own.tolist(), sums.total.tolist()) == ([1, 0], [3, 1])
+    assert moments_codec.encode(sums) == [one]
+
+
+@given(st.binary(max_size=120))
+def test_noise_is_an_error_or_a_cell(data: bytes) -> None:
+    try:
+        moments_codec.decode([data])
+    except CorruptCell:
+        return
+
+
+@given(VISITS, st.data())
+def test_a_damaged_blob_is_an_error_or_another_cell(visits: list, data: st.DataObject) -> None:
+    blob = bytearray(moments_codec.encode(cell_of(visits, 10))[0])
+    at = data.draw(st.integers(0, len(blob) - 1))
+    blob[at] ^= data.draw(st.integers(1, 255))
+    cut = data.draw(st.integers(0, len(blob)))
+    for damaged in (bytes(blob), bytes(blob[:cut])):
+        try:
+            read = moments_codec.decode([damaged])
+        except CorruptCell:
+            continue
+        assert all(
+            np.isfinite(c).all() for c in (*read.cell_columns(), *read.row_columns()) if c.dtype.kind == "f"
+        )
+
+
+@pytest.mark.parametrize("count", [1, 5, 20, 60, 100])
+def test_machines_are_told_about_up_to_a_hundred(count: int) -> None:
+    errors = []
+    for start in range(0, 20_000, 1000):
+        bits = np.bitwise_or.reduce(machine_bit(np.arange(start, start + count)))
+        errors.append(machines(np.array([bits]))[0] - count)
+    assert abs(np.nanmean(errors)) <= max(0.1, 0.06 * count)
+    assert np.nanstd(errors) <= 0.5 + 0.2 * count
+
+
+def test_too_many_machines_are_not_told() -> None:
+    assert np.isnan(machines(np.array([(1 << SLOTS) - 1]))[0])

@@ -1,0 +1,89 @@
+"""Weighted moments survive their blob to six digits; damage is an error."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.rolling import weighted
+from storage.rolling.errors import CorruptCell
+from storage.rolling.weighted import Parts
+
+AMOUNT = st.floats(0, 1e20, allow_subnormal=False)
+SIGNED = st.floats(-1e30, 1e30, allow_subnormal=False)
+EXACT = {"machines", "landed", "df", "x", "vxx", "vxe", "x_second", "x_fourth", "count", "function", "visits", "row_machines", "own", "total"}  # fmt: skip
+ROWS = st.dictionaries(
+    st.integers(1, 2**31 - 1),
+    st.tuples(st.integers(0, 1000), st.integers(0, 2**62 - 1), AMOUNT, AMOUNT, *[SIGNED] * 8),
+    max_size=5,
+)
+CELLS = st.lists(st.tuples(st.integers(0, 2**62 - 1), st.tuples(*[AMOUNT] * 7), ROWS), max_size=4)
+
+
+def parts_of(cells: list) -> Parts:
+    rows = [(f, *values) for _, _, functions in cells for f, values in sorted(functions.items())]
+    columns = [np.array([row[i] for row in rows]) for i in range(13)]
+    scalars = [np.array([cell[1][i] for cell in cells]) for i in range(7)]
+    return Parts(
+        np.array([cell[0] for cell in cells], np.int64),
+        *scalars,
+        np.array([len(cell[2]) for cell in cells], np.int64),
+        *(column.astype(np.int64) for column in columns[:3]),
+        *(column.astype(np.float64) for column in columns[3:]),
+    )
+
+
+@given(CELLS)
+def test_parts_survive(cells: list) -> None:
+    parts = parts_of(cells)
+    read = weighted.decode(weighted.encode(parts))
+    for field in fields(Parts):
+        found, wanted = getattr(read, field.name), getattr(parts, field.name)
+        if field.name in EXACT:
+            assert found.tolist() == wanted.tolist(), field.name
+        else:
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-70)
+
+
+@given(CELLS)
+def test_adding_up_in_parts_is_adding_up_at_once(cells: list) -> None:
+    parts = parts_of(cells)
+    into = np.arange(len(cells)) % 2
+    at_once = weighted.add_up(parts, into, 2)
+    singles = [weighted.add_up(parts_of([cell]), into[i : i + 1], 2) for i, cell in enumerate(cells)]
+    if not singles:
+        return
+    twice = weighted.add_up(weighted.concatenated(singles), np.tile([0, 1], len(singles)), 2)
+    for field in fields(Parts):
+        np.testing.assert_allclose(
+            getattr(twice, field.name), getattr(at_once, field.name), rtol=1e-9, atol=1e20, err_msg=field.name
+        )
+
+
+@given(st.lists(st.lists(st.floats(0, 1e300), max_size=20), max_size=4))
+def test_doubles_survive(cells: list[list[float]]) -> None:
+    count = np.array([len(cell) for cell in cells], np.int64)
+    flat = np.array([value for cell in cells for value in cell])
+    assert weighted.decode_doubles(weighted.encode_doubles(flat, count), count).tolist() == flat.tolist()
+
+
+@given(CELLS.filter(bool), st.data())
+def test_a_damaged_blob_is_an_error_or_another_cell(cells: list, data: st.DataObject) -> None:
+    blob = bytearray(weighted.encode(parts_of(cells[:1]))[0])
+    at = data.draw(st.integers(0, len(blob) - 1))
+    blob[at] ^= data.draw(st.integers(1, 255))
+    cut = data.draw(st.integers(0, len(blob)))
+    for damaged in (bytes(blob), bytes(blob[:cut])):
+        try:
+            read = weighted.decode([damaged])
+        except CorruptCell:
+            continue
+        assert np.isfinite(read.own).all()
+
+
+def test_doubles_of_another_length_are_damage() -> None:
+    blob = weighted.encode_doubles(np.ones(3), np.array([3]))[0]
+    with pytest.raises(CorruptCell):
+        weighted.decode_doubles([blob], np.array([4]))
