@@ -136,8 +136,8 @@ def test_the_collector_does_both_by_itself(
         stop = asyncio.Event()
         running = asyncio.ensure_future(collector.run(stop))
         async with asyncio.timeout(60):
-            while not done():
-                await asyncio.sleep(0.05)  # noqa: ASYNC110 - what it waits for happens in the database
+            while not done():  # noqa: ASYNC110 - what it waits for happens in the database
+                await asyncio.sleep(0.05)
         stop.set()
         await running
 
