@@ -221,7 +221,7 @@ def expected(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, floa
         segments = connection.execute(select(capture_segment)).all()
     rows = [(("now", row.visit_id), row.visit_id, row) for row in now if row.visit_id not in waiting]
     rows += [(("before", row.entry_id), out[row.entry_id], row) for row in before if row.entry_id in out]
-    return _cells(rows, visits, frames), _exposure(segments, visits, waiting, list(out.values()))
+    return _cells(rows, visits, frames), _exposure(list(segments), visits, waiting, list(out.values()))
 
 
 def _cells(rows: list[Any], visits: Mapping[UUID, Any], frames: Mapping[int, list[int]]) -> dict[Key, Cell]:
@@ -318,7 +318,7 @@ def stored(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, float]
     with engine.connect() as connection:
         rows = connection.execute(select(roll)).all()
         exposed = connection.execute(select(exposure)).all()
-    cells = {}
+    cells: dict[Key, Cell] = {}
     for row in rows:
         ids, units = decode_many([bytes(row.data)], [row.facts])
         cell = Cell(

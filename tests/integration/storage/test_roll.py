@@ -1,12 +1,14 @@
 """Rolling, taking out and rebuilding, against cells that are added up by hand."""
 
+from collections.abc import Callable
 from threading import Barrier, Thread
+from typing import Any
 from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, func, insert, select, text, update
+from sqlalchemy import Engine, Table, func, insert, select, text, update
 
 from storage import partitions
 from storage.rolling import entries, exposures, roll, store
@@ -74,11 +76,11 @@ STEPS = st.lists(
 )
 @given(steps=STEPS)
 def test_cells_are_what_the_merged_visits_say_whatever_happens(
-    engine: Engine, facts: CellFacts, steps: list[tuple]
+    engine: Engine, facts: CellFacts, steps: list[Any]
 ) -> None:
     clear(engine)
     roller = Roller(engine)
-    landed: list[tuple[UUID, list]] = []
+    landed: list[tuple[UUID, Any]] = []
     for step in steps:
         match step:
             case ("new", where, profiles, watched):
@@ -161,7 +163,7 @@ def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine
     start = Barrier(4)
     failures: list[BaseException] = []
 
-    def work(do) -> None:
+    def work(do: Callable[[], object]) -> None:
         try:
             start.wait()
             do()
@@ -219,11 +221,11 @@ def test_a_damaged_cell_is_rebuilt_and_a_damaged_fact_is_passed_by(engine: Engin
         )
 
 
-def cells(engine: Engine) -> list[tuple]:
+def cells(engine: Engine) -> list[Any]:
     with engine.connect() as connection:
         return sorted(tuple(row) for row in connection.execute(select(roll_table)))
 
 
-def count(engine: Engine, table) -> int:
+def count(engine: Engine, table: Table) -> int:
     with engine.connect() as connection:
         return connection.execute(select(func.count()).select_from(table)).scalar_one()

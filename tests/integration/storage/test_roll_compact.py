@@ -1,9 +1,10 @@
 """Closed days in buckets: the same estimates and variances as from the visits one by one."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -78,7 +79,7 @@ def by_hand(
 ) -> tuple[Moments, dict[int, float]]:
     """Moments of functions 1…3 over the visits of these days, and the fleet's units by stack."""
     total = moments.none(3)
-    stacks: dict[int, float] = Counter()
+    stacks: dict[int, float] = defaultdict(float)
     for day in days:
         start = datetime.fromtimestamp(day * 86400, UTC)
         with snapshot(engine) as connection:
@@ -87,7 +88,7 @@ def by_hand(
         mine = [v for v in world.visits.values() if v[0] // 24 == day]
         stratum, klass = (np.array([v[i] for v in mine], np.int64) for i in (1, 2))
         n = np.ones(len(mine), np.int64)
-        watched = Exposure(stratum, np.full(len(mine), day), klass, n, 5.0 * n)
+        watched = Exposure(stratum, np.full(len(mine), day), klass, n, np.full(len(mine), 5.0))
         weights = day_weights(strata, watched).weights
         assert weights is not None
         row = strata.row(stratum, np.full(len(mine), day))
@@ -126,8 +127,8 @@ def read(engine: Engine, cube: Cube, level: int, bucket: int) -> WeightedCells:
 
 
 def assert_right(engine: Engine, world: World, level: int, bucket: int) -> None:
-    days = range(bucket * 4**level, (bucket + 1) * 4**level)
-    days = sorted({v[0] // 24 for v in world.visits.values()} & set(days))
+    inside = range(bucket * 4**level, (bucket + 1) * 4**level)
+    days = sorted({v[0] // 24 for v in world.visits.values()} & set(inside))
     for cube in CUBES:
         cells = read(engine, cube, level, bucket)
         keys = {
@@ -154,11 +155,15 @@ def assert_right(engine: Engine, world: World, level: int, bucket: int) -> None:
                 rows = parts.cell == c
                 at = parts.function[rows] - 1
                 assert (np.delete(wanted.y, at) == 0).all()
-                close = {"rtol": 1e-5, "atol": 1e-6 * float(wanted.x) ** 2}
+                atol = 1e-6 * float(wanted.x) ** 2
                 assert parts.x[c] == pytest.approx(wanted.x)
                 np.testing.assert_allclose(getattr(parts, name)[rows], wanted.y[at], rtol=1e-9)
-                np.testing.assert_allclose(getattr(parts, f"{name}_vyy")[rows], wanted.vyy[at], **close)
-                np.testing.assert_allclose(getattr(parts, f"{name}_vxy")[rows], wanted.vxy[at], **close)
+                np.testing.assert_allclose(
+                    getattr(parts, f"{name}_vyy")[rows], wanted.vyy[at], rtol=1e-5, atol=atol
+                )
+                np.testing.assert_allclose(
+                    getattr(parts, f"{name}_vxy")[rows], wanted.vxy[at], rtol=1e-5, atol=atol
+                )
                 np.testing.assert_allclose(
                     getattr(parts, f"{name}_second")[rows], wanted.second[at], rtol=1e-5
                 )
@@ -167,10 +172,10 @@ def assert_right(engine: Engine, world: World, level: int, bucket: int) -> None:
                 )
                 if not own:
                     assert parts.visits[rows].tolist() == wanted.visits[at].tolist()
-            np.testing.assert_allclose(parts.vxx[c], wanted.vxx, **close)
+            np.testing.assert_allclose(parts.vxx[c], wanted.vxx, rtol=1e-5, atol=atol)
             np.testing.assert_allclose(parts.x_second[c], wanted.x_second, rtol=1e-9)
             if cube is EVENT:
-                np.testing.assert_allclose(parts.vxe[c], wanted.vxx, **close)
+                np.testing.assert_allclose(parts.vxe[c], wanted.vxx, rtol=1e-5, atol=atol)
 
 
 SEEN = st.lists(
@@ -202,7 +207,7 @@ VISITS = st.lists(
 )
 @given(visits=VISITS)
 def test_buckets_say_of_their_days_what_the_visits_say(
-    engine: Engine, facts: CellFacts, visits: list[tuple]
+    engine: Engine, facts: CellFacts, visits: list[Any]
 ) -> None:
     clear(engine)
     world = World(facts)
@@ -291,7 +296,7 @@ def test_many_keys_are_merged_in_parts(
     assert_right(engine, world, 1, DAY_0 // 4)
 
 
-def whole(engine: Engine):
+def whole(engine: Engine) -> Cover:
     """How the first 64 days are covered."""
     with snapshot(engine) as connection:
         first = DAY_0 // 64 * 64

@@ -1,6 +1,7 @@
 """Moments survive their blob exactly; damaged blobs are errors and nothing else."""
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,13 +52,13 @@ def assert_same(a: Sums, b: Sums) -> None:
 
 
 @given(st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5))
-def test_sums_survive(cells: list) -> None:
+def test_sums_survive(cells: list[Any]) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
     assert_same(moments_codec.decode(moments_codec.encode(sums)), sums)
 
 
 @given(VISITS, VISITS, st.sampled_from([(10, 10), (10, 4), (7, 3)]))
-def test_what_was_added_can_be_taken_out_again(a: list, b: list, divisors: tuple[int, int]) -> None:
+def test_what_was_added_can_be_taken_out_again(a: list[Any], b: list[Any], divisors: tuple[int, int]) -> None:
     small = [(m, {f: (own % 50, more % 50) for f, (own, more) in fs.items()}, n) for m, fs, n in b]
     first = cell_of(
         [(m, {f: (o % 50, p % 50) for f, (o, p) in fs.items()}, n) for m, fs, n in a], divisors[0]
@@ -107,7 +108,7 @@ def test_noise_is_an_error_or_a_cell(data: bytes) -> None:
 
 
 @given(VISITS, st.data())
-def test_a_damaged_blob_is_an_error_or_another_cell(visits: list, data: st.DataObject) -> None:
+def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.DataObject) -> None:
     blob = bytearray(moments_codec.encode(cell_of(visits, 10))[0])
     at = data.draw(st.integers(0, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))

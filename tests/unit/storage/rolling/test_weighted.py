@@ -1,6 +1,7 @@
 """Weighted moments survive their blob to six digits; damage is an error."""
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,21 +23,19 @@ ROWS = st.dictionaries(
 CELLS = st.lists(st.tuples(st.integers(0, 2**62 - 1), st.tuples(*[AMOUNT] * 7), ROWS), max_size=4)
 
 
-def parts_of(cells: list) -> Parts:
+def parts_of(cells: list[Any]) -> Parts:
     rows = [(f, *values) for _, _, functions in cells for f, values in sorted(functions.items())]
     columns = [np.array([row[i] for row in rows]) for i in range(13)]
     scalars = [np.array([cell[1][i] for cell in cells]) for i in range(7)]
-    return Parts(
-        np.array([cell[0] for cell in cells], np.int64),
-        *scalars,
-        np.array([len(cell[2]) for cell in cells], np.int64),
-        *(column.astype(np.int64) for column in columns[:3]),
-        *(column.astype(np.float64) for column in columns[3:]),
-    )
+    arguments: list[Any] = [np.array([cell[0] for cell in cells], np.int64), *scalars]
+    arguments.append(np.array([len(cell[2]) for cell in cells], np.int64))
+    arguments += [column.astype(np.int64) for column in columns[:3]]
+    arguments += [column.astype(np.float64) for column in columns[3:]]
+    return Parts(*arguments)
 
 
 @given(CELLS)
-def test_parts_survive(cells: list) -> None:
+def test_parts_survive(cells: list[Any]) -> None:
     parts = parts_of(cells)
     read = weighted.decode(weighted.encode(parts))
     for field in fields(Parts):
@@ -48,7 +47,7 @@ def test_parts_survive(cells: list) -> None:
 
 
 @given(CELLS)
-def test_adding_up_in_parts_is_adding_up_at_once(cells: list) -> None:
+def test_adding_up_in_parts_is_adding_up_at_once(cells: list[Any]) -> None:
     parts = parts_of(cells)
     into = np.arange(len(cells)) % 2
     at_once = weighted.add_up(parts, into, 2)
@@ -70,7 +69,7 @@ def test_doubles_survive(cells: list[list[float]]) -> None:
 
 
 @given(CELLS.filter(bool), st.data())
-def test_a_damaged_blob_is_an_error_or_another_cell(cells: list, data: st.DataObject) -> None:
+def test_a_damaged_blob_is_an_error_or_another_cell(cells: list[Any], data: st.DataObject) -> None:
     blob = bytearray(weighted.encode(parts_of(cells[:1]))[0])
     at = data.draw(st.integers(0, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))
