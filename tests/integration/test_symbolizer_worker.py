@@ -1,6 +1,5 @@
 """The worker's process: a message on the queue becomes rows, whatever is killed in between."""
 
-import hashlib
 import os
 import signal
 import subprocess
@@ -9,31 +8,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from uuid import UUID, uuid4
 
 import pytest
-import zstandard
 from sqlalchemy import Engine, func, select, update
 
 from fleetpb import capture_pb2
-from storage import campaigns, captures, inventory, partitions, visits
-from storage.archive import Archive, capture_key
-from storage.campaigns import Definition, EventPlan
-from storage.captures import NewCapture
-from storage.inventory import NewMachine
+from storage.archive import Archive
 from storage.schema import binary, capture, function, profile
-from storage.visits import DrawnVisit
 from symbolizer.broker import make_broker, make_sender
-from symbolizer.elf import ElfFile
 from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import Resolver
+from tests.waiting import Waiting
 
 pytestmark = pytest.mark.integration
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DEADLINE_S = 60.0
 WORKER = """
 import sys
@@ -53,72 +44,9 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
-def a_capture(visit_id: UUID) -> capture_pb2.Capture:
-    """One process that spends its time in one function of this interpreter's file."""
-    path = os.path.realpath(sys.executable)
-    elf = ElfFile(Path(path).read_bytes())
-    code = next(s for s in elf.segment_map.segments if s.executable)
-    message = capture_pb2.Capture(format=1, visit_id=visit_id.bytes)
-    message.strings.extend(["", path, "python3", "cpu", "nanoseconds"])
-    message.mappings.add(kind=capture_pb2.Mapping.FILE, path=1, build_id=elf.build_id or b"none")
-    message.frames.mapping.append(0)
-    message.frames.offset.append(code.offset + code.filesz // 2)
-    message.frames.into_function.append(1)
-    message.frames.flags.append(1)
-    message.stacks.frames.append(0)
-    message.stacks.length.append(1)
-    message.stacks.end.append(capture_pb2.STACK_END_COMPLETE)
-    message.groups.add(comm=2, exe=1, main_mapping=1, processes=1)
-    segment = message.segments.add(
-        event=3, source=3, unit=4, support=capture_pb2.SUPPORT_OK, period=10_101_010, requested_period=10_101_010,
-        stacks=True, duration_ns=5_000_000_000, samples=7, cpus=[0],
-    )  # fmt: skip
-    segment.profiles.add(group=0, stack_delta=[0], count=[7])
-    return message
-
-
-class Fleet:
-    """One machine whose captures wait in an archive."""
-
-    def __init__(self, engine: Engine, archive: Archive) -> None:
-        self._engine = engine
-        self._archive = archive
-        with engine.begin() as connection:
-            partitions.ensure(connection, [NOON.date()])
-
-    def archive(self, raw: bytes | None = None) -> UUID:
-        visit_id = uuid4()
-        blob = zstandard.compress(a_capture(visit_id).SerializeToString() if raw is None else raw)
-        key = capture_key(NOON.date(), visit_id)
-        with self._engine.begin() as connection:
-            definition = Definition("fleet", 60, 1, (EventPlan("cpu", 5000, rate_hz=99),))
-            campaign_id = campaigns.create_or_update(connection, definition).campaign_id
-            machine_id = inventory.add(connection, NewMachine("m", "h:1"), replace=True)
-            stratum_id = inventory.stratum_ids(connection, [("", "")])["", ""]
-            drawn = DrawnVisit(visit_id, campaign_id, 0, machine_id, stratum_id, 1, 1, 1.0, NOON)
-            visits.record_draw(connection, [drawn])
-            self._archive.put(key, blob)
-            sha256 = hashlib.sha256(blob).digest()
-            captures.record(connection, NewCapture(visit_id, NOON.date(), key, len(blob), 100, sha256, 7))
-        return visit_id
-
-    def landed(self, visit_id: UUID) -> bool:
-        with self._engine.connect() as connection:
-            row = connection.execute(select(capture).where(capture.c.visit_id == visit_id)).one()
-        return bool(row.landed == row.wanted)
-
-    def row(self, visit_id: UUID) -> object:
-        with self._engine.connect() as connection:
-            return connection.execute(select(capture).where(capture.c.visit_id == visit_id)).one()
-
-    def due(self) -> list[UUID]:
-        with self._engine.connect() as connection:
-            return [visit_id for visit_id, _ in captures.due(connection, limit=100)]
-
-
 @pytest.fixture
-def fleet(engine: Engine, tmp_path: Path) -> Fleet:
-    return Fleet(engine, Archive(str(tmp_path / "archive")))
+def fleet(engine: Engine, tmp_path: Path) -> Waiting:
+    return Waiting(engine, Archive(str(tmp_path / "archive")))
 
 
 @contextmanager
@@ -150,7 +78,7 @@ def worker(
 
 @pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
-    fleet: Fleet, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path, pool: str
+    fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path, pool: str
 ) -> None:
     ids = [fleet.archive() for _ in range(3)]
     send = make_sender(valkey_url)
@@ -170,7 +98,7 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
 
 
 def test_what_is_no_capture_is_set_aside_at_once(
-    fleet: Fleet, valkey_url: str, database_url: str, tmp_path: Path
+    fleet: Waiting, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     bad, good = fleet.archive(b"\xff\xff\xff garbage"), fleet.archive()
     send = make_sender(valkey_url)
@@ -184,7 +112,7 @@ def test_what_is_no_capture_is_set_aside_at_once(
 
 
 def test_a_failure_leaves_its_reason_and_rests(
-    fleet: Fleet, valkey_url: str, database_url: str, tmp_path: Path
+    fleet: Waiting, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     visit_id = fleet.archive()
     next((tmp_path / "archive").rglob("*.cap.zst")).unlink()
@@ -198,7 +126,7 @@ def test_a_failure_leaves_its_reason_and_rests(
     assert visit_id.hex[:8] in row.failure
 
 
-def test_an_archive_that_is_away_sets_nothing_aside(fleet: Fleet, engine: Engine, tmp_path: Path) -> None:
+def test_an_archive_that_is_away_sets_nothing_aside(fleet: Waiting, engine: Engine, tmp_path: Path) -> None:
     visit_id = fleet.archive()
     (tmp_path / "archive").rename(tmp_path / "away")
     (tmp_path / "archive").write_text("a mount that went wrong")
@@ -217,7 +145,7 @@ def test_an_archive_that_is_away_sets_nothing_aside(fleet: Fleet, engine: Engine
 
 
 def test_a_landing_that_takes_longer_than_a_lease_stays_its_workers(
-    fleet: Fleet, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fleet: Waiting, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit_id = fleet.archive()
     resolver = Resolver(LocalFiles(), tmp_path / "cache")
@@ -238,7 +166,7 @@ def test_a_landing_that_takes_longer_than_a_lease_stays_its_workers(
 
 
 def test_a_killed_pool_process_loses_nothing(
-    fleet: Fleet, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
+    fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     """The lease of the dead runs out, the sweep's part is played by the test, and each lands once."""
     ids = [fleet.archive() for _ in range(20)]

@@ -1,0 +1,180 @@
+"""Several captures in one transaction: the same rows as one by one, whatever is wrong with a neighbour."""
+
+import os
+from datetime import date
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, func, select
+
+from storage import captures, partitions
+from storage.database import open_engine
+from storage.errors import BadCapture, PartitionMissing
+from storage.landing.errors import UnknownCapture
+from storage.landing.interning import Interner
+from storage.landing.land import ToLand, land, land_many
+from storage.schema import capture, capture_segment, profile, roll_queue, stack
+from tests.landed import BEFORE_MIDNIGHT, archived, queued, stored
+from tests.made_captures import MadeCapture, expected_stacks, expected_units, random_capture
+
+pytestmark = pytest.mark.integration
+
+
+def to_land(visit_id: UUID, seed: int, *, generation: int = 1, **shape: int) -> ToLand:
+    return ToLand(
+        visit_id, generation, *random_capture(visit_id, seed, resolved_better=generation > 1, **shape)
+    )
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(2, 200)), min_size=1, max_size=6))
+def test_a_batch_is_its_captures_one_by_one(engine: Engine, shapes: list[tuple[int, int, int]]) -> None:
+    together, alone = archived(engine, len(shapes)), archived(engine, len(shapes))
+    interner = Interner(engine)
+    items = [
+        to_land(visit_id, seed, groups=groups, depth=depth)
+        for visit_id, (seed, groups, depth) in zip(together, shapes, strict=True)
+    ]
+    results = land_many(engine, interner, items)
+    for visit_id, (seed, groups, depth), item, result in zip(alone, shapes, items, results, strict=True):
+        message, resolved = random_capture(visit_id, seed, groups=groups, depth=depth)
+        assert land(engine, Interner(engine), visit_id, 1, message, resolved) == result
+        found = stored(engine, item.visit_id)
+        assert found == stored(engine, visit_id)
+        assert found.units == sum(expected_units(message).values())
+        if depth <= 64:  # deeper ones are folded
+            assert found.stacks == expected_stacks(message, resolved)
+        assert queued(engine, [item.visit_id])[item.visit_id] == [(1, 0)]
+
+
+def test_the_whole_store_is_the_sum_over_the_captures(engine: Engine) -> None:
+    ids = archived(engine, 9)
+    interner = Interner(engine)
+    items = [to_land(visit_id, seed) for seed, visit_id in enumerate(ids)]
+    for start in range(0, 9, 4):
+        land_many(engine, interner, items[start : start + 4])
+    with engine.connect() as connection:
+        units = connection.scalar(select(func.sum(profile.c.samples * profile.c.period)))
+        stacks = connection.execute(
+            select(func.count(), func.count(stack.c.hash.distinct()), func.count(stack.c.frames.distinct()))
+        ).one()
+        assert connection.scalar(select(func.count()).select_from(roll_queue)) == 9
+    assert units == sum(sum(expected_units(item.capture).values()) for item in items)
+    assert len(set(stacks)) == 1, "a stack is one row, with one hash"
+
+
+def test_one_of_each_kind_of_trouble_harms_no_other(engine: Engine) -> None:
+    good, twice, contrary, idle = archived(engine, 4)
+    [late] = archived(engine, 1, drawn_at=BEFORE_MIDNIGHT.replace(month=12), partition=False)
+    land(engine, Interner(engine), twice, 1, *random_capture(twice, 2))
+    message, _ = random_capture(contrary, 3)
+    watched = MadeCapture(idle)
+    watched.segment({})
+    stranger = uuid4()
+    items = [
+        to_land(good, 1),
+        to_land(twice, 2),
+        ToLand(contrary, 1, message, MadeCapture(contrary).finished()[1]),
+        ToLand(idle, 1, *watched.finished()),
+        to_land(late, 5),
+        to_land(stranger, 6),
+    ]
+    results = land_many(engine, Interner(engine), items)
+    assert [result.outcome for result in results] == [
+        "landed",
+        "already",
+        "failed",
+        "landed",
+        "failed",
+        "failed",
+    ]
+    assert [type(result.error) for result in results if result.error] == [
+        ValueError,
+        PartitionMissing,
+        UnknownCapture,
+    ]
+    assert stored(engine, good).stacks == expected_stacks(*random_capture(good, 1))
+    assert queued(engine, [good, twice, contrary, idle]) == {
+        good: [(1, 0)], twice: [(1, 0)], contrary: [], idle: [(1, 0)],
+    }  # fmt: skip
+    with engine.begin() as connection:
+        assert {visit_id for visit_id, _ in captures.due(connection, limit=9)} == {contrary, late}
+        partitions.ensure(connection, [date(2026, 12, 20)])
+    again = land_many(engine, Interner(engine), [ToLand(contrary, 1, *random_capture(contrary, 3)), items[4]])
+    assert [result.outcome for result in again] == ["landed", "landed"]
+
+
+def test_a_capture_of_another_visit_fails_alone(engine: Engine) -> None:
+    first, second = archived(engine, 2)
+    results = land_many(
+        engine, Interner(engine), [to_land(first, 1), ToLand(second, 1, *random_capture(first, 1))]
+    )
+    assert results[0].outcome == "landed"
+    assert isinstance(results[1].error, BadCapture)
+
+
+def test_a_visit_twice_in_a_batch_is_a_mistake_and_lands_once(engine: Engine) -> None:
+    [visit_id] = archived(engine)
+    results = land_many(engine, Interner(engine), [to_land(visit_id, 1), to_land(visit_id, 1)])
+    assert [result.outcome for result in results] == ["landed", "already"]
+
+
+def test_generations_of_a_batch_are_each_ones_own(engine: Engine) -> None:
+    old, new, merged = archived(engine, 3)
+    interner = Interner(engine)
+    land_many(engine, interner, [to_land(new, 1), to_land(merged, 2)])
+    units = stored(engine, merged).units
+    with engine.begin() as connection:
+        connection.execute(roll_queue.delete().where(roll_queue.c.visit_id == merged))
+    land_many(
+        engine,
+        interner,
+        [to_land(old, 0), to_land(new, 1, generation=2), to_land(merged, 2, generation=3)],
+    )
+    assert [stored(engine, visit_id).generation for visit_id in (old, new, merged)] == [1, 2, 3]
+    assert queued(engine, [old, new, merged]) == {
+        old: [(1, 0)], new: [(1, 0)], merged: [(-1, units), (1, 0)],
+    }  # fmt: skip
+    for visit_id, seed in ((new, 1), (merged, 2)):
+        assert stored(engine, visit_id).stacks == expected_stacks(
+            *random_capture(visit_id, seed, resolved_better=True)
+        )
+
+
+def test_batches_of_several_days(engine: Engine) -> None:
+    [today] = archived(engine)
+    [tomorrow] = archived(engine, drawn_at=BEFORE_MIDNIGHT.replace(day=21))
+    land_many(engine, Interner(engine), [to_land(tomorrow, 1), to_land(today, 2)])
+    with engine.connect() as connection:
+        days = connection.execute(select(capture_segment.c.visit_id, capture_segment.c.day).distinct()).all()
+    assert dict(map(tuple, days)) == {today: date(2026, 11, 20), tomorrow: date(2026, 11, 21)}
+
+
+def test_workers_with_the_same_captures_in_other_orders_land_each_once(
+    engine: Engine, database_url: str
+) -> None:
+    """No deadlock: whoever comes second waits for the first of his captures, holding none the first wants."""
+    ids = archived(engine, 12)
+    seeds = {visit_id: seed % 5 for seed, visit_id in enumerate(ids)}
+    children = []
+    for order in (ids, ids[::-1], ids[6:] + ids[:6]):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                own = open_engine(database_url, application="lander")
+                results = land_many(
+                    own, Interner(own), [to_land(visit_id, seeds[visit_id]) for visit_id in order]
+                )
+                status = 0 if {result.outcome for result in results} <= {"landed", "already"} else 2
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+    for visit_id in ids:
+        assert stored(engine, visit_id).stacks == expected_stacks(*random_capture(visit_id, seeds[visit_id]))
+        assert queued(engine, [visit_id])[visit_id] == [(1, 0)]
+    with engine.connect() as connection:
+        assert connection.scalars(select(capture.c.landed).distinct()).all() == [1]
