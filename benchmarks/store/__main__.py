@@ -1,0 +1,116 @@
+"""What landing and keeping a fleet's facts costs, beside one row a sample in the same database.
+
+    make bench-store          # about 10⁷ facts in under five minutes; FULL=1: 10⁸
+
+A made fleet of the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20 to 100 process groups a
+visit. Most facts are loaded in bulk, their stacks known; the others are landed end to end by two
+processes, from compressed captures and resolved frames, a fifth of the stacks never met before, while
+the roller merges what has landed. `land_facts_per_s` counts until the last of it is merged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.report import Report, at_least, at_most
+from benchmarks.store.database import OPTIONS, fresh_database
+from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, measure
+
+_STEPS: Final = 7
+_DICTIONARIES: Final = ("stack", "function")
+_TOLD_TABLES: Final = (
+    "profile", "chunk", "line_chunk", "stack", "function", "roll", "dim_value", "label_set", "capture_cpu",
+    "capture_binary",
+)  # fmt: skip
+
+
+def report(found: Found, size: Size) -> Report:
+    """The figures with their bars (DESIGN: performance we promise)."""
+    told = Report("store", peer="one row a sample")
+    rolling = found.rolling
+    assert rolling is not None
+    facts = sum(landing.facts for landing in found.landings)
+    began = min(landing.began for landing in found.landings)
+    landed = max(landing.ended for landing in found.landings)
+    merged = max(rolling.drained, landed)
+    bulk = found.bulk_facts / found.bulk_s
+    rows = found.row_facts / found.rows_s
+    told.add("facts", found.facts)
+    told.add("bulk_facts_per_s", bulk, at_least(3e6), peer=f"{rows:,.0f}")
+    told.add(
+        "land_facts_per_s", facts / (merged - began), at_least(4e5), peer="captures, until they are in cells"
+    )
+    told.add("landed_facts_per_s", facts / (landed - began), peer="until they can be asked for")
+    told.add("land_cpu_us_per_fact", sum(each.cpu_s for each in found.landings) / facts * 1e6)
+    told.add(
+        "captures_per_transaction",
+        sum(x.captures for x in found.landings) / sum(x.transactions for x in found.landings),
+    )
+    told.add("roll_facts_per_s", found.rolled_bulk_facts / max(found.rolled_bulk_s, 1e-9))
+    told.add("roll_lag_s", merged - landed)
+    told.add("roll_longest_queue", rolling.longest_wait, peer="visits")
+    told.add("speedup_vs_rows", bulk / rows)
+    everything = sum(found.sizes.values())
+    dictionaries = sum(found.sizes.get(name, 0) for name in _DICTIONARIES)
+    row_bytes = found.row_bytes / found.row_facts
+    told.add(
+        "bytes_per_fact",
+        everything / found.facts,
+        at_most(12),
+        peer=f"{row_bytes:.1f}, stacks and names apart",
+    )
+    told.add("bytes_per_fact_without_stacks", (everything - dictionaries) / found.facts)
+    told.add("bytes_per_stack", found.sizes["stack"] / found.stacks)
+    told.add("stacks", found.stacks)
+    told.add("profiles", found.profiles)
+    told.add("median_facts_per_profile", found.median_facts)
+    for name in _TOLD_TABLES:
+        told.add(f"bytes_per_fact_{name}", found.sizes.get(name, 0) / found.facts)
+    told.note("rows_facts_per_s", round(rows))
+    told.note("rows_bytes_per_fact", round(row_bytes, 1))
+    told.note("facts_landed", facts)
+    told.note("new_stacks_share", size.new_share)
+    told.note("visits_an_hour", VISITS_AN_HOUR)
+    told.note("strata", 8)
+    told.note("campaigns", 2)
+    told.note("server_settings", ", ".join(f"{name}={value}" for name, value in OPTIONS.items()))
+    return told
+
+
+def main() -> int:
+    """Measure, print, write results/store.json. The exit status is 0 if it could be measured."""
+    argparse.ArgumentParser(
+        prog="python -m benchmarks.store",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
+    size = FULL if os.environ.get("FULL") == "1" else DEFAULT
+    console = Console()
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-store-") as folder,
+        fresh_database() as url,
+        Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+    ):
+        task = progress.add_task("starting", total=_STEPS)
+
+        def step(what: str) -> None:
+            progress.update(task, description=what, advance=1)
+
+        found = measure(url, size, Path(folder), step)
+    told = report(found, size)
+    told.show(console)
+    console.print(f"\n{told.write()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

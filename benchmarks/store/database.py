@@ -1,0 +1,164 @@
+"""The database a run fills: a server of its own, a fleet of 8 strata, and the code everybody has met."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from sqlalchemy import insert, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from services.embedded.postgres import EmbeddedPostgres
+from storage import campaigns, inventory, migrate, partitions
+from storage.archive import capture_key
+from storage.campaigns import Definition, EventPlan
+from storage.inventory import NewMachine
+from storage.landing.interning import Interner
+from storage.landing.markers import MARKERS, Kind
+from storage.landing.stack_hash import hash_runs
+from storage.landing.stack_rows import StackRows
+from storage.schema import capture, coverage, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from uuid import UUID
+
+    from sqlalchemy import Connection, Engine
+
+    from benchmarks.store.vocabulary import Ints, Vocabulary
+
+FIRST_DAY: Final = datetime(2026, 11, 16, tzinfo=UTC)
+DAYS: Final = 5
+STRATA: Final = 8
+_PART: Final = 50_000
+OPTIONS: Final = {"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_timeout": "15min"}
+
+
+@contextmanager
+def fresh_database() -> Iterator[str]:
+    """URL of an empty, migrated database on a server of its own, which ends with the block."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-store-", dir="/tmp"))
+    folder.chmod(0o711)  # the server runs as another user when we are root
+    server = EmbeddedPostgres(folder / "postgres", options=OPTIONS)
+    try:
+        server.start()
+        migrate.upgrade(server.url())
+        yield server.url()
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Ids of what visits point at."""
+
+    campaigns: tuple[int, int]
+    """The standing one and another."""
+    strata: list[int]
+    machines: list[int]
+
+
+def make_fleet(connection: Connection, machines: int) -> Places:
+    """Two campaigns, 8 strata and their machines; partitions for all days."""
+    partitions.ensure(connection, [(FIRST_DAY + timedelta(days=n)).date() for n in range(DAYS)])
+    ids = [
+        campaigns.create_or_update(
+            connection, Definition(name, 3600, 100, (EventPlan("cpu", 5000, rate_hz=99),))
+        ).campaign_id
+        for name in ("fleet", "deep")
+    ]
+    strata = inventory.stratum_ids(connection, [(f"dc{n // 4}", f"CPU {n % 4}") for n in range(STRATA)])
+    return Places(
+        (ids[0], ids[1]),
+        list(strata.values()),
+        [inventory.add(connection, NewMachine(f"m{n:05d}", f"h{n}:1")) for n in range(machines)],
+    )
+
+
+def archived(
+    connection: Connection, places: Places, visits: Sequence[tuple[UUID, int, int]], *, landed: bool
+) -> None:
+    """Rows of answered visits (id, machine, hour of the run), whose captures lie in the archive; landed or not."""
+    rows, raw, cells = [], [], {}
+    for visit_id, machine, hour in visits:
+        at = FIRST_DAY + timedelta(hours=hour)
+        stratum = places.strata[machine % STRATA]
+        campaign = places.campaigns[visit_id.int % 5 == 0]
+        hours = int(at.timestamp()) // 3600
+        rows.append({
+            "visit_id": visit_id, "day": at.date(), "hour": hours, "campaign_id": campaign, "round": hour,
+            "machine_id": places.machines[machine], "stratum_id": stratum,
+            "population": len(places.machines) // STRATA, "drawn": 1, "probability": 0.1, "drawn_at": at,
+            "outcome": "answered", "seconds": 5.0, "utilisation": (machine % 10) / 10,
+        })  # fmt: skip
+        key = capture_key(at.date(), visit_id)
+        raw.append({
+            "visit_id": visit_id, "day": at.date(), "blob": key, "bytes": 1, "raw_bytes": 1, "sha256": b"",
+            "samples": 1, "landed": int(landed),
+        })  # fmt: skip
+        cell = (campaign, stratum, hours, min(3, (machine % 10) * 4 // 10), at.date())
+        cells[cell] = cells.get(cell, 0) + 1
+    connection.execute(insert(visit), rows)
+    connection.execute(insert(capture), raw)
+    columns = ("campaign_id", "stratum_id", "hour", "utilisation_class", "day")
+    for cell, count in cells.items():
+        statement = upsert(coverage).values(
+            **dict(zip(columns, cell, strict=True)), population=len(places.machines) // STRATA,
+            drawn=count, answered=count, failed=0, seconds=5.0 * count,
+        )  # fmt: skip
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=columns[:4],
+                set_={
+                    "drawn": coverage.c.drawn + count,
+                    "answered": coverage.c.answered + count,
+                    "seconds": coverage.c.seconds + 5.0 * count,
+                },
+            )
+        )
+
+
+def meet(engine: Engine, vocabulary: Vocabulary) -> Ints:
+    """Put the functions and the known stacks into the dictionaries; the id of every known stack, else 0."""
+    interner = Interner(engine)
+    functions = interner.functions(vocabulary.functions, [Kind.USER] * len(vocabulary.functions))
+    interner.functions(MARKERS, [Kind.MARKER] * len(MARKERS))
+    ids = np.zeros(vocabulary.stacks, np.int64)
+    known = np.concatenate(
+        [first + np.arange(count) for first, count in zip(vocabulary.first, vocabulary.known, strict=False)]
+    )
+    for stacks in np.array_split(known, max(1, len(known) // _PART)):
+        depth, function = vocabulary.functions_of(stacks)
+        offsets = np.concatenate(([0], np.cumsum(depth)))
+        called = functions[function]
+        hashes = hash_runs(called, np.arange(len(called)), offsets)
+
+        def rows_of(asked: Ints) -> StackRows:
+            by_program = np.argsort(asked)
+            asked = asked[by_program]
+            deep = depth[asked]  # noqa: B023 - called before the next part
+            ends = np.repeat(offsets[asked + 1] - 1 + np.cumsum(deep) - deep, deep)  # noqa: B023 - likewise
+            at = ends - np.arange(len(ends))
+            return StackRows(by_program, hashes[asked], deep, called[at])  # noqa: B023 - likewise
+
+        ids[stacks] = interner.stacks(hashes, rows_of)
+    return ids
+
+
+def bytes_by_table(connection: Connection) -> dict[str, int]:
+    """Bytes of every table with its indexes, partitions counted with their parent."""
+    rows = connection.execute(
+        text(
+            "SELECT coalesce(i.inhparent::regclass::text, c.relname), sum(pg_total_relation_size(c.oid))::bigint"
+            " FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid"
+            " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1 ORDER BY 2 DESC"
+        )
+    )
+    return {name.strip('"'): size for name, size in rows}

@@ -1,0 +1,109 @@
+"""Landing processes, fed with blobs and resolved frames, and the roller beside them."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+
+from storage.database import open_engine
+from storage.landing.decode import decode_capture
+from storage.landing.interning import Interner
+from storage.landing.land import ToLand, land_many
+from storage.landing.resolved import ResolvedFrames
+from storage.rolling.roll import Roller
+from symbolizer.landing import DEFAULT_TERMS
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Barrier, Event
+    from uuid import UUID
+
+TOGETHER: Final = DEFAULT_TERMS.together
+_ROLL_EVERY_S: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A capture as it lies in the archive, with what symbolization will say of its frames."""
+
+    visit_id: UUID
+    blob: bytes
+    resolved: ResolvedFrames
+
+
+@dataclass(frozen=True)
+class Landing:
+    """What one process landed; times by the machine's monotonic clock."""
+
+    began: float
+    ended: float
+    facts: int
+    transactions: int
+    captures: int
+    cpu_s: float
+
+
+def land_all(url: str, path: str, warming: int, start: Barrier) -> Landing:
+    """Land the captures pickled in a file, the first `warming` of them before the clock runs."""
+    waiting: list[Waiting] = pickle.loads(Path(path).read_bytes())  # our own file
+    engine = open_engine(url, application="worker", pool_size=2)
+    interner = Interner(engine)
+    gc.collect()
+    gc.freeze()  # what is loaded here would lie in the archive and the caches of a worker
+
+    def batches(captures: list[Waiting]) -> tuple[int, int]:
+        facts = transactions = 0
+        for first in range(0, len(captures), TOGETHER):
+            items = [
+                ToLand(each.visit_id, 1, decode_capture(each.blob), each.resolved)
+                for each in captures[first : first + TOGETHER]
+            ]
+            for landed in land_many(engine, interner, items):
+                if landed.outcome != "landed":
+                    raise RuntimeError(f"a capture was not landed: {landed}")
+                facts += landed.facts
+            transactions += 1
+        return facts, transactions
+
+    batches(waiting[:warming])
+    start.wait()
+    began, cpu = time.monotonic(), time.process_time()
+    facts, transactions = batches(waiting[warming:])
+    return Landing(
+        began, time.monotonic(), facts, transactions, len(waiting) - warming, time.process_time() - cpu
+    )
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """What the roller merged."""
+
+    facts: int
+    busy_s: float
+    drained: float
+    """When the queue was empty after everything had landed, by the monotonic clock."""
+    longest_wait: int
+    """Visits in the queue, at most, when it looked."""
+
+
+def roll_all(url: str, landed: Event) -> Rolling:
+    """Merge what is queued, every half second, until all has landed and nothing is left."""
+    engine = open_engine(url, application="roller", pool_size=2)
+    roller = Roller(engine)
+    facts, busy, longest = 0, 0.0, 0
+    while True:
+        last = landed.is_set()
+        with engine.connect() as connection:
+            longest = max(longest, connection.scalar(text("SELECT count(*) FROM roll_queue")) or 0)
+        began = time.monotonic()
+        while (rolled := roller.roll()).entries:
+            facts += rolled.facts
+        busy += time.monotonic() - began
+        if last:
+            return Rolling(facts, busy, time.monotonic(), longest)
+        landed.wait(_ROLL_EVERY_S)
