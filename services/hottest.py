@@ -1,12 +1,16 @@
-"""The table of hottest functions straight from the store, in the shape the API answers."""
+"""Answers straight from the store, in the shape the API answers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from services.api import answers
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
-from storage.query.selection import parse_selection
+from storage.query.selection import Selection, parse_selection
 from storage.query.table import Page, Sort
+
+Json = dict[str, Any]
 
 
 def hottest_functions(
@@ -18,14 +22,36 @@ def hottest_functions(
     select: str,
     campaign: str,
     rows: int,
-) -> dict[str, Any]:
+) -> Json:
     """What `/api/v1/table?by=function` would answer. Raises `BadSelection`, and what the database raises."""
     selection = parse_selection(event=event, start=since, end=until, select=select, campaign=campaign)
+    return table(database_url, selection, ["function"], rows)
+
+
+def table(database_url: str, selection: Selection, by: list[str], rows: int) -> Json:
+    """What `/api/v1/table` would answer."""
+    with _queries(database_url) as queries:
+        return answers.table(selection, queries.table(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
+
+
+def diff(database_url: str, selection: Selection, base: Selection, by: list[str], rows: int) -> Json:
+    """What `/api/v1/diff` would answer, of self shares."""
+    with _queries(database_url) as queries:
+        return answers.diff(selection, base, queries.diff(selection, base, by, limit=rows, own=True))
+
+
+def reliability(database_url: str, selection: Selection, by: list[str]) -> Json:
+    """What `/api/v1/reliability` would answer."""
+    with _queries(database_url) as queries:
+        return answers.reliability(selection, queries.reliability(selection, by))
+
+
+@contextmanager
+def _queries(database_url: str) -> Iterator[QueryEngine]:
     engine = open_engine(database_url, application="query", pool_size=2)
     queries = QueryEngine(engine)
     try:
-        found = queries.table(selection, ["function"], Page(Sort.SELF_DESC, rows, 0, ""))
-        return answers.table(selection, found)
+        yield queries
     finally:
         queries.close()
         engine.dispose()

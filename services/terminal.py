@@ -11,52 +11,154 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from services.measures import Figure, Measure, figure
+
 Answer = Mapping[str, Any]
+_WELL_COVERED = 0.95
+"""Share of time or machine-time above which a gap is not worth a word."""
 
 FIRST = Text(
     "The first captures are being taken; the first of a new machine lands after about 20 s …", style="dim"
 )
 
 
-def hottest(answer: Answer, *, rows: int = 20) -> RenderableType:
-    """Table of the hottest functions, most self time first, with what is not shown as the last line."""
+def hottest(
+    answer: Answer,
+    *,
+    rows: int = 20,
+    measure: Measure = Measure.SHARE,
+    price_per_core_hour: float | None = None,
+) -> RenderableType:
+    """Table of the hottest rows, most self first, with what is not shown as the last line.
+
+    An interval stands beside each number that is an estimate; a question mark says that few visits
+    contribute to it.
+    """
+    totals = answer["totals"]
+    estimated = totals.get("design") == "random" and measure is not Measure.SAMPLES
     # Fixed widths: left to itself, rich gives a long name the room of the numbers.
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("self", justify="right", no_wrap=True, width=7)
-    table.add_column("self s", justify="right", no_wrap=True, width=7, style="dim")
+    table.add_column(
+        "95 %" if estimated else "self s",
+        justify="right",
+        no_wrap=True,
+        width=13 if estimated else 7,
+        style="dim",
+    )
     table.add_column("total", justify="right", no_wrap=True, width=7)
-    table.add_column("function", no_wrap=True, overflow="ellipsis", ratio=3)
-    table.add_column("binary", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
+    functions = all("function" in row["key"] for row in answer["rows"])
+    table.add_column(
+        "function" if functions else ", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3
+    )
+    table.add_column("binary" if functions else "", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
     shown = answer["rows"][:rows]
+    few = False
     for row in shown:
-        key = row["key"]
-        named = key.get("status") in {"full", "symtab"}
-        table.add_row(
-            share(row["self_share"]),
-            seconds(row["self_seconds"]),
-            share(row["total_share"]),
-            Text(key["function"], style="" if named else "italic dim"),
-            Text(key.get("binary", "")),  # "[kernel]" is a name, not rich's markup
-        )
+        own, interval = figure(row, "self", measure, totals, price_per_core_hour).text(measure)
+        total, _ = figure(row, "total", measure, totals, price_per_core_hour).text(measure)
+        if row.get("few") and estimated:
+            few, interval = True, f"{interval} ?"
+        table.add_row(own, interval if estimated else seconds(row["self_seconds"]), total, *_name(row["key"]))
     left = answer["rows_total"] - len(shown)
     if left > 0:
         rest = 1.0 - sum(row["self_share"] for row in shown)
-        table.add_row(share(max(rest, 0.0)), "", "", Text(f"{left:,} more functions", style="dim"), "")
-    return table
+        what = "functions" if functions else "rows"
+        rest_share = share(max(rest, 0.0)) if measure is Measure.SHARE else ""
+        table.add_row(rest_share, "", "", Text(f"{left:,} more {what}", style="dim"), "")
+    if not few:
+        return table
+    return Group(table, Text("? few visits contribute: the interval is wide", style="dim"))
+
+
+def differences(answer: Answer, *, rows: int = 20) -> RenderableType:
+    """Table of two selections compared; what chance explains is grey."""
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("change", justify="right", no_wrap=True, width=9)
+    table.add_column("95 %", justify="right", no_wrap=True, width=15, style="dim")
+    table.add_column("now", justify="right", no_wrap=True, width=7)
+    table.add_column("base", justify="right", no_wrap=True, width=7)
+    table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
+    for row in answer["rows"][:rows]:
+        interval = "" if row["lo"] is None else f"{100 * row['lo']:+.2f}…{100 * row['hi']:+.2f}"
+        table.add_row(
+            f"{100 * row['delta']:+.2f} pp",
+            f"{interval} ?" if row["few"] else interval,
+            share(row["a_share"]),
+            share(row["b_share"]),
+            *_name(row["key"]),
+            style="" if row["significant"] else "dim",
+        )
+    significant = sum(row["significant"] for row in answer["rows"])
+    lines = [
+        Text(f"{significant} of {len(answer['rows'])} rows differ by more than chance; others are grey.")
+    ]
+    if answer["power"] is None:
+        lines = [Text("Not drawn at random: what chance explains is not known.", style="dim")]
+    else:
+        power = answer["power"]
+        lines.append(
+            Text(
+                f"A row of {share(power['share'])} that became {power['factor']:g} times as large would be found "
+                f"with probability {share(power['power'])}.",
+                style="dim",
+            )
+        )
+    return Group(table, *lines)
+
+
+def trust(answer: Answer) -> RenderableType:
+    """How far the profile can be trusted as a whole."""
+    if answer["entropy"] is None:
+        return Text("Too few visits, or not drawn at random: nothing can be said.")
+
+    def measured(name: str) -> str:
+        found = answer[name]
+        return f"{found['value']:.3g} ({found['lo']:.3g}–{found['hi']:.3g})"
+
+    lines = [
+        Text(f"entropy of {answer['rows_total']:,} rows: {measured('entropy')} nats"),
+        Text(f"two random halves of the visits differ by {measured('manhattan')} of 2"),
+    ]
+    fit = answer["fit"]
+    if fit is not None and fit["constant"]["value"] > 0:
+        lines.append(
+            Text(
+                f"distance from the fleet ≈ {fit['constant']['value']:.3g}/√samples (slope {fit['exponent']:.2f})"
+            )
+        )
+        for distance in (0.2, 0.1, 0.05):
+            samples = (fit["constant"]["value"] / distance) ** 2
+            visits = samples / fit["samples_per_visit"]
+            lines.append(
+                Text(
+                    f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits", style="dim"
+                )
+            )
+    return Group(*lines)
 
 
 def totals_line(answer: Answer) -> Text:
-    """One line: how much was sampled, and how much of it has names and whole stacks."""
+    """One line: how much was sampled, what it says of the fleet, and how much has names and whole stacks."""
     totals = answer["totals"]
     if not totals["samples"]:
         return Text("No samples have landed yet.")
-    parts = [
-        f"{totals['samples']:,} samples",
-        f"{seconds(totals['seconds'])} core-seconds",
-        f"{totals['visits']:,} visits",
-        f"{share(totals['symbolized'])} symbolized",
-        f"{share(totals['complete'])} of stacks complete",
-    ]
+    parts = [f"{totals['samples']:,} samples"]
+    if totals.get("design") == "random":
+        cores = totals["cores"]
+        if cores is not None:
+            value, interval = Figure(cores["value"], cores["lo"], cores["hi"]).text(Measure.CORES)
+            parts.append(f"{value} cores busy ({interval})")
+        parts.append(f"{totals['visits_landed']:,} visits of {totals['population']:,.0f} machines")
+        if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
+            parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
+        if totals["uncovered_share"] > 1 - _WELL_COVERED:
+            parts.append(f"{share(totals['uncovered_share'])} of machine-time unseen")
+    else:
+        visits = "–" if totals["visits"] is None else f"{totals['visits']:,}"
+        parts += [f"{seconds(totals['seconds'])} core-seconds", f"{visits} visits"]
+    parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]
     return Text(" · ".join(parts))
 
 
@@ -124,3 +226,17 @@ def seconds(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+
+
+def _name(key: Mapping[str, str]) -> tuple[Text, Text]:
+    """What a row is called: its function and binary, or its labels."""
+    if "function" not in key:
+        names = [value or "(none)" for name, value in key.items()]
+        return Text(", ".join(names)), Text("")
+    named = key.get("status") in {"full", "symtab"}
+    labels = [value for name, value in key.items() if name not in _OF_FUNCTIONS]
+    text = Text(" · ".join([key["function"], *labels]), style="" if named else "italic dim")
+    return text, Text(key.get("binary", ""))  # "[kernel]" is a name, not rich's markup
+
+
+_OF_FUNCTIONS = frozenset({"function", "file", "binary", "status", "kind"})

@@ -1,9 +1,10 @@
 """`fleetprof query`: the table of the web UI, in the terminal."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from services.measures import Measure
 from services.settings import read_settings
 
 
@@ -15,32 +16,90 @@ def query(  # noqa: PLR0917 - the command line is its signature
     since: Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")] = "now-1h",
     until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "now",
     campaign: Annotated[str, typer.Option(help="Whose visits.")] = "fleet",
-    rows: Annotated[int, typer.Option(min=1, max=10_000, help="Functions to print.")] = 30,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="What rows go by: function, file or binary, and any labels, e.g. application,version."
+        ),
+    ] = "function",
+    measure: Annotated[
+        Measure,
+        typer.Option(
+            help="Units of the table: share, samples, core-seconds, cores, machines (so many would do nothing "
+            "else) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
+        ),
+    ] = Measure.SHARE,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--diff",
+            metavar="SELECT",
+            help="Compare with these matchers, e.g. '{version=\"1.2\"}': which rows changed by more than chance.",
+        ),
+    ] = None,
+    base_since: Annotated[
+        str | None,
+        typer.Option(
+            "--diff-from", metavar="FROM", help="Compare with this start, e.g. now-25h; else --from."
+        ),
+    ] = None,
+    base_until: Annotated[
+        str | None, typer.Option("--diff-to", metavar="TO", help="Compare with this end, likewise.")
+    ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--reliability", help="Say how far the profile can be trusted, and how many visits would do."
+        ),
+    ] = False,
+    rows: Annotated[int, typer.Option(min=1, max=10_000, help="Rows to print.")] = 30,
     as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")] = False,
 ) -> None:
-    """Print the hottest functions of a selection.
+    """Print the hottest functions of a selection, or of what else rows go by.
 
-    Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    Numbers are estimates for the whole fleet, with the interval that holds the truth 95 times of 100.
+    With --diff, --diff-from or --diff-to two selections are compared; what is not given is as in the
+    first. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
-    from services.hottest import hottest_functions  # noqa: PLC0415
+    from services import hottest, terminal  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from storage.query.diff import MOST_ROWS  # noqa: PLC0415
+    from storage.query.selection import parse_selection  # noqa: PLC0415
 
-    answer = hottest_functions(
-        read_settings().needed_database_url(),
-        event=event,
-        since=since,
-        until=until,
-        select=select,
-        campaign=campaign,
-        rows=rows,
-    )
+    settings = read_settings()
+    price = settings.price_per_core_hour
+    if measure is Measure.MONEY and price is None:
+        raise typer.BadParameter("Set FLEETPROF_PRICE_PER_CORE_HOUR to see money.", param_hint="--measure")
+    compares = not (base is base_since is base_until is None)
+    if compares and trust:
+        raise typer.BadParameter("Compare, or ask for reliability; not both.", param_hint="--reliability")
+    url, keys = settings.needed_database_url(), keys_of(by)
+    asked: dict[str, Any] = {"event": event, "campaign": campaign}
+    selection = parse_selection(start=since, end=until, select=select, **asked)
+    if compares:
+        other = parse_selection(
+            start=base_since or since,
+            end=base_until or until,
+            select=select if base is None else base,
+            **asked,
+        )
+        answer = hottest.diff(url, selection, other, keys, min(rows, MOST_ROWS))
+    elif trust:
+        answer = hottest.reliability(url, selection, keys)
+    else:
+        answer = hottest.table(url, selection, keys, rows)
     if as_json:
         typer.echo(json.dumps(answer))
         return
     console = Console(highlight=False)
     console.print(terminal.totals_line(answer), soft_wrap=True)
-    console.print(terminal.hottest(answer, rows=rows))
+    if compares:
+        console.print(terminal.differences(answer, rows=rows))
+    elif trust:
+        console.print(terminal.trust(answer))
+    else:
+        console.print(terminal.hottest(answer, rows=rows, measure=measure, price_per_core_hour=price))

@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from services import terminal
+from services.measures import Measure
 
 ANSWER = {
     "totals": {
@@ -92,3 +93,133 @@ def test_a_healthy_stack_says_nothing():
         "visits": {"last_hour": {"answered": 3}},
     }
     assert terminal.status_lines(healthy) == []
+
+
+# --- Estimates --------------------------------------------------------------------------------------
+
+FLEET = {
+    "design": "random",
+    "samples": 1234,
+    "seconds": 12.46,
+    "machines": 3,
+    "visits": 3,
+    "visits_landed": 12,
+    "population": 200.0,
+    "asked_seconds": 3600.0,
+    "covered_seconds": 1800.0,
+    "uncovered_share": 0.25,
+    "cores": {"value": 50.0, "lo": 40.0, "hi": 62.5},
+    "symbolized": 0.97,
+    "complete": 1.0,
+}
+ESTIMATED = {
+    "totals": FLEET,
+    "by": ["function"],
+    "rows": [
+        {
+            "key": {"function": "malloc", "file": "malloc.c", "binary": "libc.so.6", "status": "full"},
+            "self_share": 0.123,
+            "self_lo": 0.11,
+            "self_hi": 0.137,
+            "total_share": 0.5,
+            "total_lo": 0.4,
+            "total_hi": 0.6,
+            "self_core_seconds": {"value": 36_000.0, "lo": 18_000.0, "hi": 72_000.0},
+            "total_core_seconds": {"value": 360_000.0, "lo": 180_000.0, "hi": 720_000.0},
+            "self_seconds": 3.1,
+            "total_seconds": 9.3,
+            "self_samples": 310,
+            "total_samples": None,
+            "few": False,
+        },
+        {
+            "key": {"function": "rare", "file": "", "binary": "x", "status": "full"},
+            "self_share": 0.001,
+            "self_lo": 0.0,
+            "self_hi": 0.2,
+            "total_share": 0.001,
+            "total_lo": 0.0,
+            "total_hi": 0.2,
+            "self_core_seconds": None,
+            "total_core_seconds": None,
+            "self_seconds": None,
+            "total_seconds": None,
+            "self_samples": None,
+            "total_samples": None,
+            "few": True,
+        },
+    ],
+    "rows_total": 2,
+}
+
+
+def shown(measure: Measure, price: float | None = None) -> list[str]:
+    table = terminal.hottest(ESTIMATED, measure=measure, price_per_core_hour=price)
+    return [" ".join(line.split()) for line in text_of(table, width=80).splitlines()]
+
+
+def test_an_estimate_stands_beside_its_interval_and_few_visits_are_marked():
+    lines = shown(Measure.SHARE)
+    assert lines[1].startswith("12.3 % 11.0–13.7 50.0 % malloc")
+    assert lines[2].startswith("0.1 % 0.0–20.0 ? 0.1 % rare")
+    assert lines[-1] == "? few visits contribute: the interval is wide"
+
+
+def test_an_interval_narrower_than_a_digit_gets_another_digit():
+    row = {**ESTIMATED["rows"][0], "self_lo": 0.1226, "self_hi": 0.1234}
+    text = text_of(terminal.hottest({**ESTIMATED, "rows": [row]}))
+    assert "12.30 %" in text
+    assert "12.26–12.34" in text
+
+
+def test_every_measure_follows_from_the_answer():
+    assert shown(Measure.CORE_SECONDS)[1].startswith("36,000 18,000–72,000 360,000 malloc")
+    assert shown(Measure.CORES)[1].startswith("20.0 10.0–40.0 200 malloc")
+    assert shown(Measure.MACHINES)[1].startswith("24.6 22.0–27.4 100 malloc")
+    assert shown(Measure.MONEY, 0.05)[1].startswith("0.5 0.25–1 5 malloc")
+    assert shown(Measure.SAMPLES)[1].startswith("310 3.10 – malloc")
+    assert shown(Measure.CORES)[2].startswith("– ? – rare")
+    assert shown(Measure.MONEY)[1].startswith("– – malloc"), "no price is known"
+
+
+def test_the_line_of_totals_says_what_the_figures_speak_for():
+    line = terminal.totals_line(ESTIMATED).plain
+    assert "50.0 cores busy (40.0–62.5)" in line
+    assert "12 visits of 200 machines" in line
+    assert "50.0 % of the time covered" in line
+    assert "25.0 % of machine-time unseen" in line
+
+
+def test_rows_can_be_labels():
+    row = {**ESTIMATED["rows"][0], "key": {"application": "nginx", "version": ""}}
+    text = text_of(terminal.hottest({**ESTIMATED, "by": ["application", "version"], "rows": [row]}))
+    assert "application, version" in text
+    assert "nginx, (none)" in text
+
+
+def test_differences_by_chance_are_said_to_be_so():
+    row = {
+        "key": {"function": "f", "binary": "b", "status": "full"},
+        "a_share": 0.2, "b_share": 0.1, "delta": 0.1, "lo": 0.05, "hi": 0.15,
+        "p": 0.001, "q": 0.002, "significant": True, "few": False,
+    }  # fmt: skip
+    chance = {**row, "key": {"function": "g"}, "significant": False, "few": True}
+    power = {"factor": 1.5, "share": 0.01, "power": 0.83}
+    answer = {"by": ["function"], "rows": [row, chance], "power": power}
+    lines = [" ".join(line.split()) for line in text_of(terminal.differences(answer)).splitlines()]
+    assert lines[1] == "+10.00 pp +5.00…+15.00 20.0 % 10.0 % f b"
+    assert "+15.00 ?" in lines[2]
+    assert lines[3].startswith("1 of 2 rows differ by more than chance")
+    assert "83.0 %" in lines[4]
+    unknown = {**row, "lo": None, "hi": None, "significant": False}
+    assert "not known" in text_of(terminal.differences({**answer, "rows": [unknown], "power": None}))
+
+
+def test_trust_says_how_many_visits_would_do():
+    measured = {"value": 1.0, "lo": 0.9, "hi": 1.1}
+    fit = {"constant": {**measured, "value": 2.0}, "exponent": -0.5, "samples_per_visit": 10.0, "points": []}
+    answer = {"rows_total": 5, "entropy": measured, "manhattan": measured, "fit": fit}
+    text = text_of(terminal.trust(answer))
+    assert "within 0.1: 400 samples, about 40 visits" in text
+    nothing = {**answer, "entropy": None, "manhattan": None, "fit": None}
+    assert "nothing can be said" in text_of(terminal.trust(nothing))
