@@ -12,12 +12,8 @@ from storage.schema import PARTITIONED
 
 _LOCK = 0x666C_6565_7402
 """Advisory lock of whoever makes or drops partitions."""
-_PATIENCE_MS = 300
-"""How long dropping may wait for the readers of one table: everyone else queues behind it meanwhile.
-
-Three such waits are shorter than PostgreSQL's `deadlock_timeout` of 1 s. So where a reader holds
-`chunk` and waits for `profile`, this gives way before the server cancels either of them.
-"""
+_PATIENCE_MS = 2_000
+"""How long dropping may wait for readers: everyone else queues behind it meanwhile."""
 
 
 def ensure(connection: Connection, days: Iterable[date]) -> None:
@@ -66,8 +62,11 @@ def lock(connection: Connection) -> None:
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     connection.execute(text(f"SET LOCAL lock_timeout = {_PATIENCE_MS}"))
-    names = ", ".join(f"ONLY {table.name}" for table in PARTITIONED)
-    connection.execute(text(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"))
+    first, *others = (f"ONLY {table.name}" for table in PARTITIONED)
+    connection.execute(text(f"LOCK TABLE {first} IN ACCESS EXCLUSIVE MODE"))
+    # Whoever reads another of them reads the first one too, and so has finished. If not, waiting here
+    # with the first in hand could be a circle, and the server would cancel a reader to break it.
+    connection.execute(text(f"LOCK TABLE {', '.join(others)} IN ACCESS EXCLUSIVE MODE NOWAIT"))
 
 
 def drop(connection: Connection, before: date) -> list[date]:

@@ -1,4 +1,4 @@
-"""Rows of any number through a window of a few megabytes, for those who look at each once.
+"""Rows of any number through a window of two megabytes, for those who look at each once.
 
 COPY BINARY hands over row by row; they are gathered until a batch is full, and then cut into columns.
 The reader is paced by its consumer: while that works or rests, the server waits.
@@ -15,7 +15,8 @@ from sqlalchemy.dialects.postgresql import psycopg2
 
 from storage.database import translated
 
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 2 << 20
+"""Of chunks: a few million facts, each of which takes some forty bytes while it is decoded."""
 _HEADER, _TRAILER = 19, 2
 _DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
 Int64: TypeAlias = npt.NDArray[np.int64]
