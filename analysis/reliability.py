@@ -130,14 +130,16 @@ def _points(
     whole = np.asarray(mine.sum(axis=0), np.float64).ravel()
     whole /= whole.sum()
     entries = np.argsort(-whole, kind="stable")[:top]
-    found = []
+    found: list[tuple[float, float]] = []
     size = len(among) // 2
-    while size >= _LEAST_VISITS // 2 or not found:  # 8 visits less one of the jackknife's groups have one point
+    while (
+        size >= _LEAST_VISITS // 2 or not found
+    ):  # 8 visits less one of the jackknife's groups have one point
         inside = np.zeros((_REPEATS, len(among)))
         for row in inside:
             row[random.permutation(len(among))[:size]] = 1
         shares = _shares_of(inside, mine)
-        distance = np.abs(shares[:, entries] - whole[entries]).sum(axis=1).mean()
+        distance = float(np.abs(shares[:, entries] - whole[entries]).sum(axis=1).mean())
         found.append((float((inside @ samples[among]).mean()), distance / np.sqrt(1 - size / len(among))))
         size //= 2
     points = np.array(found)

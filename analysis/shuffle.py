@@ -1,7 +1,7 @@
 """p-values by shuffling visits between two selections, within strata.
 
-Every visit of a selection holds a *slot*: the side (a or b) and the weight. A shuffle deals the slots of a
-stratum out again at random; a visit of both selections only swaps its own two. Rows whose p-value is
+Every visit of a selection holds a *slot*: the side (a or b) and the mean weight there. A shuffle deals the
+slots of a stratum out again at random; a visit of both selections only swaps its own two. Rows whose p-value is
 plainly large drop out early (Besag and Clifford's sequential p-values stay valid), so that
 many shuffles are spent only where they decide something. Sources: DESIGN §4; Chung and Romano, Annals of
 Statistics 41 (2013); Besag and Clifford, Biometrika 78 (1991).
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.arrays import Bool, Float, Int
+from analysis.arrays import Bool, Float, Int, sums
 from analysis.visit_table import VisitTable
 
 _ENOUGH_EXCEEDANCES = 40
@@ -33,15 +33,22 @@ class Pool:
     x: Float
     side: Bool
     """True: of b."""
-    weight: Float
+    slot: Float
+    """Mean weight of visits of its side and stratum: what another visit gets in its place."""
+    factor: Float
+    """What the visit weighs beyond that, wherever it goes: its utilisation class was seen more seldom."""
     stratum: Int
-    """What is dealt together: -1 for visits of both sides."""
+    """What is dealt together; -1 for what is not dealt."""
     partner: Int
     """For visits of both sides the place of their other half, else -1."""
 
 
 def pool(a: VisitTable, b: VisitTable) -> Pool:
-    """Both selections' visits; strata that only one of them has are one stratum."""
+    """Both selections' visits.
+
+    Strata that only one of them has are dealt together, if both have such; else those stay where they are: visits
+    of different strata are not exchangeable, and a canary of 30 visits seldom meets the smallest strata.
+    """
     y = np.concatenate([_dense(a), _dense(b)], axis=1)
     stratum = np.concatenate([a.stratum, b.stratum])
     partner = np.full(len(stratum), -1, np.int64)
@@ -49,18 +56,28 @@ def pool(a: VisitTable, b: VisitTable) -> Pool:
     partner[of_a], partner[a.visits + of_b] = a.visits + of_b, of_a
     side = np.arange(len(stratum)) >= a.visits
     alone = partner < 0
-    both = np.intersect1d(stratum[alone & ~side], stratum[alone & side])
-    number = np.searchsorted(both, stratum)
-    known = np.isin(stratum, both)
-    dealt = np.where(known, number, len(both))
+    common = np.intersect1d(stratum[alone & ~side], stratum[alone & side])
+    dealt = np.where(alone & np.isin(stratum, common), np.searchsorted(common, stratum), -1)
+    rest = alone & (dealt < 0)
+    if (rest & side).any() and (rest & ~side).any():
+        dealt[rest] = len(common)
+    weight = np.concatenate([a.weight / (a.weight @ a.x), b.weight / (b.weight @ b.x)])
+    slot = np.where(dealt >= 0, _mean_of(2 * dealt + side, weight), weight)
     return Pool(
         y=y,
         x=np.concatenate([a.x, b.x]),
         side=side,
-        weight=np.concatenate([a.weight / (a.weight @ a.x), b.weight / (b.weight @ b.x)]),
-        stratum=np.where(alone, dealt, -1),
+        slot=slot,
+        factor=np.divide(weight, slot, out=np.ones(len(slot)), where=slot > 0),
+        stratum=dealt,
         partner=partner,
     )
+
+
+def _mean_of(number: Int, values: Float) -> Float:
+    """The mean of all values with the same number, for each of them; numbers from -2 on."""
+    counted, size = number + 2, int(number.max(initial=-2)) + 3
+    return (sums(counted, values, size) / np.maximum(np.bincount(counted, minlength=size), 1))[counted]
 
 
 def p_values(visits: Pool, shuffles: int, random: np.random.Generator) -> Float:
@@ -128,7 +145,7 @@ def _deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
 
 def _sides(visits: Pool, slot: Int) -> tuple[Float, Float]:
     """Weights of the visits in a and in b after each shuffle, 0 where they are not in it; (D, count) each."""
-    weight, side = visits.weight[slot].T, visits.side[slot].T
+    weight, side = (visits.slot[slot] * visits.factor).T, visits.side[slot].T
     return np.where(side, 0.0, weight), np.where(side, weight, 0.0)
 
 
