@@ -60,13 +60,13 @@ class Interner:
         """
         # A resolver says the same names of an image again and again: the objects are compared first.
         found = self._names.ids(names)
-        unmet = [index for index, id_ in enumerate(found) if id_ is None]
-        if unmet:
-            new = [names[index] for index in unmet]
-            ids = self._functions(new, [kinds[index] for index in unmet]).tolist()
+        if None in found:
+            unmet = {id(names[index]): index for index, id_ in enumerate(found) if id_ is None}
+            new = [names[index] for index in unmet.values()]
+            ids = self._functions(new, [kinds[index] for index in unmet.values()]).tolist()
             self._names.add(new, ids)
-            for index, id_ in zip(unmet, ids, strict=True):
-                found[index] = id_
+            given = dict(zip(unmet, ids, strict=True))
+            found = [given[id(names[index])] if id_ is None else id_ for index, id_ in enumerate(found)]
         return np.array(found, np.int32)
 
     def _functions(self, names: Sequence[FunctionName], kinds: Sequence[int]) -> Ids:
