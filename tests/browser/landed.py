@@ -39,16 +39,11 @@ class Seen:
     """What a visit sees; the default is the table above."""
 
     malloc: int = 40
-    """Samples with `malloc` at their leaf."""
-    release: int = 1
-    """Of `search`; makes its build-id and so its version."""
+    """Samples with `malloc` at their leaf, of the 60 in it and its caller `parse`."""
+    version: str = "v1"
+    """Of `search`."""
     rare: int = 0
     """Samples of `search` that are in `rare` itself."""
-
-    @property
-    def version(self) -> str:
-        """Of `search`, as labels have it."""
-        return bytes([self.release] * 20).hex()
 
 
 USUAL = Seen()
@@ -139,7 +134,7 @@ class LandedFleet:
 
 def _capture(visit_id: UUID, seen: Seen) -> MadeCapture:
     made = MadeCapture(visit_id)
-    app = made.mapping("/usr/bin/search", build_id=bytes([seen.release] * 20))
+    app = made.mapping("/usr/bin/search", build_id=b"\x01" * 20)
     libz = made.mapping("/usr/lib/libz.so", build_id=b"\xaa" * 20)
     kernel = made.mapping("[kernel]", build_id=b"\x02" * 20, kind=capture_pb2.Mapping.KERNEL)
     syscall = named("do_syscall_64", file="common.c", binary="[kernel]", status=Status.SYMTAB)
@@ -154,7 +149,9 @@ def _capture(visit_id: UUID, seen: Seen) -> MadeCapture:
     build = made.frame(app, (named("build", binary="indexer"), 40))
     inner = made.frame(app, (named("index.<lambda>", binary="indexer"), 41))
 
-    search = made.group("/usr/bin/search", comm="search", team="web")
+    search = made.group(
+        "/usr/bin/search", comm="search", team="web", application="search", version=seen.version
+    )
     indexer = made.group("/usr/bin/indexer", comm="indexer")
     others = {made.stack([rare, handle, main]): seen.rare} if seen.rare else {}
     made.segment(
@@ -162,7 +159,7 @@ def _capture(visit_id: UUID, seen: Seen) -> MadeCapture:
             search: {
                 **others,
                 made.stack([malloc, parse, handle, main]): seen.malloc,
-                made.stack([parse, handle, main]): 20,
+                made.stack([parse, handle, main]): 60 - seen.malloc,
                 made.stack([again, parse, handle, main]): 10,
                 made.stack([unknown, handle, main]): 20,
                 made.stack([enter, handle, main]): 10,

@@ -55,6 +55,9 @@ export function useFlame(place: Place, enabled: boolean) {
 /** Rows of a comparison that are asked for: those with the largest changes. */
 const DIFF_ROWS = 500;
 
+/** Shuffling and resampling visits takes the server seconds: live pages ask again only each minute. */
+const SLOWLY = 60_000;
+
 export function useDiff(place: Place, enabled: boolean) {
   const share = comparedShare(place);
   const question = { ...diffQuery(place), by: place.by, limit: DIFF_ROWS, share };
@@ -62,7 +65,7 @@ export function useDiff(place: Place, enabled: boolean) {
     queryKey: ['diff', question],
     queryFn: ({ signal }) => askDiff(question, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: refreshEvery(place),
+    refetchInterval: refreshEvery(place) && SLOWLY,
     enabled,
   });
 }
@@ -73,7 +76,7 @@ export function useReliability(place: Place, enabled: boolean) {
     queryKey: ['reliability', question],
     queryFn: ({ signal }) => askReliability(question, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: refreshEvery(place),
+    refetchInterval: refreshEvery(place) && SLOWLY,
     enabled,
   });
 }

@@ -4,7 +4,7 @@ import type { ReliabilityAnswer } from '../api/types.ts';
 export type Fit = NonNullable<ReliabilityAnswer['fit']>;
 
 /** Distances between profiles that people ask for: shares that are off by so much in all. */
-export const PRECISIONS = [0.2, 0.1, 0.05] as const;
+export const PRECISIONS = [0.2, 0.1, 0.05, 0.02] as const;
 
 /** The distance to be expected of this many visits. */
 export function distanceOf(fit: Fit, visits: number): number {
