@@ -114,16 +114,11 @@ class Assembly:
             mapping = np.array([self.image(image) for image in placed.images])[placed.image[at]]
             name = np.array([self.text(name) for name in placed.names])[placed.name[at]]
             rank = np.array([ranks[name] for name in placed.names])[placed.name[at]]
+            offset, flags = placed.offset[at].astype(np.int64), placed.flags[at].astype(np.int64)
             # Code without a file has no offset: its flags and name take the place.
-            where = np.where(
-                name > 0,
-                placed.flags[at] << _OFFSET_BITS | rank,
-                placed.offset[at] << _FLAG_BITS | placed.flags[at],
-            )
+            where = np.where(name > 0, flags << _OFFSET_BITS | rank, offset << _FLAG_BITS | flags)
             keys.append(mapping << (_OFFSET_BITS + _FLAG_BITS) | where)
-            facts.append(
-                np.stack([mapping, placed.offset[at], placed.into_function[at], placed.flags[at], name])
-            )
+            facts.append(np.stack([mapping, offset, placed.into_function[at], flags, name]))
         _, first, inverse = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
         columns = np.concatenate(facts, axis=1)[:, first]
         table = self.capture.frames

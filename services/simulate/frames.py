@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from fleetpb import capture_pb2
 from gateway.packing import EXACT, KERNEL, Image
@@ -26,12 +27,12 @@ class PlacedStacks:
 
     builds: tuple[Build, ...]
     images: tuple[Image, ...]
-    image: Indexes
-    """Index into `images`."""
-    offset: Indexes
-    into_function: Indexes
-    flags: Indexes
-    name: Indexes
+    image: npt.NDArray[np.int16]
+    """Index into `images`; narrow like the other columns, since a fleet has hundreds of such tables at hand."""
+    offset: npt.NDArray[np.int32]
+    into_function: npt.NDArray[np.int32]
+    flags: npt.NDArray[np.int8]
+    name: npt.NDArray[np.int16]
     """Index into `names`; 0 where the image has the name."""
     names: tuple[str, ...]
     starts: Indexes
@@ -74,9 +75,10 @@ def placed(application: Application, seed: int, release: int, on: int) -> Placed
     flags = EXACT * exact + KERNEL * in_kernel[frames]
     kernel_only = np.logical_and.reduceat(in_kernel[frames], table.starts[:-1])
     return PlacedStacks(
-        distinct, (*(_image(build) for build in distinct), JIT_IMAGE), image[frames],
-        offset=np.where(has_file, start[frames] + within, 0),
-        into_function=np.where(has_file, within + exact, 0), flags=flags, name=name[frames], names=names,
+        distinct, (*(_image(build) for build in distinct), JIT_IMAGE), image[frames].astype(np.int16),
+        offset=np.where(has_file, start[frames] + within, 0).astype(np.int32),
+        into_function=np.where(has_file, within + exact, 0).astype(np.int32), flags=flags.astype(np.int8),
+        name=name[frames].astype(np.int16), names=names,
         starts=table.starts,
         end=np.where(kernel_only, capture_pb2.STACK_END_KERNEL_ONLY, capture_pb2.STACK_END_COMPLETE),
     )  # fmt: skip

@@ -32,7 +32,7 @@ class Group:
     processes: int
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def groups_of(fleet: Fleet, machine: int) -> tuple[Group, ...]:
     """The process groups of a machine, with something to do or not."""
     found: list[Group] = []

@@ -12,6 +12,9 @@ from storage import campaigns
 from storage import inventory as stored
 from storage.archive import Archive
 
+_ROUND_S, _VISITS = 3600.0, 30.0
+"""Of days gone by: 720 visits a day, which is what a real campaign of a fleet this size takes."""
+
 
 def seed(connection: Connection, plan: FleetPlan) -> None:
     """Make the inventory that of the plan: add and describe its machines, remove all others; their past stays."""
@@ -50,7 +53,7 @@ def make_up_past(
     for back in range(plan.past_days, 0, -1):
         day = today - timedelta(days=back)
         random = generator(plan.seed, "past", day.toordinal())
-        past = Past(day, day + timedelta(days=1))
+        past = Past(day, day + timedelta(days=1), _ROUND_S, _VISITS)
         ended = make_up(
             engine, archive, campaign, past, simulation=simulation, random=random, on_round=on_round
         )

@@ -43,7 +43,7 @@ class Shares:
     """Share of stacks that it is in, however often."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def shares(application: Application, seed: int, variant: Variant) -> Shares:
     """Shares of an application's stacks and functions in these circumstances."""
     table = stack_table(application, seed)

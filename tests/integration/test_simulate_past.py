@@ -1,6 +1,7 @@
 """GIVEN a fleet whose busy machines fail more often WHEN its past is landed THEN estimates meet the truth."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from services.simulate.gateways import Simulation
 from services.simulate.history import Past, make_up
 from services.simulate.outcomes import NEVER, Failures
 from services.simulate.run import FleetPlan
-from services.simulate.seeding import seed
+from services.simulate.seeding import make_up_past, seed
 from services.simulate.truth import Truth, Wanted, truth
 from storage import campaigns, inventory
 from storage.archive import Archive
@@ -107,6 +108,9 @@ def test_a_fleet_that_never_fails_answers_every_visit(engine, archive, plan):
         drawn = connection.execute(select(func.min(visit.c.drawn_at), func.max(visit.c.drawn_at))).one()
         assert len(inventory.machines(connection)) == MACHINES
     assert DAY <= drawn[0] < drawn[1] < DAY + timedelta(hours=HOURS)
+    for days in (0, 1):  # 1: a campaign that has drawn has its own past
+        asked = replace(plan, past_days=days)
+        assert list(make_up_past(engine, archive, asked, DAY, pytest.fail)) == []
 
 
 def test_a_past_of_no_length_is_refused():
