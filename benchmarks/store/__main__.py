@@ -50,6 +50,12 @@ def report(found: Found, size: Size) -> Report:
     )
     told.add("landed_facts_per_s", facts / (landed - began), peer="until they can be asked for")
     told.add("land_cpu_us_per_fact", sum(each.cpu_s for each in found.landings) / facts * 1e6)
+    told.add("roll_cpu_us_per_fact", rolling.cpu_s / max(rolling.facts, 1) * 1e6)
+    told.add(
+        "server_cpu_us_per_fact",
+        found.server_cpu_s / facts * 1e6,
+        peer="landing, merging, and its own chores",
+    )
     told.add(
         "captures_per_transaction",
         sum(x.captures for x in found.landings) / sum(x.transactions for x in found.landings),
@@ -97,7 +103,7 @@ def main() -> int:
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with (
         tempfile.TemporaryDirectory(prefix="bench-store-") as folder,
-        fresh_database() as url,
+        fresh_database() as server,
         Progress(*columns, console=Console(stderr=True), transient=True) as progress,
     ):
         task = progress.add_task("starting", total=_STEPS)
@@ -105,7 +111,7 @@ def main() -> int:
         def step(what: str) -> None:
             progress.update(task, description=what, advance=1)
 
-        found = measure(url, size, Path(folder), step)
+        found = measure(server, size, Path(folder), step)
     told = report(found, size)
     told.show(console)
     console.print(f"\n{told.write()}")

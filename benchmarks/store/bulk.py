@@ -20,7 +20,7 @@ from storage.landing.identities import OF_THE_GROUP, OF_THE_MACHINE
 from storage.schema import capture_segment, chunk, profile, roll_queue
 
 if TYPE_CHECKING:
-    from multiprocessing.synchronize import Barrier
+    from threading import Barrier
     from uuid import UUID
 
     from sqlalchemy import Connection

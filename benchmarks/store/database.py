@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,15 +41,15 @@ OPTIONS: Final = {"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_
 
 
 @contextmanager
-def fresh_database() -> Iterator[str]:
-    """URL of an empty, migrated database on a server of its own, which ends with the block."""
+def fresh_database() -> Iterator[EmbeddedPostgres]:
+    """A server of its own with an empty, migrated database; it ends with the block."""
     folder = Path(tempfile.mkdtemp(prefix="bench-store-", dir="/tmp"))
     folder.chmod(0o711)  # the server runs as another user when we are root
     server = EmbeddedPostgres(folder / "postgres", options=OPTIONS)
     try:
         server.start()
         migrate.upgrade(server.url())
-        yield server.url()
+        yield server
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
@@ -86,7 +86,8 @@ def archived(
     connection: Connection, places: Places, visits: Sequence[tuple[UUID, int, int]], *, landed: bool
 ) -> None:
     """Rows of answered visits (id, machine, hour of the run), whose captures lie in the archive; landed or not."""
-    rows, raw, cells = [], [], {}
+    rows, raw = [], []
+    cells: dict[tuple[int, int, int, int, date], int] = {}
     for visit_id, machine, hour in visits:
         at = FIRST_DAY + timedelta(hours=hour)
         stratum = places.strata[machine % STRATA]

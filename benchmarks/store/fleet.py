@@ -92,7 +92,7 @@ def capture(fleet_vocabulary: Vocabulary, visit_id: UUID, machine: int, groups: 
     vocabulary = fleet_vocabulary
     stacks = np.unique(np.concatenate([group.stacks for group in groups]))
     depth, flat = vocabulary.frames_of(stacks)
-    frames, local = np.unique(flat, return_inverse=True)
+    frames, local = np.unique(flat.astype(np.int64), return_inverse=True)
     message = capture_pb2.Capture(format=1, visit_id=visit_id.bytes)
     texts: dict[str, int] = {"": 0}
 

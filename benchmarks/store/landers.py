@@ -20,7 +20,7 @@ from storage.rolling.roll import Roller
 from symbolizer.landing import DEFAULT_TERMS
 
 if TYPE_CHECKING:
-    from multiprocessing.synchronize import Barrier, Event
+    from threading import Barrier, Event
     from uuid import UUID
 
 TOGETHER: Final = DEFAULT_TERMS.together
@@ -87,6 +87,7 @@ class Rolling:
     busy_s: float
     drained: float
     """When the queue was empty after everything had landed, by the monotonic clock."""
+    cpu_s: float
     longest_wait: int
     """Visits in the queue, at most, when it looked."""
 
@@ -96,6 +97,7 @@ def roll_all(url: str, landed: Event) -> Rolling:
     engine = open_engine(url, application="roller", pool_size=2)
     roller = Roller(engine)
     facts, busy, longest = 0, 0.0, 0
+    cpu = time.process_time()
     while True:
         last = landed.is_set()
         with engine.connect() as connection:
@@ -105,5 +107,5 @@ def roll_all(url: str, landed: Event) -> Rolling:
             facts += rolled.facts
         busy += time.monotonic() - began
         if last:
-            return Rolling(facts, busy, time.monotonic(), longest)
+            return Rolling(facts, busy, time.monotonic(), time.process_time() - cpu, longest)
         landed.wait(_ROLL_EVERY_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import random
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 import zstandard
 from sqlalchemy import text
 
+from benchmarks.cpu_time import tree_cpu_s
 from benchmarks.store import landers
 from benchmarks.store.bulk import ROW_SHARE, ROWS_TABLE, BulkVisit, Constants, load
 from benchmarks.store.database import (
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import Engine
+
+    from services.embedded.postgres import EmbeddedPostgres
 
 PROCESSES: Final = 2
 VISITS_AN_HOUR: Final = 625
@@ -80,12 +84,15 @@ class Found:
     rolled_bulk_s: float = 0.0
     landings: list[landers.Landing] = field(default_factory=list)
     rolling: landers.Rolling | None = None
+    server_cpu_s: float = 0.0
+    """Of the whole server while captures were landed and merged."""
     sizes: dict[str, int] = field(default_factory=dict)
 
 
-def measure(url: str, size: Size, scratch: Path, step: Callable[[str], None]) -> Found:
+def measure(server: EmbeddedPostgres, size: Size, scratch: Path, step: Callable[[str], None]) -> Found:
     """Everything, on an empty migrated database."""
     found = Found()
+    url = server.url()
     rng = np.random.default_rng(_SEED)
     ids = random.Random(_SEED)
     step("the code of the fleet")
@@ -100,7 +107,7 @@ def measure(url: str, size: Size, scratch: Path, step: Callable[[str], None]) ->
     _bulk(url, engine, size, found, fleet, places, stack_ids, ids, step)
     files, warming = _captures(engine, size, vocabulary, fleet, places, ids, scratch, step)
     step("landing and rolling")
-    _land(url, files, warming, found)
+    _land(server, files, warming, found)
     with engine.connect() as connection:
         found.sizes = bytes_by_table(connection)
         count = connection.execute(
@@ -164,7 +171,9 @@ def _bulk(  # noqa: PLR0917 - one step of a run
     found.row_facts = sum(len(v.stacks) for share in shares for v in share[: len(share) // ROW_SHARE])
     found.rows_s = max(rows_ended) - min(rows_began)
     step("merging it into cells")
-    rolled = landers.roll_all(url, _set())
+    landed = threading.Event()
+    landed.set()
+    rolled = landers.roll_all(url, landed)
     found.rolled_bulk_facts, found.rolled_bulk_s = rolled.facts, rolled.busy_s
 
 
@@ -201,28 +210,19 @@ def _captures(  # noqa: PLR0917 - one step of a run
     return files, warming // PROCESSES
 
 
-def _land(url: str, files: list[Path], warming: int, found: Found) -> None:
+def _land(server: EmbeddedPostgres, files: list[Path], warming: int, found: Found) -> None:
+    url = server.url()
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, ProcessPoolExecutor(PROCESSES + 1, mp_context=context) as pool:
-        start, landed = manager.Barrier(PROCESSES), manager.Event()
+        # The last at the barrier is this process: the server's time counts from there too.
+        start, landed = manager.Barrier(PROCESSES + 1), manager.Event()
         rolling = pool.submit(landers.roll_all, url, landed)
         running = [pool.submit(landers.land_all, url, str(path), warming, start) for path in files]
         try:
+            start.wait()
+            before = tree_cpu_s(server.pid or 0)
             found.landings = [each.result() for each in running]
         finally:
             landed.set()
         found.rolling = rolling.result()
-
-
-class _Set:
-    """An event that has happened."""
-
-    def is_set(self) -> bool:
-        return True
-
-    def wait(self, _: float) -> bool:
-        return True
-
-
-def _set() -> _Set:
-    return _Set()
+        found.server_cpu_s = tree_cpu_s(server.pid or 0) - before

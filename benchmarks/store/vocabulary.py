@@ -77,7 +77,7 @@ def make_vocabulary(known: int, unknown: int, rng: np.random.Generator) -> Vocab
     rank = np.arange(1, APPLICATIONS + 1)
     size = rank**-0.7
     popularity = rank**-0.9
-    popularity /= popularity.sum()
+    popularity = (popularity / popularity.sum()).astype(np.float64)
     known_of = np.maximum(300, (known * size / size.sum()).astype(np.int64))
     unknown_of = np.maximum(50, (unknown * popularity).astype(np.int64))
     functions_of = np.maximum(_LEAST_FUNCTIONS, known_of // _STACKS_A_FUNCTION)
