@@ -32,8 +32,7 @@ Blobs = Sequence[bytes | memoryview]
 
 def encode(sums: Sums) -> list[bytes]:
     """One blob for each cell."""
-    cell = sums.cell
-    single = _is_single(sums, cell)
+    single = _is_single(sums)
     blobs: list[bytes] = [b""] * len(sums)
     for kind, chosen in ((_ONE, np.flatnonzero(single)), (_MANY, np.flatnonzero(~single))):
         part = sums.of(chosen)
@@ -81,29 +80,29 @@ def decode(blobs: Blobs) -> Sums:
     return joined if len(parts) == 1 else joined.of(np.argsort(np.concatenate(places)))
 
 
-def _is_single(sums: Sums, cell: Int64) -> Bool:
+def _is_single(sums: Sums) -> Bool:
     """Cells of one visit, whose sums all follow from x and the functions' self and total."""
-    single = (
-        (sums.visits == 1)
-        & (sums.xx == sums.x**2)
-        & (sums.xxxx == sums.x**4)
-        & (np.bitwise_count(sums.machines) == 1)
+    xx = sums.x * sums.x
+    single: Bool = (
+        (sums.visits == 1) & (sums.xx == xx) & (sums.xxxx == xx * xx) & (np.bitwise_count(sums.machines) == 1)
     )
-    x = sums.x[cell]
-    own, total = sums.own.astype(np.float64), sums.total.astype(np.float64)
+    chosen = np.flatnonzero(single)
+    part = sums.of(chosen)
+    cell = part.cell
+    x = part.x[cell]
+    own2, total2, own4, total4 = _predictions(part.own, part.total)
     follows = (
-        (sums.row_visits == 1)
-        & (sums.row_machines == sums.machines[cell])
-        & (sums.own2 == own**2)
-        & (sums.total2 == total**2)
-        & (sums.own_x == own * x)
-        & (sums.total_x == total * x)
-        & (sums.own4 == own**4)
-        & (sums.total4 == total**4)
+        (part.row_visits == 1)
+        & (part.row_machines == part.machines[cell])
+        & (part.own2 == own2)
+        & (part.total2 == total2)
+        & (part.own_x == part.own * x)
+        & (part.total_x == part.total * x)
+        & (part.own4 == own4)
+        & (part.total4 == total4)
     )
-    result: Bool = single
-    result[cell[~follows]] = False
-    return result
+    single[chosen[cell[~follows]]] = False
+    return single
 
 
 def _steps(sums: Sums) -> Int64:
@@ -138,28 +137,48 @@ def _scalars(sums: Sums, kind: int) -> list[bytes]:
 def _predictions(own: Int64, total: Int64) -> tuple[Float64, ...]:
     """What one visit's function has as Σy² and Σy⁴, for self and total."""
     o, t = own.astype(np.float64), total.astype(np.float64)
-    return o**2, t**2, o**4, t**4
+    oo, tt = o * o, t * t
+    return oo, tt, oo * oo, tt * tt
+
+
+def _own_x(own: Int64, total: Int64, total_x: Float64) -> Float64:
+    """What one visit's function has as Σx·y for self."""
+    share = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)
+    return share * total_x
 
 
 def _implied(sums: Sums) -> list[Int64]:
     """The six sums as integers; 0 where one visit implies them."""
-    one = sums.row_visits == 1
-    predicted = _predictions(sums.own, sums.total)
-    coded = [
-        np.where(one & (sum_ == guess), 0, _code(sum_))
-        for sum_, guess in zip((sums.own2, sums.total2, sums.own4, sums.total4), predicted, strict=True)
-    ]
-    share = np.divide(sums.own, sums.total, out=np.zeros(len(one)), where=sums.total > 0)
-    own_x = np.where(one & (sums.own_x == share * sums.total_x), 0, _code(sums.own_x))
-    return [coded[0], coded[1], own_x, _code(sums.total_x), coded[2], coded[3]]
+    at = np.flatnonzero(sums.row_visits == 1)
+    own, total = sums.own[at], sums.total[at]
+    own2, total2, own4, total4 = _predictions(own, total)
+    own_x = _own_x(own, total, sums.total_x[at])
+    coded = []
+    for column, guess in (
+        (sums.own2, own2),
+        (sums.total2, total2),
+        (sums.own_x, own_x),
+        (sums.total_x, None),
+        (sums.own4, own4),
+        (sums.total4, total4),
+    ):
+        codes = _code(column)
+        if guess is not None:
+            codes[at[column[at] == guess]] = 0
+        coded.append(codes)
+    return coded
 
 
 def _code(sums: Float64) -> Int64:
+    if not len(sums) or sums.max() < _EXACT:
+        return sums.astype(np.int64)
     return np.where(sums < _EXACT, np.minimum(sums, _EXACT).astype(np.int64), sums.view(np.int64))
 
 
 def _value(codes: Int64) -> Float64:
-    return np.where(codes < int(_EXACT), codes.astype(np.float64), codes.view(np.float64))
+    if not len(codes) or codes.max() < _EXACT:
+        return codes.astype(np.float64)
+    return np.where(codes < _EXACT, codes.astype(np.float64), codes.view(np.float64))
 
 
 _LARGEST = 1e75
@@ -185,12 +204,13 @@ def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
     _possible(x, xe)
     steps, own, rest = unpack([body[_ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
     total = _total(own, rest)
-    o, t, of = own.astype(np.float64), total.astype(np.float64), np.repeat(x, rows)
+    of = np.repeat(x, rows)
+    own2, total2, own4, total4 = _predictions(own, total)
     one = np.ones(len(own), np.int64)
     return Sums(
-        divisor, np.ones(len(x), np.int64), machines, x, x**2, x**4, xe, rows,
+        divisor, np.ones(len(x), np.int64), machines, x, x * x, (x * x) * (x * x), xe, rows,
         _functions(steps, rows), one, np.repeat(machines, rows), own, total,
-        o**2, t**2, o * of, t * of, o**4, t**4,
+        own2, total2, own * of, total * of, own4, total4,
     )  # fmt: skip
 
 
@@ -203,15 +223,14 @@ def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
     own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
     _possible(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
     total = _total(own, rest)
-    one = row_visits == 1
-    sums = [
-        np.where(one & (sum_ == 0), guess, sum_)
-        for sum_, guess in zip((own2, total2, own4, total4), _predictions(own, total), strict=True)
-    ]
-    share = np.divide(own, total, out=np.zeros(len(one)), where=total > 0)
-    own_x = np.where(one & (own_x == 0), share * total_x, own_x)
+    at = np.flatnonzero(row_visits == 1)
+    one_own, one_total = own[at], total[at]
+    guesses = (*_predictions(one_own, one_total), _own_x(one_own, one_total, total_x[at]))
+    for column, guess in zip((own2, total2, own4, total4, own_x), guesses, strict=True):
+        implied = column[at] == 0
+        column[at[implied]] = guess[implied]
     return Sums(
         divisor, visits, machines, x, xx, xxxx, xe, rows,
         _functions(steps, rows), row_visits, row_machines, own, total,
-        sums[0], sums[1], own_x, total_x, sums[2], sums[3],
+        own2, total2, own_x, total_x, own4, total4,
     )  # fmt: skip

@@ -10,12 +10,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Column, Connection, LargeBinary, Select, Table, func, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
 from storage.query.reading import among
-from storage.rolling import moments_codec, rows, weighted
+from storage.rolling import moment_heads, moments_codec, rows, weighted
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
 from storage.rolling.errors import CorruptCell
@@ -122,17 +123,19 @@ def read_cells(
     k2: Sequence[int] | None = None,
     facts: bool = True,
     moments: bool = True,
+    functions: bool = True,
     limit: int = MAX_BYTES,
 ) -> Cells:
     """The raw cells of `cover.hours` and `cover.days`, where `k1` and `k2` are among these (None: any).
 
-    Without `facts` or `moments` those blobs are not read at all. Raises `CorruptCell`, and `BadSelection`
+    Without `facts` or `moments` those blobs are not read at all; without `functions` the moments say only
+    what is true of each cell as a whole. Raises `CorruptCell`, and `BadSelection`
     past `limit` bytes.
     """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
     moments = moments and source.cube.moments
     named = [roll.c.facts, roll.c.data] if facts else []
-    names = [roll.c.moments] if moments else []
+    names = [_moments(roll.c.moments, functions=functions)] if moments else []
     parts: list[Columns] = []
     data: list[memoryview] = []
     blobs: list[memoryview] = []
@@ -157,7 +160,9 @@ def read_cells(
             blobs += found[-1]
     columns = _joined(parts, [*_RAW, "facts"])
     stack, units = _facts(data, columns["facts"])
-    sums = moments_codec.decode(blobs).in_units() if moments else None
+    sums = None
+    if moments:
+        sums = moments_codec.decode(blobs).in_units() if functions else moment_heads.decode_sums(blobs)
     arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
     return Cells(*arguments)  # in the order of its fields
 
@@ -171,12 +176,13 @@ def read_weighted(
     k2: Sequence[int] | None = None,
     facts: bool = True,
     moments: bool = True,
+    functions: bool = True,
     limit: int = MAX_BYTES,
 ) -> WeightedCells:
     """The cells of `cover.weighted`; parameters and errors are those of `read_cells`."""
     moments = moments and source.cube.moments
     named = [roll_weighted.c.facts, roll_weighted.c.data, roll_weighted.c.weighted] if facts else []
-    names = [roll_weighted.c.moments] if moments else []
+    names = [_moments(roll_weighted.c.moments, functions=functions)] if moments else []
     tables: list[Columns] = []
     found: list[list[memoryview]] = [[] for _ in range(2 * facts + moments)]
     for level in sorted({level for level, _ in cover.weighted}):
@@ -197,7 +203,9 @@ def read_weighted(
     columns = _joined(tables, [*_WEIGHTED, "facts"])
     stack, units = _facts(found[0] if facts else [], columns["facts"])
     doubles = weighted.decode_doubles(found[1] if facts else [], columns["facts"])
-    parts = weighted.decode(found[-1]) if moments else None
+    parts = None
+    if moments:
+        parts = weighted.decode(found[-1]) if functions else moment_heads.decode_parts(found[-1])
     arguments: list[Any] = [columns[name] for name in _WEIGHTED]
     arguments += [columns["facts"], stack, units, doubles, parts]
     return WeightedCells(*arguments)
@@ -256,6 +264,13 @@ def _filtered(
         if ids is not None:
             statement = statement.where(among(column, ids))
     return statement
+
+
+def _moments(column: Column[Any], *, functions: bool) -> ColumnElement[bytes]:
+    """The blobs, or of each only the part before its functions: the rest is then never fetched."""
+    if functions:
+        return column
+    return func.substring(column, 1, moment_heads.BYTES, type_=LargeBinary).label("moments")
 
 
 def _joined(parts: list[Columns], names: Sequence[str]) -> Columns:

@@ -120,6 +120,7 @@ def sums(of: Members, own: Pairs, total: Pairs) -> Sums:
         column[place] = values
     visits, machines, total_y, total_y2, total_yx, total_y4 = columns
     x, sign = of.x.astype(np.float64), of.sign.astype(np.float64)
+    xx = x * x
     machine_bits = np.zeros(of.cells, np.int64)
     np.bitwise_or.at(machine_bits, of.cell, of.machine_bit)
     divisor = np.ones(of.cells, np.int64)
@@ -130,8 +131,8 @@ def sums(of: Members, own: Pairs, total: Pairs) -> Sums:
         added_up(of.cell, sign, n).astype(np.int64),
         machine_bits,
         added_up(of.cell, sign * x, n),
-        added_up(of.cell, sign * x**2, n),
-        added_up(of.cell, sign * x**4, n),
+        added_up(of.cell, sign * xx, n),
+        added_up(of.cell, sign * (xx * xx), n),
         added_up(of.cell, sign * x * of.event, n),
         counts(cell, n),
         function, visits, machines, y, total_y, y2, total_y2, yx, total_yx, y4, total_y4,
@@ -157,7 +158,7 @@ def _columns(of: Members, pairs: Pairs) -> tuple[Int64, Int64, list[npt.NDArray[
             np.add.reduceat(pairs.y * sign, first),
             np.add.reduceat(y2, first),
             np.add.reduceat(signed * x, first),
-            np.add.reduceat(y2 * y**2, first),
+            np.add.reduceat(y2 * (y * y), first),
         ],
     )
 

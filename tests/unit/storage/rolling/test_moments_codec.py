@@ -33,9 +33,9 @@ def one_visit(machine: int, functions: dict[int, tuple[int, int]], others: int, 
     bit = machine_bit(np.array([machine]))
     n, o, t = len(f), own.astype(float), total.astype(float)
     return Sums(
-        np.array([divisor]), np.array([1]), bit, np.array([x]), np.array([x**2]), np.array([x**4]),
+        np.array([divisor]), np.array([1]), bit, np.array([x]), np.array([x**2]), np.array([(x * x) * (x * x)]),
         np.array([x * (x + others)]), np.array([n]), f, np.ones(n, np.int64), np.repeat(bit, n), own, total,
-        o**2, t**2, o * x, t * x, o**4, t**4,
+        o * o, t * t, o * x, t * x, (o * o) * (o * o), (t * t) * (t * t),
     )  # fmt: skip
 
 
