@@ -1,0 +1,115 @@
+"""GIVEN the example of docs/numbers.md WHEN it is computed again THEN the document says what comes out."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis import estimate, moments
+from analysis.weights import CLASSES, Frame, weigh
+
+DOCUMENT = (Path(__file__).parents[3] / "docs/numbers.md").read_text()
+TEXT = " ".join(DOCUMENT.split())
+STRATA = {"web": 0, "batch": 1}
+QUARTERS = {"0–25 %": 1, "25–50 %": 2, "50–75 %": 3, "75–100 %": 4}
+HZ = 100
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """(stratum, class, x, y, weight) of every row of the example's table."""
+    rows = re.findall(
+        r"^\| (web|batch) \| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d ]+) \|$", DOCUMENT, re.MULTILINE
+    )
+    return [
+        (STRATA[stratum], QUARTERS[quarter], float(x), float(y), float(weight.replace(" ", "")))
+        for stratum, quarter, x, y, weight in rows
+    ]
+
+
+@pytest.fixture(scope="module")
+def computed(visits):
+    landed = np.zeros((2, CLASSES))
+    for stratum, klass, *_ in visits:
+        landed[stratum, klass] += 1
+    drawn = landed.copy()
+    drawn[STRATA["batch"], 4] += 2
+    drawn[STRATA["web"], 0] += 1
+    assert f"drew {int(drawn.sum())} visits" in TEXT
+    frame = Frame(
+        stratum=np.array([0, 1]),
+        day=np.zeros(2, np.int64),
+        population=np.array([300.0, 100.0]),
+        covered_s=np.full(2, 7200.0),
+        drawn=drawn,
+        visits=landed,
+        watched_s=5 * landed,
+    )
+    weights = weigh(frame)
+    stratum, klass = (np.array([visit[place] for visit in visits]) for place in (0, 1))
+    x, y = (np.array([visit[place] for visit in visits]) for place in (2, 3))
+    seen = np.flatnonzero(y)
+    found = moments.from_visits(
+        weights.weight[stratum, klass],
+        weights.group[stratum, klass],
+        weights,
+        x=x,
+        row=np.zeros(len(seen), np.int64),
+        visit=seen,
+        y=y[seen],
+        rows=1,
+    )
+    return weights.weight[stratum, klass], found
+
+
+def test_the_table_is_read(visits):
+    assert len(visits) == 8
+
+
+def test_weights(visits, computed):
+    assert computed[0] == pytest.approx([weight for *_, weight in visits])
+
+
+def test_estimates(visits, computed):
+    _, found = computed
+    raw = sum(y for *_, y, _ in visits) / sum(x for *_, x, _, _ in visits)
+    assert said(f"the fleet spent {spaced(found.x)} core-seconds")
+    assert said(f"{spaced(found.y[0])} of them in `parse`: a share of {found.y[0] / found.x:.2%}")
+    assert said(f"the plain quotient of the samples would be {raw:.2%}", ignore_case=True)
+
+
+def test_variance(visits, computed):
+    _, found = computed
+    share = found.y[0] / found.x
+    variance = (found.vyy[0] - 2 * share * found.vxy[0] + share**2 * found.vxx) / found.x**2
+    assert said(f"a standard error of {100 * np.sqrt(variance):.2f} percentage points")
+    assert said(f"if it had {share * (1 - share) / variance:.0f} samples")
+    assert said(f"They shrink the {share * (1 - share) / variance:.0f} samples to")
+    assert said(f"the visits had {spaced(HZ * sum(x for *_, x, _, _ in visits))}, at {HZ} Hz")
+
+
+def test_interval(computed):
+    _, found = computed
+    shares, totals = estimate.shares(found), estimate.totals(found)
+    assert said(f"{found.contributing[0]:.2f} visits contribute")
+    assert said(f"enough for {found.df:.0f} degrees of freedom")
+    assert said(f"{shares.value[0]:.2%} of {shares.effective[0]:.1f} samples")
+    assert said(f"goes from {shares.lo[0]:.2%} to {shares.hi[0]:.2%}")
+    assert said(f"{spaced(totals.lo[0])} … {spaced(totals.hi[0])} core-seconds")
+    assert not shares.few[0]
+
+
+def test_constants_are_the_codes():
+    assert said(f"Below {estimate.FEW:.0f} contributing visits a row is marked `few`")
+    assert said(f"it gets {estimate.DEGREES:.0f}·d degrees of freedom")
+
+
+def said(sentence, *, ignore_case=False):
+    sentence = sentence.replace("%", " %") if " %" not in sentence else sentence
+    return sentence.lower() in TEXT.lower() if ignore_case else sentence in TEXT
+
+
+def spaced(number):
+    """A whole number with its thousands apart."""
+    return f"{round(number):,}".replace(",", " ")
