@@ -129,11 +129,14 @@ def sweep() -> None:
 
     Reads every profile and cell there is. Safe to break off, and to run beside everything else.
     """
+    from rich.console import Console  # noqa: PLC0415
+
     from storage.database import open_engine  # noqa: PLC0415
     from storage.dictionary_sweep.sweep import sweep as free  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="db")
-    done = free(engine)
+    with Console(stderr=True).status("Reading what is in use …"):
+        done = free(engine)
     engine.dispose()
     if done is None:
         typer.echo("Another sweep is under way.")
