@@ -1,0 +1,75 @@
+"""What is remembered is what was told, and never more than agreed."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.landing.remembered import UNKNOWN, Remembered, RememberedHashes, RememberedObjects
+
+LIMIT = 40
+hashes = st.lists(
+    st.tuples(st.integers(0, 20).map(lambda n: n * 1024), st.integers(0, 3)),
+    min_size=1,
+    max_size=30,
+    unique=True,
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(hashes, max_size=12))
+def test_hashes_are_never_taken_for_others_and_the_latest_stay(batches: list[list[tuple[int, int]]]) -> None:
+    """Home slots collide all the time; a dictionary is the second opinion."""
+    memory = RememberedHashes(LIMIT)
+    told: dict[tuple[int, int], int] = {}
+    latest: list[tuple[int, int]] = []
+    for batch in batches:
+        asked = np.array(batch, np.uint64)
+        found = memory.ids(asked)
+        for key, id_ in zip(batch, found.tolist(), strict=True):
+            assert id_ in {UNKNOWN, told.get(key, UNKNOWN)}
+            if key in latest:
+                assert id_ == told[key], "the last of them are remembered"
+        new = np.flatnonzero(found == UNKNOWN)
+        ids = np.arange(1, len(new) + 1, dtype=np.int32) + 1000 * len(told)
+        for index, id_ in zip(new.tolist(), ids.tolist(), strict=True):
+            told[batch[index]] = id_
+        memory.add(asked[new], ids)
+        latest = [key for key in latest if key not in batch] + batch
+        latest = latest[-10:]
+    memory.clear()
+    assert not any(memory.ids(np.array(batch, np.uint64)).any() for batch in batches)
+
+
+def test_more_than_the_limit_at_once_leaves_a_part() -> None:
+    memory = RememberedHashes(LIMIT)
+    many = np.column_stack([np.arange(1000, dtype=np.uint64)] * 2)
+    memory.add(many, np.arange(1, 1001, dtype=np.int32))
+    found = memory.ids(many[-LIMIT:])
+    assert found.tolist() == list(range(1001 - LIMIT, 1001))
+    assert int((memory.ids(many[: -2 * LIMIT]) != UNKNOWN).sum()) == 0
+
+
+def test_a_table_grows_with_what_it_holds() -> None:
+    memory = RememberedHashes(100_000)
+    rng = np.random.default_rng(1)
+    keys = rng.integers(0, 1 << 63, (50_000, 2), dtype=np.uint64)
+    for part in np.array_split(np.arange(50_000), 7):
+        memory.add(keys[part], (part + 1).astype(np.int32))
+    assert memory.ids(keys).tolist() == list(range(1, 50_001))
+
+
+def test_the_oldest_keys_are_forgotten() -> None:
+    memory = Remembered(10)
+    for n in range(12):
+        memory.add([n], [n + 1])
+    assert memory.ids([0, 11]) == [None, 12]
+    assert sum(id_ is not None for id_ in memory.ids(list(range(12)))) <= 10
+
+
+def test_objects_are_told_apart_although_they_are_equal() -> None:
+    memory = RememberedObjects(3)
+    one, other = ("a", 1.5), tuple(["a", 1.5])  # noqa: C409 - a second object
+    memory.add([one], [7])
+    assert memory.ids([one, other]) == [7, None]
+    memory.add([other, object(), object()], [8, 9, 10])
+    assert memory.ids([one, other]) == [None, 8], "all were forgotten to make room"
