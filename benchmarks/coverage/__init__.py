@@ -1,0 +1,1 @@
+"""How often the product's intervals contain the truth; `python -m benchmarks.coverage`."""

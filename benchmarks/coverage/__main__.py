@@ -1,0 +1,173 @@
+"""Ask the product about a fleet whose truth is known, thousands of times, and count how often it is right.
+
+    python -m benchmarks.coverage [--campaigns 40] [--pairs 300] [--seed 1]
+
+Visits to a made fleet (`fleet.py`: 8 strata, skewed load, bursts, functions on few machines, and 6 % of visits
+that busy machines do not answer) become captures; `storage.landing` lands them in PostgreSQL, and
+`storage.query` answers. Each window of a campaign is a replication: 50, 200 or 1 000 visits. Coverage is the share of
+95 % intervals that contain the truth, over functions and replications, also of functions that were not
+seen at all. The oracle is a statistician who knows the estimator's true standard error: ± 1.96 of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Two processes compute beside each other; threads of the algebra library would only fight for the CPUs.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmarks.coverage import plan, store
+from benchmarks.coverage.crew import Crew, Result, Task, ask, compare, write
+from benchmarks.coverage.fleet import PLANTED, Fleet
+from benchmarks.coverage.tally import Changes, Intervals, Totals
+from benchmarks.report import Bar, Report, at_most
+from services.embedded.postgres import EmbeddedPostgres
+from storage import migrate
+from storage.database import open_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_LOG_WIDTH = 150
+_FLEET_SEED = 1
+
+
+def main(arguments: list[str]) -> int:
+    """Run it; 0 if every bar is met."""
+    parser = argparse.ArgumentParser(prog="benchmarks.coverage")
+    parser.add_argument("--campaigns", type=int, default=40, help="of 1 000 visits (default: 40)")
+    parser.add_argument(
+        "--pairs", type=int, default=300, help="comparisons of what is the same (default: 300)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the visits (default: 1)")
+    wanted = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _LOG_WIDTH
+    report = measure(console, campaigns=wanted.campaigns, pairs=wanted.pairs, seed=wanted.seed)
+    report.show(console)
+    console.print(f"written to {report.write()}")
+    return 1 if report.missed else 0
+
+
+def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Report:
+    """Make the visits, land them, ask and count."""
+    fleet = Fleet(_FLEET_SEED, days=plan.DAYS)
+    grown = campaigns // 4
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress(console=console, transient=True))
+        # PostgreSQL's own user must be able to enter it.
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fp-cover-", dir="/tmp")))
+        folder.chmod(0o711)
+        server = EmbeddedPostgres(folder / "postgres", options={"fsync": "off", "full_page_writes": "off"})
+        server.start()
+        stack.callback(server.stop)
+        migrate.upgrade(server.url())
+        engine = open_engine(server.url(), application="coverage")
+        places = store.prepare(engine, fleet)
+        engine.dispose()
+        crew = Crew(server.url(), fleet, places, seed)
+        stack.callback(crew.close)
+
+        def each(what: str, do: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterable[Result]:
+            return progress.track(crew.each(do, tasks), total=len(tasks), description=what)
+
+        tasks = [(number, False) for number in range(campaigns)] + [(number, True) for number in range(grown)]
+        drawn = sum(each("visits", write, tasks))
+        totals = Totals(fleet)
+        intervals = []
+        for planted, visits in zip(PLANTED, (50, 200, 1000), strict=True):
+            tally = Intervals(fleet, planted, visits)
+            asked = plan.windows(campaigns, visits)
+            for window, answered in zip(asked, each(f"{visits} visits", ask, asked), strict=True):
+                tally.add(window, answered)
+                if visits == 1000:
+                    totals.add(window, answered)
+            intervals.append(tally)
+        nulls = []
+        for what, same in (
+            ("200:200", plan.equal_pairs(campaigns, pairs)),
+            ("1000:30", plan.canary_pairs(campaigns, pairs)),
+        ):
+            changes = Changes(fleet, what)
+            for pair, found in zip(same, each(what, compare, same), strict=True):
+                changes.add(pair, found)
+            nulls.append(changes)
+        power = Changes(fleet, "1000:1000")
+        changed = plan.grown_pairs(campaigns, grown)
+        for pair, found in zip(changed, each("changes", compare, changed), strict=True):
+            power.add(pair, found)
+        unadjusted = totals.unadjusted(crew_seed=seed, campaigns=campaigns)
+    report = Report("coverage", peer="beside")
+    _report_intervals(report, intervals)
+    _report_totals(report, totals, unadjusted)
+    _report_changes(report, nulls, power)
+    report.add("visits_drawn", drawn)
+    return report
+
+
+def _report_intervals(report: Report, intervals: list[Intervals]) -> None:
+    for tally in intervals:
+        name = f"{tally.planted.name}_{tally.visits}"
+        report.add(
+            f"coverage_{name}",
+            tally.coverage,
+            between(0.93, 0.97),
+            peer=f"± {tally.standard_error:.3f}; truth above {tally.below:.3f}, below {tally.above:.3f}",
+        )
+        report.note(f"coverage_{name}_standard_error", round(tally.standard_error, 4))
+        report.note(f"truth_above_{name}", round(tally.below, 4))
+        report.note(f"truth_below_{name}", round(tally.above, 4))
+        report.note(f"marked_few_{name}", round(tally.few, 4))
+        report.note(f"functions_{name}", tally.planted.count)
+        report.note(f"replications_{name}", tally.replications)
+        report.note(f"visits_landed_{name}", round(tally.landed, 1))
+    widest = max(intervals, key=lambda tally: tally.width)
+    widths = ", ".join(f"{tally.width:.2f}" for tally in intervals)
+    report.add("width_vs_oracle", widest.width, at_most(1.25), peer=f"{widths} of the three")
+
+
+def _report_totals(report: Report, totals: Totals, unadjusted: float) -> None:
+    report.add(
+        "bias_in_se",
+        abs(totals.bias) / totals.standard_error,
+        at_most(2),
+        peer=f"{totals.bias:+.2%} of the total",
+    )
+    report.add("bias_percent", 100 * totals.bias, peer=f"{unadjusted:+.2%} without utilisation classes")
+    report.note("bias_percent_unadjusted", round(100 * unadjusted, 3))
+    report.note("bias_standard_error_percent", round(100 * totals.standard_error, 3))
+    report.add("coverage_total_1000", totals.coverage)
+
+
+def _report_changes(report: Report, nulls: list[Changes], power: Changes) -> None:
+    worst = max(nulls, key=lambda changes: changes.any_false)
+    told = ", ".join(f"{null.what}: {null.any_false:.3f} ± {null.standard_error:.3f}" for null in nulls)
+    report.add("null_any_false", worst.any_false, at_most(0.07), peer=told)
+    for null in nulls:
+        key = null.what.replace(":", "_")
+        report.note(f"null_any_false_{key}", round(null.any_false, 4))
+        report.note(f"null_comparisons_{key}", null.comparisons)
+    report.add(
+        "power_x1_5", power.found, peer=f"{power.told:.2f} as the product states it; 1 % at {power.what}"
+    )
+    report.add("any_false_beside_changes", power.any_false)
+
+
+def between(low: float, high: float) -> Bar:
+    """Met by both limits and everything between them."""
+    return Bar(f"{low:g}…{high:g}", lambda value: low <= value <= high)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

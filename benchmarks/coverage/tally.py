@@ -1,0 +1,182 @@
+"""Counts of how often the product was right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.coverage.fleet import SECONDS, joined
+from benchmarks.coverage.plan import DAYS, HOURS, grown_functions, visits_of
+from benchmarks.coverage.store import PERIOD
+
+if TYPE_CHECKING:
+    from benchmarks.coverage.crew import Answered, Compared
+    from benchmarks.coverage.fleet import Fleet, Float, Planted
+    from benchmarks.coverage.plan import Window
+
+_Z = 1.96
+
+
+@dataclass
+class Intervals:
+    """Shares of the functions planted for one share, in windows of so many visits."""
+
+    fleet: Fleet
+    planted: Planted
+    visits: int
+    _error: list[Float] = field(default_factory=list)
+    _below: list[Float] = field(default_factory=list)
+    _above: list[Float] = field(default_factory=list)
+    _width: list[Float] = field(default_factory=list)
+    _few: list[Float] = field(default_factory=list)
+    _landed: list[int] = field(default_factory=list)
+
+    def add(self, window: Window, answered: Answered) -> None:
+        """Count one replication."""
+        functions = self.fleet.functions(self.planted)
+        truth = self.fleet.truth[window.day]
+        share = (truth / truth.sum())[functions]
+        self._error.append(answered.share[functions] - share)
+        self._below.append(answered.hi[functions] < share)
+        self._above.append(answered.lo[functions] > share)
+        self._width.append(answered.hi[functions] - answered.lo[functions])
+        self._few.append(answered.few[functions])
+        self._landed.append(answered.landed)
+
+    @property
+    def replications(self) -> int:
+        """Windows asked."""
+        return len(self._error)
+
+    @property
+    def coverage(self) -> float:
+        """Share of intervals that contain the truth, over functions and replications."""
+        return 1 - self.below - self.above
+
+    @property
+    def below(self) -> float:
+        """Share of intervals that lie below the truth."""
+        return float(np.mean(self._below))
+
+    @property
+    def above(self) -> float:
+        """Share of intervals that lie above the truth."""
+        return float(np.mean(self._above))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the coverage; functions of one replication share their visits, so it is between replications."""
+        missed = np.mean(np.array(self._below) | np.array(self._above), axis=1)
+        return float(missed.std(ddof=1) / np.sqrt(self.replications))
+
+    @property
+    def width(self) -> float:
+        """Mean width over that of the oracle's, who knows each function's true standard error."""
+        oracle = 2 * _Z * np.std(self._error, axis=0, ddof=1)
+        return float(np.mean(self._width) / oracle.mean())
+
+    @property
+    def few(self) -> float:
+        """Share of rows that the product marked."""
+        return float(np.mean(self._few))
+
+    @property
+    def landed(self) -> float:
+        """Visits of a window, a mean."""
+        return float(np.mean(self._landed))
+
+
+@dataclass
+class Totals:
+    """The whole fleet's CPU time in windows of a whole campaign, relative to the truth."""
+
+    fleet: Fleet
+    _relative: list[float] = field(default_factory=list)
+    _covered: list[bool] = field(default_factory=list)
+
+    def truth(self, day: int) -> float:
+        """Expected nanoseconds of the fleet in a campaign's hours."""
+        return float(self.fleet.truth[day].sum()) * PERIOD * HOURS * 3600 / SECONDS
+
+    def add(self, window: Window, answered: Answered) -> None:
+        """Count one replication."""
+        truth = self.truth(window.day)
+        self._relative.append(answered.total / truth - 1)
+        self._covered.append(answered.total_lo <= truth <= answered.total_hi)
+
+    @property
+    def bias(self) -> float:
+        """Mean relative error."""
+        return float(np.mean(self._relative))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the bias."""
+        return float(np.std(self._relative, ddof=1) / np.sqrt(len(self._relative)))
+
+    @property
+    def coverage(self) -> float:
+        """Share of the totals' intervals that contain the truth."""
+        return float(np.mean(self._covered))
+
+    def unadjusted(self, *, crew_seed: int, campaigns: int) -> float:
+        """The bias if all visits of a stratum weighed the same, whatever their utilisation."""
+        errors = []
+        for campaign in range(campaigns):
+            seen = joined(visits_of(self.fleet, campaign, crew_seed, grown=False))
+            stratum, samples = seen.stratum[seen.answered], seen.counts[seen.answered].sum(axis=1)
+            weight = self.fleet.population / np.bincount(stratum, minlength=len(self.fleet.population))
+            total = float((weight[stratum] * samples).sum()) * PERIOD * HOURS * 3600 / SECONDS
+            errors.append(total / self.truth(campaign % DAYS) - 1)
+        return float(np.mean(errors))
+
+
+@dataclass
+class Changes:
+    """Comparisons of two windows each."""
+
+    fleet: Fleet
+    what: str
+    _false: list[int] = field(default_factory=list)
+    _found: list[float] = field(default_factory=list)
+    _power: list[float] = field(default_factory=list)
+
+    def add(self, windows: tuple[Window, Window], found: Compared) -> None:
+        """Count one comparison."""
+        ours = windows[0]
+        names = self.fleet.names
+        grown = grown_functions(self.fleet, ours.campaign).tolist() if ours.grown else []
+        changed = {names[number] for number in grown}
+        # Where functions have grown, the rest has truly shrunk.
+        real = changed | {"other"} if grown else set()
+        self._false.append(len(found.significant - real))
+        self._power.append(found.power)
+        if changed:
+            self._found.append(len(found.significant & changed) / len(changed))
+
+    @property
+    def comparisons(self) -> int:
+        """How many."""
+        return len(self._false)
+
+    @property
+    def any_false(self) -> float:
+        """Share of comparisons that called something a change that is none."""
+        return float(np.mean(np.array(self._false) > 0))
+
+    @property
+    def standard_error(self) -> float:
+        """Of `any_false`."""
+        return float(np.sqrt(self.any_false * (1 - self.any_false) / self.comparisons))
+
+    @property
+    def found(self) -> float:
+        """Share of real changes that were found."""
+        return float(np.mean(self._found))
+
+    @property
+    def told(self) -> float:
+        """Mean chance to find one, as the product stated."""
+        return float(np.mean(self._power))
