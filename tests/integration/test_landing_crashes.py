@@ -14,7 +14,7 @@ from sqlalchemy import Engine, text
 
 from storage.database import open_engine
 from storage.landing.interning import Interner
-from storage.landing.land import land
+from storage.landing.land import ToLand, land_many
 from tests.landed import archived, queued, stored
 from tests.made_captures import expected_stacks, random_capture
 
@@ -23,8 +23,11 @@ pytestmark = pytest.mark.integration
 BEFORE, AFTER = "before", "after"
 
 
+TOGETHER = 3
+
+
 def work(url: str, visits: list[tuple[UUID, int]], generation: int, dies_at: int, when: str) -> None:
-    """Land the captures (visit, seed); die at the `dies_at`th commit, if there are as many."""
+    """Land the captures (visit, seed), three together; die at the `dies_at`th commit, if there are as many."""
     engine = open_engine(url, application="lander")
     commit = engine.dialect.do_commit
     commits = 0
@@ -40,14 +43,13 @@ def work(url: str, visits: list[tuple[UUID, int]], generation: int, dies_at: int
 
     engine.dialect.do_commit = counted  # type: ignore[method-assign]  # the one place every commit passes
     interner = Interner(engine)
-    for visit_id, seed in visits:
-        land(
-            engine,
-            interner,
-            visit_id,
-            generation,
-            *random_capture(visit_id, seed, resolved_better=generation > 1),
-        )
+    items = [
+        ToLand(visit_id, generation, *random_capture(visit_id, seed, resolved_better=generation > 1))
+        for visit_id, seed in visits
+    ]
+    for first in range(0, len(items), TOGETHER):
+        results = land_many(engine, interner, items[first : first + TOGETHER])
+        assert {result.outcome for result in results} <= {"landed", "already"}
 
 
 def started(target: Callable[..., None], *args: Any) -> int:
@@ -82,19 +84,21 @@ def test_a_death_at_any_commit_leaves_all_or_nothing(
     boundaries = 0
     for dies_at in range(1, 100):
         empty_dictionaries(engine)
-        [visit_id] = archived(engine)
+        visits = [(visit_id, seed) for seed, visit_id in enumerate(archived(engine, 2))]
         if generation == 2:
-            work(database_url, [(visit_id, 9)], 1, 0, when)
-        status = ended(started(work, database_url, [(visit_id, 9)], generation, dies_at, when))
+            work(database_url, visits, 1, 0, when)
+        status = ended(started(work, database_url, visits, generation, dies_at, when))
         assert status in (0, 3, -signal.SIGKILL)
-        facts = stored(engine, visit_id)
-        expected = {
-            g: expected_stacks(*random_capture(visit_id, 9, resolved_better=g > 1)) for g in (1, generation)
-        }
-        assert facts.stacks == (expected[facts.generation] if facts.generation else Counter())
-        assert queued(engine, [visit_id])[visit_id] == ([(1, 0)] if facts.generation else [])
-        work(database_url, [(visit_id, 9)], generation, 0, when)  # the task comes again
-        assert stored(engine, visit_id).stacks == expected[generation]
+        for visit_id, seed in visits:
+            facts = stored(engine, visit_id)
+            expected = expected_stacks(*random_capture(visit_id, seed, resolved_better=facts.generation > 1))
+            assert facts.stacks == (expected if facts.generation else Counter())
+            assert queued(engine, [visit_id])[visit_id] == ([(1, 0)] if facts.generation else [])
+        assert len({stored(engine, visit_id).generation for visit_id, _ in visits}) == 1, "both or none"
+        work(database_url, visits, generation, 0, when)  # the task comes again
+        for visit_id, seed in visits:
+            expected = expected_stacks(*random_capture(visit_id, seed, resolved_better=generation > 1))
+            assert stored(engine, visit_id).stacks == expected
         if status == 0:
             break
         boundaries += 1
