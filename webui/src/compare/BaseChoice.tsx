@@ -30,7 +30,9 @@ export function BaseChoice({ place, go, base }: Props) {
         label="base"
         value={chosen?.value ?? null}
         options={steps.map(({ value }) => ({ value, text: value, title: `compare with ${value}` }))}
-        onChange={(value) => go(compareWith(steps.find((s) => s.value === value)!.range))}
+        onChange={(value) =>
+          go(compareWith(value === 'the time before' ? {} : steps.find((s) => s.value === value)!.range))
+        }
       />
       <Popover
         label="another base"

@@ -85,14 +85,14 @@ function Sides({ answer }: { answer: DiffAnswer }) {
   const [selection, base] = sidesOf(answer.selection, answer.base);
   return (
     <span className="sides">
-      <b>{selection}</b> <Behind totals={answer.totals} /> against <b>{base}</b>{' '}
-      <Behind totals={answer.base_totals} />
+      <b>{selection}</b> <Behind totals={answer.totals} unit={answer.selection.unit} /> against <b>{base}</b>{' '}
+      <Behind totals={answer.base_totals} unit={answer.base.unit} />
     </span>
   );
 }
 
-function Behind({ totals }: { totals: Totals }) {
-  const { estimate } = summaryOf(totals);
+function Behind({ totals, unit }: { totals: Totals; unit: string }) {
+  const { estimate } = summaryOf(totals, unit);
   const visits = plural(totals.visits_landed, 'visit');
   return <span className="bracket">({estimate === '' ? visits : `${estimate}, ${visits}`})</span>;
 }

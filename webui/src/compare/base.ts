@@ -69,6 +69,12 @@ export function compareWith(base: Partial<Base>): Partial<Place> {
   };
 }
 
+/** What is shown, with all times of the answer in place of those that move on with the clock. */
+export function fixed(answered: Range, base: Range | undefined): Partial<Place> {
+  const { from, to } = answered;
+  return { from, to, ...(base === undefined ? {} : { base_from: base.from, base_to: base.to }) };
+}
+
 /** Each in the place of the other. */
 export function swapped(place: Place): Partial<Place> {
   const base = baseOf(place);

@@ -1,6 +1,6 @@
 /** What stands behind an answer, and how far it reaches, in words. */
 import type { Totals } from '../api/types.ts';
-import { count, coverage, plural, significant } from '../selection/numbers.ts';
+import { count, coverage, plural, quantity, significant } from '../selection/numbers.ts';
 import { length } from '../selection/time.ts';
 import { bracket } from './words.ts';
 
@@ -39,15 +39,22 @@ const WELL_COVERED = 0.9;
 /** Machine-time that no visit speaks for, below which it is not worth a word. */
 const NEGLIGIBLE = 0.005;
 
-export function summaryOf(totals: Totals): Summary {
-  const random = totals.design === 'random';
+/** `unit` is the event's, for those that are not counted in time. */
+export function summaryOf(totals: Totals, unit: string): Summary {
   const asked = length(totals.asked_seconds);
-  const cores = random ? totals.cores : null;
+  if (totals.design !== 'random')
+    return { estimate: '', interval: '', frame: `Within ${asked}`, remarks: [byHand(totals), path(totals)] };
+  const { cores, estimate: level } = totals;
   return {
-    estimate: cores === null ? '' : `≈ ${significant(cores.value)} cores`,
-    interval: cores === null ? '' : bracket('cores', cores),
-    frame: random ? `over ${asked} on ${plural(totals.population, 'machine')}` : `Within ${asked}`,
-    remarks: random ? [...designed(totals), path(totals)] : [byHand(totals), path(totals)],
+    estimate:
+      cores !== null
+        ? `≈ ${significant(cores.value)} cores`
+        : level !== null
+          ? `≈ ${quantity(level.value)} ${unit}`
+          : '',
+    interval: cores !== null ? bracket('cores', cores) : level !== null ? bracket('samples', level) : '',
+    frame: `over ${asked} on ${plural(totals.population, 'machine')}`,
+    remarks: [...designed(totals), path(totals)],
   };
 }
 

@@ -1,6 +1,6 @@
 /** What can be done with a row of the table. */
 import type { TableRow } from '../api/types.ts';
-import { compareWith, earlier, withLabels, withoutValue } from '../compare/base.ts';
+import { compareWith, withLabels, withoutValue } from '../compare/base.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, literal, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import type { Place } from '../selection/place.ts';
@@ -48,7 +48,7 @@ function ofFunction(row: TableRow, place: Place, go: Go): Action[] {
     },
     {
       text: 'Compare with the time before',
-      run: () => go({ ...compareWith(earlier(place, 'the time before') ?? {}), find: name, regex: false }),
+      run: () => go({ ...compareWith({}), find: name, regex: false }),
     },
   ];
 }
@@ -77,7 +77,7 @@ function ofLabels(
     text,
     run: () => go({ select, by: 'function', find: '', ...compareWith(base) }),
   });
-  actions.push(compare('Compare with the time before', earlier(place, 'the time before') ?? {}));
+  actions.push(compare('Compare with the time before', {}));
   for (const other of rows.filter((r) => r !== row).slice(0, OFFERED_OTHERS)) {
     const base = { select: withLabels(place.select, by, other.key) };
     actions.push(compare(`Compare with ${titleOf(other, by)}`, base));

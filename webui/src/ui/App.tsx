@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { ApiProblem } from '../api/problem.ts';
 import { useDiff, useFlame, useReliability, useStatus, useTable } from '../api/queries.ts';
+import { fixed } from '../compare/base.ts';
 import { ComparePanel } from '../compare/ComparePanel.tsx';
 import { groundOf } from '../estimates/measure.ts';
 import { unionOf } from '../flame/union.ts';
@@ -10,7 +11,7 @@ import { STEP_MATCH } from '../flame-panel/FlameView.tsx';
 import type { TableAnswer } from '../api/types.ts';
 import { usePlace } from '../location/usePlace.ts';
 import { ReliabilityPanel } from '../reliability/ReliabilityPanel.tsx';
-import { formatPlace, type Place, type View } from '../selection/place.ts';
+import { formatPlace, type View } from '../selection/place.ts';
 import { matchesFind, matchesMark } from '../table/marks.ts';
 import { TablePanel } from '../table/TablePanel.tsx';
 import { CampaignBanner } from './CampaignBanner.tsx';
@@ -60,6 +61,7 @@ export function App() {
   };
   const answer = answers[place.view];
   const answered = answer?.selection;
+  const base = place.view === 'diff' ? diff.data?.base : undefined;
   const price = status.data?.price_per_core_hour ?? null;
   const ground = useMemo(() => answer && groundOf(answer.totals, price), [answer, price]);
   const tree = hasFlame ? flame.data?.tree : undefined;
@@ -73,12 +75,11 @@ export function App() {
 
   const copyLink = useCallback(() => {
     if (answered === undefined) return;
-    const fixed: Place = { ...place, from: answered.from, to: answered.to };
-    const link = location.origin + location.pathname + formatPlace(fixed);
+    const link = location.origin + location.pathname + formatPlace({ ...place, ...fixed(answered, base) });
     void copy(link).then((done) =>
       say(done ? 'Link copied, with its times fixed.' : `Copy this link: ${link}`),
     );
-  }, [answered, place]);
+  }, [answered, base, place]);
 
   useKeys(
     useMemo(
@@ -130,6 +131,7 @@ export function App() {
         place={place}
         go={go}
         answered={answered}
+        base={base}
         status={status.data}
         dark={dark}
         toggleTheme={toggle}
@@ -139,7 +141,7 @@ export function App() {
       <main aria-busy={fetching}>
         <h1 className="sr-only">Where the CPU time goes</h1>
         <CampaignBanner status={status.data} campaign={place.campaign} />
-        {answer && !empty && <Headline totals={answer.totals} />}
+        {answer && !empty && <Headline totals={answer.totals} unit={answer.selection.unit} />}
         <Figures
           totals={answer?.totals}
           unit={answered?.unit}

@@ -8,6 +8,8 @@ interface Props {
   place: Place;
   go: Go;
   answered: SelectionEcho | undefined;
+  /** What it is compared with, if it is. */
+  base: SelectionEcho | undefined;
   status: StatusAnswer | undefined;
   dark: boolean;
   toggleTheme: () => void;
@@ -16,7 +18,7 @@ interface Props {
 }
 
 /** The selection, which every view shares, and what belongs to the page itself. */
-export function Header({ place, go, answered, status, dark, toggleTheme, copyLink, help }: Props) {
+export function Header({ place, go, answered, base, status, dark, toggleTheme, copyLink, help }: Props) {
   return (
     <header>
       <a className="brand" href="/">
@@ -24,7 +26,7 @@ export function Header({ place, go, answered, status, dark, toggleTheme, copyLin
         fleetprof
       </a>
       <EventChoice place={place} go={go} status={status} />
-      <TimeRange place={place} go={go} answered={answered} />
+      <TimeRange place={place} go={go} answered={answered} base={base} />
       <Filters place={place} go={go} />
       <span className="spacer" />
       <span className="page-actions">

@@ -2,8 +2,8 @@
 import type { Totals } from '../api/types.ts';
 import { summaryOf } from '../estimates/summary.ts';
 
-export function Headline({ totals }: { totals: Totals }) {
-  const { estimate, interval, frame, remarks } = summaryOf(totals);
+export function Headline({ totals, unit }: { totals: Totals; unit: string }) {
+  const { estimate, interval, frame, remarks } = summaryOf(totals, unit);
   return (
     <p className="headline" aria-label="what stands behind these numbers">
       <span className="claim">

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { fixed } from '../compare/base.ts';
 import type { Go } from '../location/usePlace.ts';
 import type { SelectionEcho } from '../api/types.ts';
 import type { Place } from '../selection/place.ts';
@@ -11,10 +12,14 @@ interface Props {
   go: Go;
   /** The absolute range of the latest answer. */
   answered: SelectionEcho | undefined;
+  base: SelectionEcho | undefined;
 }
 
+/** Another range is compared anew: a base chosen for the old one would be of another length. */
+const NO_BASE_TIMES = { base_from: '', base_to: '' };
+
 /** Presets that move on with the clock, or two instants that do not. */
-export function TimeRange({ place, go, answered }: Props) {
+export function TimeRange({ place, go, answered, base }: Props) {
   const preset = presetOf(place);
   const options = PRESETS.map((p) => ({
     value: p,
@@ -27,7 +32,7 @@ export function TimeRange({ place, go, answered }: Props) {
         label="time range"
         value={preset}
         options={options}
-        onChange={(p) => go({ from: `now-${p}`, to: 'now' })}
+        onChange={(p) => go({ from: `now-${p}`, to: 'now', ...NO_BASE_TIMES })}
       />
       <Popover
         label="absolute time range"
@@ -37,7 +42,7 @@ export function TimeRange({ place, go, answered }: Props) {
       >
         {(close) => <AbsoluteRange place={place} answered={answered} go={go} close={close} />}
       </Popover>
-      <LiveSwitch place={place} go={go} answered={answered} />
+      <LiveSwitch place={place} go={go} answered={answered} base={base} />
     </>
   );
 }
@@ -46,7 +51,7 @@ function rangeText(place: Place): string {
   return isLive(place) ? `${place.from} … now` : `${localMinute(place.from)} – ${localMinute(place.to)}`;
 }
 
-function AbsoluteRange({ place, answered, go, close }: Props & { close: () => void }) {
+function AbsoluteRange({ place, answered, go, close }: Omit<Props, 'base'> & { close: () => void }) {
   const [from, setFrom] = useState(localMinute(isLive(place) ? (answered?.from ?? '') : place.from, 'T'));
   const [to, setTo] = useState(localMinute(isLive(place) ? (answered?.to ?? '') : place.to, 'T'));
   const range = { from: fromLocalMinute(from), to: fromLocalMinute(to) };
@@ -57,7 +62,7 @@ function AbsoluteRange({ place, answered, go, close }: Props & { close: () => vo
       onSubmit={(event) => {
         event.preventDefault();
         if (range.from === null || range.to === null || backwards) return;
-        go({ from: range.from, to: range.to });
+        go({ from: range.from, to: range.to, ...NO_BASE_TIMES });
         close();
       }}
     >
@@ -84,12 +89,12 @@ function AbsoluteRange({ place, answered, go, close }: Props & { close: () => vo
 }
 
 /** A live page refreshes itself; freezing it fixes the times of what is on the screen now. */
-function LiveSwitch({ place, go, answered }: Props) {
+function LiveSwitch({ place, go, answered, base }: Props) {
   if (!isLive(place)) {
     return (
       <button
         type="button"
-        onClick={() => go({ from: 'now-1h', to: 'now' })}
+        onClick={() => go({ from: 'now-1h', to: 'now', ...NO_BASE_TIMES })}
         title="show the last hour and keep refreshing"
       >
         Go live
@@ -102,7 +107,7 @@ function LiveSwitch({ place, go, answered }: Props) {
       className="live"
       disabled={answered === undefined}
       title="refreshes itself; click to freeze what is shown"
-      onClick={() => answered && go({ from: answered.from, to: answered.to })}
+      onClick={() => answered && go(fixed(answered, base))}
     >
       <span className="pulse" aria-hidden="true" />
       Live

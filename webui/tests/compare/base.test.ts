@@ -4,6 +4,7 @@ import {
   compareWith,
   diffQuery,
   earlier,
+  fixed,
   swapped,
   withLabels,
   withoutValue,
@@ -69,6 +70,17 @@ describe('the base', () => {
     });
     expect(earlier({ from: 'yesterday', to: 'now' }, 'a day before')).toBeNull();
     expect(earlier({ from: hour.to, to: hour.from }, 'a day before')).toBeNull();
+  });
+});
+
+describe('a copied link', () => {
+  it('fixes the times of both sides', () => {
+    const times = { from: '2026-11-21T04:00:00Z', to: '2026-11-21T05:00:00Z' };
+    const before = { from: '2026-11-21T03:00:00Z', to: '2026-11-21T04:00:00Z' };
+    const shown = place({ select: '{a="b"}', ...fixed(times, before) });
+    expect(shown).toMatchObject(times);
+    expect(baseOf(shown)).toEqual({ ...before, select: '{a="b"}', campaign: 'fleet' });
+    expect(fixed(times, undefined)).toEqual(times);
   });
 });
 

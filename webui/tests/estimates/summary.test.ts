@@ -3,13 +3,13 @@ import { summaryOf } from '../../src/estimates/summary.ts';
 import { totals } from './totals.ts';
 
 const texts = (more: Parameters<typeof totals>[0]): string[] =>
-  summaryOf(totals(more)).remarks.map((r) => r.text);
+  summaryOf(totals(more), 'nanoseconds').remarks.map((r) => r.text);
 const warnings = (more: Parameters<typeof totals>[0]): string[] =>
-  summaryOf(totals(more)).remarks.flatMap((r) => (r.warn ? [r.text] : []));
+  summaryOf(totals(more), 'nanoseconds').remarks.flatMap((r) => (r.warn ? [r.text] : []));
 
 describe('the summary', () => {
   it('says how much, how sure, and what stands behind it', () => {
-    const { estimate, interval, frame } = summaryOf(totals());
+    const { estimate, interval, frame } = summaryOf(totals(), 'nanoseconds');
     expect([estimate, interval, frame]).toEqual([
       '≈ 1,234 cores',
       '1,180–1,290',
@@ -21,6 +21,14 @@ describe('the summary', () => {
       'from merged cells',
     ]);
     expect(warnings({})).toEqual([]);
+  });
+
+  it('counts in the unit of the event where that is not time', () => {
+    const misses = { seconds: null, core_seconds: null, cores: null };
+    const estimate = { value: 1.234e9, lo: 1.1e9, hi: 1.4e9 };
+    const summary = summaryOf(totals({ ...misses, estimate }), 'misses');
+    expect([summary.estimate, summary.interval]).toEqual(['≈ 1.23 G misses', '1.10 G–1.40 G']);
+    expect(summaryOf(totals(misses), 'misses').estimate).toBe('');
   });
 
   it('warns where the visits do not reach', () => {
@@ -43,7 +51,7 @@ describe('the summary', () => {
       core_seconds: null,
       cores: null,
     } as const;
-    const { estimate, interval, frame } = summaryOf(totals(byHand));
+    const { estimate, interval, frame } = summaryOf(totals(byHand), 'nanoseconds');
     expect([estimate, interval, frame]).toEqual(['', '', 'Within 6 h']);
     expect(texts(byHand)).toEqual(['1 visit asked for by hand, not drawn at random', 'from every sample']);
     expect(warnings(byHand)).toHaveLength(1);
