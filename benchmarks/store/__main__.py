@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +26,7 @@ from benchmarks.store.database import OPTIONS, fresh_database
 from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, measure
 
 _STEPS: Final = 7
+_TERMINATED: Final = 128 + signal.SIGTERM
 _DICTIONARIES: Final = ("stack", "function")
 _TOLD_TABLES: Final = (
     "profile", "chunk", "line_chunk", "stack", "function", "roll", "dim_value", "label_set", "capture_cpu",
@@ -98,6 +100,8 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).parse_args()
+    # Whoever ends it must not leave the server behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     size = FULL if os.environ.get("FULL") == "1" else DEFAULT
     console = Console()
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()

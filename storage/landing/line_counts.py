@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.landing.lines import Lines
-from storage.landing.stacks import Calls, Grouped, Int64s, first_of_equal, sum_by_key
+from storage.landing.stacks import Calls, Int64s, first_of_equal, sum_by_key
 
 _DENSE = 1 << 23
 """Cells of a table of (profile, line) that is summed in; 64 MB. A larger one is sorted instead."""
@@ -34,54 +34,59 @@ def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, pro
     each = np.diff(bounds)[stack]
     after = np.cumsum(each)
     at = np.repeat(bounds[stack] - (after - each), each) + np.arange(int(each.sum()))
-    leaf = np.full(stacks, -1, np.int64)
+    leaf = np.full(stacks, len(places), np.int64)
     filled = np.flatnonzero(np.diff(calls.offsets))
     leaf[filled] = index[calls.place[calls.offsets[filled]]]
     leaf_of_fact = leaf[stack]
-    known = leaf_of_fact >= 0
+    known = leaf_of_fact < len(places)
 
     cells = profiles * len(places)
     if cells <= _DENSE and int(count.sum(dtype=np.float64)) < _EXACT:
         # Counts below 2⁵³ add up exactly in doubles.
         row = profile * len(places)
-        weights = count.astype(np.float64)
-        totals = np.bincount(np.repeat(row, each) + once[at], np.repeat(weights, each), minlength=cells)
-        own = np.bincount((row + leaf_of_fact)[known], weights[known], minlength=cells)
+        weights = np.repeat(count.astype(np.float64), each)
+        totals = np.bincount(np.repeat(row, each) + once[at], weights, minlength=cells)
         there = np.flatnonzero(totals != 0)
         offsets = np.searchsorted(there, np.arange(profiles + 1) * len(places))
         key = there - np.repeat(np.arange(profiles) * len(places), np.diff(offsets))
-        total, self_samples = totals[there].astype(np.int64), own[there].astype(np.int64)
+        total = totals[there].astype(np.int64)
     else:
         summed = sum_by_key(np.repeat(profile, each), once[at], np.repeat(count, each), profiles)
-        leaves = sum_by_key(profile[known], leaf_of_fact[known], count[known], profiles)
         offsets, key, total = summed.offsets, summed.key, summed.total
-        self_samples = np.zeros(len(key), np.int64)
-        self_samples[np.searchsorted(_joined(summed), _joined(leaves))] = leaves.total
+    # Leaves are few beside calls, and each of them is among the rows.
+    leaves = sum_by_key(profile[known], leaf_of_fact[known], count[known], profiles)
+    self_samples = np.zeros(len(key), np.int64)
+    self_samples[np.searchsorted(_joined(offsets, key), _joined(leaves.offsets, leaves.key))] = leaves.total
     function, line = (places >> 32).astype(np.int32)[key], (places & 0xFFFFFFFF).astype(np.int32)[key]
     return LinesByProfile(offsets, Lines(function, line, self_samples, total))
 
 
 def _numbered(calls: Calls) -> tuple[Int64s, Int64s]:
-    """The distinct (function, line), ascending, as function · 2³² + line; and by place of `calls` its index, or −1."""
+    """The distinct (function, line), ascending, as function · 2³² + line; and by place of `calls` its index, or their number."""
     known = np.flatnonzero(calls.line > 0)
     places, inverse = np.unique(
         (calls.function[known].astype(np.int64) << 32) | calls.line[known], return_inverse=True
     )
-    index = np.full(len(calls.function), -1, np.int64)
+    index = np.full(len(calls.function), len(places), np.int64)
     index[known] = inverse
     return places, index
 
 
 def _once_a_stack(index: Int64s, offsets: Int64s, places: int) -> tuple[Int64s, Int64s]:
-    """The distinct indexes ≥ 0 of every stack, stack by stack, and where each stack's begin."""
+    """The distinct indexes below `places` of every stack, stack by stack, and where each stack's begin."""
     stacks = len(offsets) - 1
-    bits = max(places, 1).bit_length()
-    keys = (np.repeat(np.arange(stacks), np.diff(offsets)) << bits) | index
-    keys = np.sort(keys[index >= 0])
-    keys = keys[first_of_equal(keys)]
-    return keys & ((1 << bits) - 1), np.searchsorted(keys, np.arange(stacks + 1) << bits)
+    bits = places.bit_length()
+    keys = np.repeat(np.arange(stacks) << bits, np.diff(offsets)) | index
+    if stacks << bits < 1 << 31:
+        keys = np.sort(keys.astype(np.int32)).astype(np.int64)  # half as wide a number sorts twice as fast
+    else:
+        keys.sort()
+    place = keys & ((1 << bits) - 1)
+    once = first_of_equal(keys) & (place < places)
+    per_stack = np.bincount(keys[once] >> bits, minlength=stacks)
+    return place[once], np.concatenate(([0], np.cumsum(per_stack)))
 
 
-def _joined(grouped: Grouped) -> Int64s:
+def _joined(offsets: Int64s, key: Int64s) -> Int64s:
     """(group, key) as one ascending number."""
-    return (np.repeat(np.arange(len(grouped.offsets) - 1), np.diff(grouped.offsets)) << 32) | grouped.key
+    return (np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32) | key
