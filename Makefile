@@ -36,7 +36,7 @@ proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 
 web: $(STATIC) ## build the web UI into the API's package
 
-bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store
+bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store, bench-coverage
 	@$(BIN)/python -m benchmarks.$*
 
 clean: ## remove what the targets above made

@@ -1,9 +1,12 @@
 """Frames, visits and tables at random, and slow second opinions on them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from analysis.arrays import Float, Int
 from analysis.visit_table import VisitTable
 from analysis.weights import CLASSES, Frame, Weights, weigh
 
@@ -14,24 +17,33 @@ class Made:
 
     frame: Frame
     weights: Weights
-    at: np.ndarray
+    at: Int
     """Row of the frame of each visit."""
-    klass: np.ndarray
-    seconds: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
+    klass: Int
+    seconds: Float
+    x: Float
+    y: Float
     """(visits, rows), dense."""
 
     @property
-    def weight(self):
+    def weight(self) -> Float:
         return self.weights.weight[self.at, self.klass]
 
     @property
-    def group(self):
+    def group(self) -> Int:
         return self.weights.group[self.at, self.klass]
 
 
-def made(seed, *, strata=3, days=2, visits=40, rows=4, failing=0.3, idle=0.2):
+def made(
+    seed: int,
+    *,
+    strata: int = 3,
+    days: int = 2,
+    visits: int = 40,
+    rows: int = 4,
+    failing: float = 0.3,
+    idle: float = 0.2,
+) -> Made:
     rng = np.random.default_rng(seed)
     k = strata * days
     at, klass = rng.integers(k, size=visits), rng.integers(CLASSES, size=visits)
@@ -55,7 +67,7 @@ def made(seed, *, strata=3, days=2, visits=40, rows=4, failing=0.3, idle=0.2):
     return Made(frame, weigh(frame), at[landed], klass[landed], seconds[landed], x[landed], y[landed])
 
 
-def frame(rows):
+def frame(rows: Sequence[tuple[float, Mapping[int, tuple[int, int]]]]) -> Frame:
     """A frame of one day from (population, {class: (drawn, landed)}) of each stratum; 5 s a visit, an hour covered."""
     k = len(rows)
     drawn, visits = np.zeros((k, CLASSES)), np.zeros((k, CLASSES))
@@ -73,18 +85,25 @@ def frame(rows):
     )
 
 
-def table(y, *, x=None, stratum=None, key=None, weight=None):
+def table(
+    y: ArrayLike,
+    *,
+    x: ArrayLike | None = None,
+    stratum: ArrayLike | None = None,
+    key: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+) -> VisitTable:
     """A visit table from dense (visits, rows)."""
-    y = np.asarray(y, float)
-    visits, rows = y.shape
-    row, visit = np.nonzero(y.T)
+    dense = np.asarray(y, np.float64)
+    visits, rows = dense.shape
+    row, visit = np.nonzero(dense.T)
     return VisitTable(
-        key=np.arange(visits) if key is None else np.asarray(key),
-        stratum=np.zeros(visits, np.int64) if stratum is None else np.asarray(stratum),
-        weight=np.ones(visits) if weight is None else np.asarray(weight, float),
-        x=y.sum(axis=1) if x is None else np.asarray(x, float),
+        key=np.arange(visits) if key is None else np.asarray(key, np.int64),
+        stratum=np.zeros(visits, np.int64) if stratum is None else np.asarray(stratum, np.int64),
+        weight=np.ones(visits) if weight is None else np.asarray(weight, np.float64),
+        x=dense.sum(axis=1) if x is None else np.asarray(x, np.float64),
         row=row,
         visit=visit,
-        y=y[visit, row],
+        y=dense[visit, row],
         rows=rows,
     )

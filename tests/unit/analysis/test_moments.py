@@ -6,14 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import moments
+from analysis.arrays import Float
 from analysis.errors import BadShape
 from analysis.weights import CLASSES, equal, weigh
-from tests.unit.analysis.frames import frame, made
+from tests.unit.analysis.frames import Made, frame, made
 
 FIELDS = ("y", "x", "vyy", "vxy", "vxx", "second", "fourth", "x_second", "visits", "landed", "df")
 
 
-def one_by_one(found):
+def one_by_one(found: Made) -> moments.Moments:
     visit, row = np.nonzero(found.y)
     return moments.from_visits(
         found.weight,
@@ -27,12 +28,12 @@ def one_by_one(found):
     )
 
 
-def from_cells(found):
+def from_cells(found: Made) -> moments.Moments:
     """As merged cells keep them: per stratum-day and class, in units, without weights."""
     cells, of = np.unique(found.at * CLASSES + found.klass, return_inverse=True)
     rows = found.y.shape[1]
 
-    def summed(values):
+    def summed(values: Float) -> Float:
         result = np.zeros((len(cells), *values.shape[1:]))
         np.add.at(result, of, values)
         return result
@@ -57,7 +58,7 @@ def from_cells(found):
     )
 
 
-def by_loops(found, one, other):
+def by_loops(found: Made, one: Float, other: Float) -> float:
     """The covariance of two weighted sums over visits, straight from the formula."""
     weights, total = found.weights, 0.0
     for stratum, fpc in enumerate(weights.fpc):
@@ -84,7 +85,7 @@ def by_loops(found, one, other):
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 60), st.integers(1, 4))
-def test_cells_say_what_visits_say(seed, visits, strata):
+def test_cells_say_what_visits_say(seed: int, visits: int, strata: int) -> None:
     found = made(seed, visits=visits, strata=strata)
     one, other = one_by_one(found), from_cells(found)
     for name in FIELDS:
@@ -94,7 +95,7 @@ def test_cells_say_what_visits_say(seed, visits, strata):
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 30))
-def test_the_variance_is_the_formulas(seed, visits):
+def test_the_variance_is_the_formulas(seed: int, visits: int) -> None:
     found = made(seed, visits=visits)
     got = one_by_one(found)
     scale = max(1.0, got.x_second)
@@ -108,7 +109,7 @@ def test_the_variance_is_the_formulas(seed, visits):
         assert got.visits[row] == (y > 0).sum()
 
 
-def test_in_one_class_it_is_the_variance_of_the_textbook():
+def test_in_one_class_it_is_the_variance_of_the_textbook() -> None:
     weights = weigh(frame([(100, {1: (4, 4)})]))
     y = np.array([3.0, 0.0, 5.0])  # and one idle visit, which is not named
     got = moments.from_visits(
@@ -127,7 +128,7 @@ def test_in_one_class_it_is_the_variance_of_the_textbook():
     assert got.df == 3
 
 
-def test_rows_that_are_the_whole_vary_like_it():
+def test_rows_that_are_the_whole_vary_like_it() -> None:
     found = made(5)
     whole = moments.from_visits(
         found.weight,
@@ -143,7 +144,7 @@ def test_rows_that_are_the_whole_vary_like_it():
     assert whole.vxy == pytest.approx([whole.vxx])
 
 
-def test_moments_of_different_days_add():
+def test_moments_of_different_days_add() -> None:
     parts = [one_by_one(made(seed)) for seed in range(3)]
     a, b, c = parts
     for name in FIELDS:
@@ -153,7 +154,7 @@ def test_moments_of_different_days_add():
         a + moments.none(3)
 
 
-def test_other_units_scale_everything():
+def test_other_units_scale_everything() -> None:
     found = made(7)
     double = one_by_one(
         type(found)(
@@ -166,14 +167,14 @@ def test_other_units_scale_everything():
     assert scaled.contributing == pytest.approx(one_by_one(found).contributing)
 
 
-def test_some_rows_are_those_rows():
+def test_some_rows_are_those_rows() -> None:
     got = one_by_one(made(8))
     picked = got.of(np.array([2, 0]))
     assert picked.vyy.tolist() == got.vyy[[2, 0]].tolist()
     assert picked.x == got.x
 
 
-def test_contributing_visits_are_counted_by_what_they_bring():
+def test_contributing_visits_are_counted_by_what_they_bring() -> None:
     weights = equal(np.array([10.0]))
     visit = np.arange(10)
     got = moments.from_visits(
@@ -190,7 +191,7 @@ def test_contributing_visits_are_counted_by_what_they_bring():
     assert got.effective_visits == pytest.approx(10)
 
 
-def test_shapes_that_do_not_fit_are_refused():
+def test_shapes_that_do_not_fit_are_refused() -> None:
     weights = equal(np.array([2.0]))
     nothing = np.zeros(0, np.int64)
     with pytest.raises(BadShape):

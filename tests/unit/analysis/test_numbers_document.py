@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from analysis import estimate, moments
+from analysis.arrays import Float
+from analysis.moments import Moments
 from analysis.weights import CLASSES, Frame, weigh
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/numbers.md").read_text()
@@ -14,11 +16,13 @@ TEXT = " ".join(DOCUMENT.split())
 STRATA = {"web": 0, "batch": 1}
 QUARTERS = {"0–25 %": 1, "25–50 %": 2, "50–75 %": 3, "75–100 %": 4}
 HZ = 100
+Visit = tuple[int, int, float, float, float]
+"""Stratum, class, x, y, weight."""
 
 
 @pytest.fixture(scope="module")
-def visits():
-    """(stratum, class, x, y, weight) of every row of the example's table."""
+def visits() -> list[Visit]:
+    """Every row of the example's table."""
     rows = re.findall(
         r"^\| (web|batch) \| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d ]+) \|$", DOCUMENT, re.MULTILINE
     )
@@ -29,10 +33,10 @@ def visits():
 
 
 @pytest.fixture(scope="module")
-def computed(visits):
+def computed(visits: list[Visit]) -> tuple[Float, Moments]:
     landed = np.zeros((2, CLASSES))
-    for stratum, klass, *_ in visits:
-        landed[stratum, klass] += 1
+    for visit in visits:
+        landed[visit[0], visit[1]] += 1
     drawn = landed.copy()
     drawn[STRATA["batch"], 4] += 2
     drawn[STRATA["web"], 0] += 1
@@ -63,15 +67,15 @@ def computed(visits):
     return weights.weight[stratum, klass], found
 
 
-def test_the_table_is_read(visits):
+def test_the_table_is_read(visits: list[Visit]) -> None:
     assert len(visits) == 8
 
 
-def test_weights(visits, computed):
+def test_weights(visits: list[Visit], computed: tuple[Float, Moments]) -> None:
     assert computed[0] == pytest.approx([weight for *_, weight in visits])
 
 
-def test_estimates(visits, computed):
+def test_estimates(visits: list[Visit], computed: tuple[Float, Moments]) -> None:
     _, found = computed
     raw = sum(y for *_, y, _ in visits) / sum(x for *_, x, _, _ in visits)
     assert said(f"the fleet spent {spaced(found.x)} core-seconds")
@@ -79,7 +83,7 @@ def test_estimates(visits, computed):
     assert said(f"the plain quotient of the samples would be {raw:.2%}", ignore_case=True)
 
 
-def test_variance(visits, computed):
+def test_variance(visits: list[Visit], computed: tuple[Float, Moments]) -> None:
     _, found = computed
     share = found.y[0] / found.x
     variance = (found.vyy[0] - 2 * share * found.vxy[0] + share**2 * found.vxx) / found.x**2
@@ -89,7 +93,7 @@ def test_variance(visits, computed):
     assert said(f"the visits had {spaced(HZ * sum(x for *_, x, _, _ in visits))}, at {HZ} Hz")
 
 
-def test_interval(computed):
+def test_interval(computed: tuple[Float, Moments]) -> None:
     _, found = computed
     shares, totals = estimate.shares(found), estimate.totals(found)
     assert said(f"{found.contributing[0]:.2f} visits contribute")
@@ -100,16 +104,16 @@ def test_interval(computed):
     assert not shares.few[0]
 
 
-def test_constants_are_the_codes():
+def test_constants_are_the_codes() -> None:
     assert said(f"Below {estimate.FEW:.0f} contributing visits a row is marked `few`")
     assert said(f"it gets {estimate.DEGREES:.0f}·d degrees of freedom")
 
 
-def said(sentence, *, ignore_case=False):
+def said(sentence: str, *, ignore_case: bool = False) -> bool:
     sentence = sentence.replace("%", " %") if " %" not in sentence else sentence
     return sentence.lower() in TEXT.lower() if ignore_case else sentence in TEXT
 
 
-def spaced(number):
+def spaced(number: float) -> str:
     """A whole number with its thousands apart."""
     return f"{round(number):,}".replace(",", " ")

@@ -1,6 +1,7 @@
 """GIVEN visits' profiles WHEN their reliability is asked THEN the paper's figures come out, with what is needed."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,16 +12,16 @@ from tests.unit.analysis.frames import table
 
 
 @given(st.integers(1, 200))
-def test_equal_entries_have_the_entropy_ln_n(n):
+def test_equal_entries_have_the_entropy_ln_n(n: int) -> None:
     assert reliability.entropy(np.full(n, 3.0)) == pytest.approx(np.log(n))
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30).filter(lambda values: sum(values) > 0))
-def test_entropy_is_shannons(values):
+def test_entropy_is_shannons(values: list[float]) -> None:
     assert reliability.entropy(np.array(values)) == pytest.approx(stats.entropy(values), abs=1e-9)
 
 
-def test_nothing_has_no_entropy():
+def test_nothing_has_no_entropy() -> None:
     assert reliability.entropy(np.zeros(3)) == 0
 
 
@@ -29,24 +30,26 @@ def test_nothing_has_no_entropy():
         lambda values: sum(values[:3]) * sum(values[3:]) > 0
     )
 )
-def test_distance_is_symmetric_and_at_most_two(values):
+def test_distance_is_symmetric_and_at_most_two(values: list[float]) -> None:
     one, other = np.array(values[:3]) / sum(values[:3]), np.array(values[3:]) / sum(values[3:])
     assert reliability.manhattan(one, other) == pytest.approx(reliability.manhattan(other, one))
     assert 0 <= reliability.manhattan(one, other) <= 2 + 1e-9
     assert reliability.manhattan(one, one) == 0
 
 
-def test_only_the_top_entries_of_the_first_count():
+def test_only_the_top_entries_of_the_first_count() -> None:
     one, other = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6])
     assert reliability.manhattan(one, other, top=2) == pytest.approx(0.4)
 
 
-def equal_visits(rng, visits, samples, rows=50):
+def equal_visits(
+    rng: np.random.Generator, visits: int, samples: int, rows: int = 50
+) -> npt.NDArray[np.int64]:
     shares = rng.dirichlet(np.ones(rows))
     return rng.multinomial(samples, shares, size=visits)
 
 
-def test_independent_samples_converge_as_one_over_root_n():
+def test_independent_samples_converge_as_one_over_root_n() -> None:
     rng = np.random.default_rng(0)
     y = equal_visits(rng, 400, 100)
     found = reliability.converge(table(y), y.sum(axis=1).astype(float), seed=1)
@@ -61,7 +64,7 @@ def test_independent_samples_converge_as_one_over_root_n():
     assert found.visits_needed(0.1) == pytest.approx(found.samples_needed(0.1) / 100)
 
 
-def test_samples_of_one_machine_say_less():
+def test_samples_of_one_machine_say_less() -> None:
     rng = np.random.default_rng(1)
     alike = equal_visits(rng, 200, 200)
     apart = np.array([rng.multinomial(200, rng.dirichlet(np.full(50, 0.1))) for _ in range(200)])
@@ -73,7 +76,7 @@ def test_samples_of_one_machine_say_less():
     assert constants[1] > 3 * constants[0]
 
 
-def test_what_is_needed_is_what_another_sample_shows():
+def test_what_is_needed_is_what_another_sample_shows() -> None:
     """The distance foretold for some visits is the distance those visits really have from the truth."""
     rng = np.random.default_rng(2)
     shares = rng.dirichlet(np.full(40, 0.3), 4000)
@@ -90,20 +93,20 @@ def test_what_is_needed_is_what_another_sample_shows():
     assert np.mean(real) == pytest.approx(wanted, rel=0.15)
 
 
-def test_visits_that_are_alike_need_no_samples():
+def test_visits_that_are_alike_need_no_samples() -> None:
     y = np.tile([10, 20, 30], (20, 1))
     found = reliability.converge(table(y), np.full(20, 60.0), seed=0)
     assert found is not None
     assert found.samples_needed(0.01) == 0
 
 
-def test_too_few_visits_have_no_fit():
+def test_too_few_visits_have_no_fit() -> None:
     assert reliability.converge(table(np.ones((7, 3))), np.full(7, 3.0), seed=0) is None
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60))
-def test_intervals_hold_their_values(seed, visits):
+def test_intervals_hold_their_values(seed: int, visits: int) -> None:
     rng = np.random.default_rng(seed)
     y = 1 + equal_visits(rng, visits, 50)
     for found in (reliability.entropy_of(table(y)), reliability.halves(table(y), seed)):
@@ -111,7 +114,7 @@ def test_intervals_hold_their_values(seed, visits):
         assert found.value <= found.hi + 1e-9
 
 
-def test_the_entropys_interval_holds_that_of_other_samples():
+def test_the_entropys_interval_holds_that_of_other_samples() -> None:
     inside = 0
     rng = np.random.default_rng(3)
     shares = rng.dirichlet(np.full(20, 0.5), 5000)
@@ -123,6 +126,6 @@ def test_the_entropys_interval_holds_that_of_other_samples():
     assert inside >= 50
 
 
-def test_the_same_seed_gives_the_same_answer():
+def test_the_same_seed_gives_the_same_answer() -> None:
     y = equal_visits(np.random.default_rng(5), 30, 100)
     assert reliability.halves(table(y), 3) == reliability.halves(table(y), 3)
