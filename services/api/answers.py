@@ -180,6 +180,7 @@ def _totals(totals: Totals, scale: float | None) -> Json:
         "complete": totals.complete,
         "design": "random" if coverage.random else "none",
         "path": totals.path,
+        "approximate": coverage.approximate,
         "asked_seconds": coverage.asked_s,
         "covered_seconds": coverage.covered_s,
         "population": coverage.population,

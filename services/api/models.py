@@ -89,6 +89,10 @@ class TotalsAnswer(Answer):
     path: Literal["cells", "chunks", "mixed"] = Field(
         description="What was read: merged cells, every visit's own chunks, or both. Figures are the same."
     )
+    approximate: bool = Field(
+        description="The selection holds more than is read for one answer: a random part of its visits was, which "
+        "stands for all of them. Observed figures are that part's."
+    )
     asked_seconds: float = Field(description="Length of the selection.")
     covered_seconds: float = Field(
         description="Of those, the hours in which the campaign drew visits; estimates speak of them only."

@@ -164,7 +164,7 @@ class Merged:
             getattr(sums, f"{name}_x")[here],
             getattr(sums, f"{name}4")[here],
             sums.row_visits[here].astype(np.float64),
-        )
+        ).each_once(rows)
         closed = _Pairs(
             parts.cell[there],
             closed_row[there],
@@ -174,7 +174,7 @@ class Merged:
             getattr(parts, f"{name}_fourth")[there],
             parts.visits[there].astype(np.float64),
             getattr(parts, f"{name}_second")[there],
-        )
+        ).each_once(rows)
         return self._moments(open_, found, closed, rows)
 
     def details(self, brought: Brought, functions: Int64 | None) -> Details:
@@ -326,10 +326,29 @@ class _Pairs:
     visits: Float
     second: Float | None = None
 
-    @classmethod
-    def none(cls) -> "_Pairs":
-        none, nothing = np.zeros(0, np.int64), np.zeros(0)
-        return cls(none, none, nothing, nothing, nothing, nothing, nothing, nothing)
+    def each_once(self, rows: int) -> "_Pairs":
+        """With one entry for each cell and row, where functions were named since and became one row.
+
+        Which visits had both nobody knows any more: their squares add up at most as if all had.
+        """
+        pair, place = np.unique(self.cell * np.int64(max(rows, 1)) + self.row, return_inverse=True)
+        if len(pair) == len(self.cell):
+            return self
+        cell, row = np.divmod(pair, np.int64(max(rows, 1)))
+
+        def summed(values: Float, power: int) -> Float:
+            return weight_at(place, values ** (1 / power), len(pair)) ** power
+
+        return _Pairs(
+            cell,
+            row,
+            summed(self.y, 1),
+            summed(self.yy, 2),
+            summed(self.xy, 1),
+            summed(self.yyyy, 4),
+            summed(self.visits, 1),
+            None if self.second is None else summed(self.second, 2),
+        )
 
 
 def _from_sums(cells: _Cells, pairs: _Pairs, weights: Weights, rows: int) -> Moments:

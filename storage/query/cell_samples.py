@@ -36,6 +36,9 @@ from storage.rolling.cubes import (
 from storage.rolling.moments import empty
 from storage.rolling.reading import Cells, WeightedCells
 
+VISITS_A_CELL = 8
+"""Fewer visits are read as fast from their own chunks, and these know more."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellSamples:
@@ -63,7 +66,7 @@ def read_cell_samples(
     today: date = connection.execute(select(func.current_date())).scalar_one()
     hours_from = (day_number(today) - HOURS_KEPT_DAYS) * HOURS_A_DAY
     covered = cover(read_state(connection, plan.cube, hours_from=hours_from), plan.first, plan.end)
-    if not merged_hours(plan, covered):
+    if not merged_hours(plan, covered) or not _worth(strata, covered):
         return None
     visits = read_visits(connection, selection, campaign_id, plan, covered)
     if visits is None:
@@ -88,8 +91,8 @@ def read_cell_samples(
         more, more_closed = cells, closed
         if plan.cube is not APPLICATION:
             of_each = replace(read.source, cube=APPLICATION)
-            more = reading.read_cells(connection, of_each, covered, facts=False)
-            more_closed = reading.read_weighted(connection, of_each, covered, facts=False)
+            more = reading.read_cells(connection, of_each, covered, facts=False, functions=False)
+            more_closed = reading.read_weighted(connection, of_each, covered, facts=False, functions=False)
             row_cells, row_closed = weighing.open(more), _closed(more_closed)
         applications = _applications(more, row_cells, more_closed, _Loose(visits, loose, weight))
     stack, units, weighted = _by_stack(cells, open_, closed, _Loose(visits, loose, weight))
@@ -112,6 +115,13 @@ def read_cell_samples(
     return CellSamples(
         stack, units, weighted, loose, read.source.stacks, lambda canonical: evidence(canonical=canonical)
     )
+
+
+def _worth(strata: Strata, covered: Cover) -> bool:
+    """Whether cells are much fewer than the visits in them: else these are read as fast one by one."""
+    days = max(len(np.unique(strata.day)), 1)
+    open_cells = (len(covered.hours) + len(covered.days)) * int((strata.drawn > 0).sum()) / days
+    return float(strata.drawn.sum()) >= VISITS_A_CELL * open_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +161,8 @@ class _Read:
     ) -> "_Read":
         return cls(
             source,
-            reading.read_cells(connection, source, covered, k1=plan.k1),
-            reading.read_weighted(connection, source, covered, k1=plan.k1),
+            reading.read_cells(connection, source, covered, k1=plan.k1, functions=not plan.by_application),
+            reading.read_weighted(connection, source, covered, k1=plan.k1, functions=not plan.by_application),
             _Exposed.read(connection, source, merged_hours(plan, covered)),
             read_seconds(connection, visits, source.sample_type_id, stacks=source.stacks),
         )

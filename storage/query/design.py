@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, func, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights, weigh
 from storage.query.arrays import Bool, Float, Int64
@@ -54,6 +55,8 @@ class Coverage:
     drawn: int = 0
     landed: int = 0
     """Visits that watched the event, idle machines too."""
+    approximate: bool = False
+    """There was more than is read for one answer: these are a random part of the visits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +101,19 @@ def read_design(
     *,
     stacks: bool | None,
     gauge: bool,
+    only: ColumnElement[bool] | None = None,
 ) -> tuple[Design, VisitWeights | None]:
-    """The design behind a selection's samples of one depth; `stacks` None: the depth that was watched."""
+    """The design behind a selection's samples of one depth; `stacks` None: the depth that was watched.
+
+    `only` leaves a random part of the visits, which then stand for all of them.
+    """
     strata = None
     if campaign_id is not None:
         strata = read_strata(connection, campaign_id, selection.start, selection.end)
     if strata is None or campaign_id is None:
         asked = (selection.end - selection.start).total_seconds()
         return Design(Coverage(random=False, asked_s=asked), None), None
-    watched = read_watched(connection, selection, campaign_id, sample_type_id, stacks=stacks)
+    watched = read_watched(connection, selection, campaign_id, sample_type_id, stacks=stacks, only=only)
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     at, klass = row[inside], watched.utilisation_class[inside]
@@ -117,12 +124,11 @@ def read_design(
     group[inside] = weights.group[at, klass]
     if gauge:  # a level is not accumulated over the time it stands for
         weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
-    return design_of(strata, weights, landed=len(watched)), VisitWeights(
-        watched.id, weight, group, watched.stratum
-    )
+    design = design_of(strata, weights, landed=len(watched), approximate=only is not None)
+    return design, VisitWeights(watched.id, weight, group, watched.stratum)
 
 
-def design_of(strata: Strata, weights: Weights, *, landed: int) -> Design:
+def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: bool = False) -> Design:
     """The random design of these strata, weighed."""
     coverage = Coverage(
         random=True,
@@ -132,6 +138,7 @@ def design_of(strata: Strata, weights: Weights, *, landed: int) -> Design:
         uncovered=weights.uncovered,
         drawn=int(strata.drawn.sum()),
         landed=landed,
+        approximate=approximate,
     )
     return Design(coverage, weights)
 
@@ -143,6 +150,7 @@ def read_watched(
     sample_type_id: int | None,
     *,
     stacks: bool | None,
+    only: ColumnElement[bool] | None = None,
 ) -> Watched:
     """The landed visits of a selection's time and how long each watched the sample type."""
     segment = capture_segment.c
@@ -164,6 +172,7 @@ def read_watched(
             visit.c.round != BY_HAND,
             segment.sample_type_id == (-1 if sample_type_id is None else sample_type_id),
             segment.seconds > 0,
+            *(() if only is None else (only,)),
         )
         .group_by(visit.c.visit_id, segment.stacks),
         limit=_MAX_BYTES,

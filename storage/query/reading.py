@@ -82,6 +82,10 @@ class Rows:
         return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
+class TooMuch(BadSelection):
+    """A selection holds more than is read for one answer."""
+
+
 class _Bounded(io.BytesIO):
     """A buffer that stops a COPY which brings more than was agreed."""
 
@@ -91,7 +95,7 @@ class _Bounded(io.BytesIO):
 
     def write(self, data: Any, /) -> int:
         if self.tell() + len(data) > self._limit:
-            raise BadSelection(
+            raise TooMuch(
                 f"The selection reads more than {self._limit >> 20} MiB of samples.",
                 hint='Choose a shorter time range or add a matcher, e.g. application="…".',
             )

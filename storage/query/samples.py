@@ -15,20 +15,24 @@ from storage.query.design import Design, VisitWeights, read_design
 from storage.query.evidence import Seen, Visits
 from storage.query.functions import Functions
 from storage.query.planner import Plan
-from storage.query.reading import among, read_arrays
+from storage.query.reading import TooMuch, among, read_arrays
 from storage.query.scan import (
     MAX_BYTES,
+    WHOLE,
     Facts,
     Profiles,
     SampleType,
     campaign_of,
+    in_part,
     no_profiles,
+    parts_to_read,
     sample_type_of,
     scan,
 )
 from storage.query.selection import Selection
 from storage.query.stack_tree import Shape, Stacks, StackTree
-from storage.schema import stack
+from storage.query.strata import draws
+from storage.schema import stack, visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,28 @@ class SampleSource:
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The samples of a selection, its `focus` and `ignore` applied.
 
-        `connection` must be a snapshot. Raises what `scan` raises.
+        Of more than is read for one answer a random part of the visits, which then stand for all;
+        `TooMuch` where visits are no random sample. `connection` must be a snapshot.
         """
         kind = sample_type_of(connection, selection)
-        profiles, facts = scan(connection, selection, kind, labels)
+        try:
+            return self._read(connection, selection, kind, labels, WHOLE)
+        except TooMuch:
+            parts = parts_to_read(connection, selection, kind)
+            campaign_id = campaign_of(connection, selection)
+            if parts == WHOLE or campaign_id is None or not draws(connection, campaign_id):
+                raise
+        return self._read(connection, selection, kind, labels, parts)
+
+    def _read(
+        self,
+        connection: Connection,
+        selection: Selection,
+        kind: SampleType,
+        labels: tuple[str, ...],
+        parts: int,
+    ) -> Samples:
+        profiles, facts = scan(connection, selection, kind, labels, parts=parts)
         design, weights = read_design(
             connection,
             selection,
@@ -106,6 +128,7 @@ class SampleSource:
             kind.id,
             stacks=profiles.stacks,
             gauge=kind.gauge,
+            only=None if parts == WHOLE else in_part(visit.c.visit_id, parts),
         )
         shape = self._shape(connection, facts.stack)
         visits = _visits(design, weights, profiles, facts)

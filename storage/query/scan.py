@@ -4,20 +4,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection, UnknownCampaign
 from storage.landing.codec import decode_many
 from storage.query import label_names
 from storage.query.arrays import Bool, Int64
 from storage.query.design import Ids
-from storage.query.reading import Rows, read_fixed, read_rows
+from storage.query.reading import Rows, TooMuch, read_fixed, read_rows
 from storage.query.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
 from storage.schema import campaign, chunk, profile, sample_type, visit
 
 MAX_FACTS = 20_000_000
 """More than this is not read for one answer: about 1 GB while it is summed."""
+MAX_CHUNKS = 200_000
 MAX_BYTES = 512 << 20
+WHOLE = 256
+"""Parts that visits are divided into by their ids, which are random: so many of them are all."""
+_MARGIN = 0.8
+"""Of what may be read: parts are of different sizes."""
 TIME_UNIT = "nanoseconds"
 """Sample types in this unit are CPU time; answers give them in seconds too."""
 
@@ -132,14 +138,39 @@ def no_profiles(*, stacks: bool) -> Profiles:
     return Profiles(np.zeros(0, "S16"), one, one, one, one, one, {}, stacks)
 
 
-def scan(
-    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
-) -> tuple[Profiles, Facts]:
-    """The profiles of a selection, with the ids of these labels, and their facts.
+def in_part(column: Any, parts: int) -> ColumnElement[bool]:
+    """The visits of so many of the `WHOLE` parts."""
+    return func.get_byte(func.uuid_send(column), 15) < parts
 
-    Raises `BadSelection` when they are too many to read for one answer.
+
+def parts_to_read(connection: Connection, selection: Selection, kind: SampleType) -> int:
+    """How many of the `WHOLE` parts hold about as much as is read for one answer; at least 1."""
+    statement = _matching(connection, selection, kind, ())
+    if statement is None:
+        return WHOLE
+    counted = statement.with_only_columns(
+        func.coalesce(func.sum(profile.c.facts), 0), func.count(), maintain_column_froms=True
+    )
+    facts, chunks = connection.execute(counted).one()
+    most = min(MAX_FACTS / max(float(facts), 1.0), MAX_CHUNKS / max(chunks, 1))
+    return min(max(int(WHOLE * most * _MARGIN), 1), WHOLE)
+
+
+def scan(
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    labels: tuple[str, ...],
+    *,
+    parts: int = WHOLE,
+) -> tuple[Profiles, Facts]:
+    """The profiles of a selection, with the ids of these labels, and their facts; of a part of the visits.
+
+    Raises `TooMuch` when they are too many to read for one answer.
     """
     statement = _matching(connection, selection, kind, labels)
+    if statement is not None and parts < WHOLE:
+        statement = statement.where(in_part(visit.c.visit_id, parts))
     if statement is None:
         nothing = Rows(0, {name: [] for name in _columns(labels)}, [])
         return _profiles(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
@@ -211,9 +242,10 @@ def _profiles(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
 
 def _facts(rows: Rows, keep: Bool) -> Facts:
     counts = rows.ints("facts")[keep]
-    if int(counts.sum()) > MAX_FACTS:
-        raise BadSelection(
-            f"The selection holds {int(counts.sum()):,} facts; {MAX_FACTS:,} are read for one answer.",
+    if int(counts.sum()) > MAX_FACTS or len(counts) > MAX_CHUNKS:
+        raise TooMuch(
+            f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; {MAX_FACTS:,} in "
+            f"{MAX_CHUNKS:,} are read for one answer.",
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )
     stacks, samples = decode_many([rows.blobs[i] for i in np.flatnonzero(keep).tolist()], counts)

@@ -91,8 +91,8 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     )
     hour, drawn = rows.ints("hour"), rows.ints("drawn")
     active = np.unique(hour[drawn > 0])
-    earlier = _drew(connection, campaign_id, before=first)
-    if not len(active) and not earlier and not _drew(connection, campaign_id, before=None):
+    earlier = draws(connection, campaign_id, before=first)
+    if not len(active) and not earlier and not draws(connection, campaign_id):
         return None
     begin = asked[0]
     if len(active) and not earlier:
@@ -196,8 +196,8 @@ def _drawn_at_edges(
     return stratum, day, klass, one
 
 
-def _drew(connection: Connection, campaign_id: int, *, before: int | None) -> bool:
-    """Whether the campaign drew anyone, before an hour or ever."""
+def draws(connection: Connection, campaign_id: int, *, before: int | None = None) -> bool:
+    """Whether the campaign has drawn anyone at random, before an hour or ever."""
     c = coverage.c
     statement = select(c.hour).where(c.campaign_id == campaign_id, c.drawn > 0)
     if before is not None:

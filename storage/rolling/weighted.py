@@ -1,11 +1,11 @@
 """The moments of closed days with their weights in: parts of `analysis.moments.Moments`, and their blob.
 
-Of other days other visits are the clusters, so parts of different buckets add. Sums of squares are stored
-as roots in single precision: units to the fourth would leave its range, and six digits of an interval's
-width are more than it means.
+Of other days other visits are the clusters, so parts of different buckets add. They are stored
+in double precision: the variance of a share is a small difference of large sums, and with single
+precision a function that one visit alone had once looked known to four digits.
 
     blob = version (1) · rows u32 · cell: machine bits i64, the scalars f64 · length u32 · packed columns
-         · one zstd frame of the doubles and roots, byte by byte of significance
+         · one zstd frame of the doubles, byte by byte of significance
 """
 
 import itertools
@@ -71,7 +71,7 @@ class Parts:
 
 _NAMES = [field.name for field in fields(Parts)]
 _SCALARS = _NAMES[1:8]
-_ROOTS = _NAMES[14:]
+_SQUARES = _NAMES[14:]
 
 
 def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
@@ -100,13 +100,13 @@ def encode(parts: Parts) -> list[bytes]:
     steps[first] = parts.function[first]
     packed = pack_many((steps, parts.visits, parts.row_machines), parts.count)
     doubles = np.stack((parts.own, parts.total)).astype("<f8")
-    roots = np.stack([_root(getattr(parts, name)) for name in _ROOTS]).astype("<f4")
+    squares = np.stack([getattr(parts, name) for name in _SQUARES]).astype("<f8")
     scalars = np.stack([getattr(parts, name) for name in _SCALARS], axis=1).tolist()
     compressor = zstandard.ZstdCompressor(level=1)
     blobs = []
     for i, (low, high) in enumerate(itertools.pairwise(bounds)):
         head = _HEAD.pack(_VERSION, high - low, int(parts.machines[i]), *scalars[i], len(packed[i]))
-        body = shuffled(doubles[:, low:high]) + shuffled(roots[:, low:high])
+        body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high])
         blobs.append(head + packed[i] + compressor.compress(body))
     return blobs
 
@@ -125,19 +125,19 @@ def decode(blobs: Blobs) -> Parts:
             raise CorruptCell("a sum that is no number")
         heads.append(head)
         packed.append(blob[_HEAD.size : cut])
-        bodies.append(_body(decompressor, blob[cut:], rows * (2 * 8 + len(_ROOTS) * 4)))
+        bodies.append(_body(decompressor, blob[cut:], rows * (2 * 8 + len(_SQUARES) * 8)))
     rows = np.array([head[1] for head in heads], np.int64)
     try:
         steps, visits, machines = unpack(packed, rows, 3)
     except CorruptChunk as error:
         raise CorruptCell(f"weighted moments do not decode: {error}") from error
     doubles = [unshuffled(body[: n * 16], "<f8", 2, n) for body, n in zip(bodies, rows.tolist(), strict=True)]
-    roots = [
-        unshuffled(body[n * 16 :], "<f4", len(_ROOTS), n).astype(np.float64)
+    found = [
+        unshuffled(body[n * 16 :], "<f8", len(_SQUARES), n)
         for body, n in zip(bodies, rows.tolist(), strict=True)
     ]
     y = np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0))
-    squares = [root * np.abs(root) for root in _beside(roots)]
+    squares = _beside(found)
     if not (np.isfinite(y).all() and all(np.isfinite(column).all() for column in squares)):
         raise CorruptCell("a sum that is no number")
     scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
@@ -161,12 +161,7 @@ def unshuffled(data: bytes | memoryview, kind: str, columns: int, rows: int) -> 
 
 
 def _beside(tables: list[Float64]) -> Float64:
-    return np.concatenate(tables, axis=1) if tables else np.zeros((len(_ROOTS), 0))
-
-
-def _root(column: Float64) -> Float64:
-    root: Float64 = np.copysign(np.sqrt(np.abs(column)), column)
-    return root
+    return np.concatenate(tables, axis=1) if tables else np.zeros((len(_SQUARES), 0))
 
 
 def _body(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int) -> bytes:

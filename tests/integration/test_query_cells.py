@@ -16,9 +16,9 @@ from storage.query.selection import Selection, parse_selection
 from storage.query.table import Page, Sort
 from storage.rolling.compact import compact
 from storage.rolling.roll import Roller
-from storage.schema import chunk, profile, roll_queue, roll_replaced
+from storage.schema import chunk, function, profile, roll_queue, roll_replaced
 from tests.designed import Campaign
-from tests.facts import Visit
+from tests.facts import FactWriter, Visit
 
 pytestmark = pytest.mark.integration
 
@@ -58,6 +58,12 @@ a_step = st.one_of(
     st.tuples(st.just("land again"), st.tuples(st.integers(0, 50), facts)),
     st.tuples(st.just("roll"), st.integers(1, 6)),
 )
+
+
+@pytest.fixture(autouse=True)
+def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made stores are too small for cells to save anything."""
+    monkeypatch.setattr("storage.query.cell_samples.VISITS_A_CELL", 0)
 
 
 @pytest.fixture
@@ -191,8 +197,8 @@ def numbers(interval) -> tuple[float, float, float]:
 
 def paths(answer) -> dict[tuple[str, ...], float]:
     flame, found = answer.flame, []
-    for parent, function in zip(flame.parent.tolist(), flame.function.tolist(), strict=True):
-        found.append(() if parent < 0 else (*found[parent], flame.functions[function].name))
+    for parent, index in zip(flame.parent.tolist(), flame.function.tolist(), strict=True):
+        found.append(() if parent < 0 else (*found[parent], flame.functions[index].name))
     return dict(zip(found, flame.total_weight.tolist(), strict=True))
 
 
@@ -273,3 +279,40 @@ def test_closed_days_say_what_all_chunks_say(
     check({"cells"})
     compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
     check({"cells"})
+
+
+def test_few_visits_are_read_one_by_one(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.undo()
+    store = Store(engine, "fleet")
+    store.land([Seen(60 * HOUR // 2 + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(20)])
+    store.roll_all()
+    one_hour = minutes(30 * HOUR, 31 * HOUR)
+    assert queries.table(one_hour, ["function"], Page()).totals.path == "cells", "20 visits are in one cell"
+    store.land([Seen(31 * HOUR + n, "west", u, 5.0, (("a", 1, 5),)) for n, u in enumerate((0.1, 0.4, 0.6))])
+    store.roll_all()
+    assert queries.table(minutes(31 * HOUR, 32 * HOUR), ["function"], Page()).totals.path == "chunks"
+
+
+def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_enough(
+    engine: Engine, queries: QueryEngine
+):
+    store = Store(engine, "fleet")
+    store.land(
+        [Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5 + n), ("a", 2, 7 - n % 3))) for n in range(12)]
+    )
+    store.roll_all()
+    with engine.begin() as connection:
+        ids = dict(tuple(row) for row in connection.execute(select(function.c.name, function.c.function_id)))
+        FactWriter(connection).alias(ids["wait"], ids["work"])
+    selection = minutes(30 * HOUR, 31 * HOUR)
+    found = queries.table(selection, ["function"], Page()).table.rows[0]
+    with patch("storage.query.planner.plan", return_value=None):
+        expected = queries.table(selection, ["function"], Page()).table.rows[0]
+    assert found.key == expected.key
+    assert (found.self, found.total, found.self_share) == (expected.self, expected.total, expected.self_share)
+    assert found.own_estimate is not None
+    assert expected.own_estimate is not None
+    assert found.own_estimate.units.lo <= expected.own_estimate.units.lo * (1 + 1e-9)
+    assert found.own_estimate.units.hi >= expected.own_estimate.units.hi * (1 - 1e-9)

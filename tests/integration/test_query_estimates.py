@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection, parse_selection
 from storage.query.table import Page
@@ -245,3 +246,43 @@ def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, qu
             half = 1.96 * (share * (1 - share) / size) ** 0.5
             width = row.total_estimate.share.hi - row.total_estimate.share.lo
             assert width == pytest.approx(2 * half, rel=0.25)
+
+
+def test_of_too_much_a_random_part_is_read_and_stands_for_all(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    random = np.random.default_rng(11)
+    visits = [
+        Drawn(60 + i % 60, "east", 0.5, 5.0, tuple(int(n) for n in random.integers(50, 99, 3)))
+        for i in range(120)
+    ]
+    land(engine, visits)
+    selection = minutes(60, 115)
+    whole = queries.table(selection, ["function"], Page())
+    assert not whole.totals.coverage.approximate
+    monkeypatch.setattr("storage.query.scan.MAX_FACTS", 200)
+    part = queries.table(selection, ["function"], Page())
+    assert part.totals.coverage.approximate
+    assert 0 < part.totals.visits < whole.totals.visits
+    assert part.totals.coverage.drawn == whole.totals.coverage.drawn
+    assert part.totals.estimate.value == pytest.approx(whole.totals.estimate.value, rel=0.2)
+    exact = {row.key["function"]: row.self_share for row in whole.table.rows}
+    for row in part.table.rows:
+        share = row.own_estimate.share
+        assert share.lo - 0.02 < exact[row.key["function"]] < share.hi + 0.02
+    again = queries.table(selection, ["function"], Page())
+    assert again == part, "the part is always the same"
+
+
+def test_too_much_of_what_was_not_drawn_at_random_is_refused(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    with engine.begin() as connection:
+        fleet = Campaign(connection, SIZES, "by-hand")
+        stacks = [fleet.write.stack([fleet.write.function(f"f{i}")]) for i in range(5)]
+        fleet.write.profile(
+            fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), dict.fromkeys(stacks, 1)
+        )
+    monkeypatch.setattr("storage.query.scan.MAX_FACTS", 4)
+    with pytest.raises(BadSelection, match="holds 5 facts"):
+        queries.table(minutes(0, 60, campaign="by-hand"), ["function"], Page())
