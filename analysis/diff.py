@@ -25,7 +25,7 @@ FALSE_DISCOVERIES = 0.05
 """Largest expected share of false rows among the significant ones."""
 _WORK = 10_000_000
 """Visits × shuffles of one comparison: about a second."""
-_MOST_SHUFFLES = 10_000
+_MOST_SHUFFLES = 5_000
 _LEAST_SHUFFLES = 1_000
 
 
