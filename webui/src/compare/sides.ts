@@ -12,7 +12,8 @@ export function sidesOf(selection: SelectionEcho, base: SelectionEcho): [string,
     ]);
   if (selection.campaign !== base.campaign)
     parts.push([`campaign ${selection.campaign}`, `campaign ${base.campaign}`]);
-  if (selection.from !== base.from || selection.to !== base.to) parts.push([range(selection), range(base)]);
+  // To the minute: the server resolves "now" anew for each side.
+  if (range(selection) !== range(base)) parts.push([range(selection), range(base)]);
   if (parts.length === 0) return ['the selection', 'the same'];
   return [parts.map(([a]) => a).join(', '), parts.map(([, b]) => b).join(', ')];
 }

@@ -1,6 +1,7 @@
 /** What amounts are shown in: all measures of one row are the same estimate in other units. */
 import type { TableRow, Totals } from '../api/types.ts';
 import { count, duration, durationScale, percent, quantity, significant } from '../selection/numbers.ts';
+import { parseMatchers } from '../selection/matchers.ts';
 import { times, type Estimate } from './interval.ts';
 
 export const MEASURES = ['share', 'samples', 'core-seconds', 'cores', 'machines', 'money'] as const;
@@ -26,7 +27,10 @@ export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
 
 /** What turns a row's shares and core-seconds into the other measures; the same for all rows of an answer. */
 export interface Ground {
-  /** Machines of the campaign; 0 where nobody was drawn. */
+  /**
+   * Machines of the campaign; 0 where nobody was drawn, and where label matchers make shares those of a part of
+   * the fleet, whose machines nobody has counted.
+   */
   population: number;
   /** Seconds of the asked range in which the campaign drew anyone. */
   covered: number;
@@ -38,9 +42,10 @@ export interface Ground {
   random: boolean;
 }
 
-export function groundOf(totals: Totals, price: number | null): Ground {
+/** `select`: the label matchers of the answer. */
+export function groundOf(totals: Totals, select: string, price: number | null): Ground {
   return {
-    population: totals.population,
+    population: parseMatchers(select)?.length === 0 ? totals.population : 0,
     covered: totals.covered_seconds,
     price,
     timed: totals.seconds !== null,
@@ -101,7 +106,7 @@ export function measured(amount: Amount, measure: Measure, ground: Ground): Esti
     case 'cores':
       return coreSeconds && ground.covered > 0 ? times(coreSeconds, 1 / ground.covered) : null;
     case 'machines':
-      return ground.random ? times(share, ground.population) : null;
+      return ground.random && ground.population > 0 ? times(share, ground.population) : null;
     case 'money':
       return coreSeconds && ground.price !== null ? times(coreSeconds, ground.price / 3600) : null;
   }

@@ -56,7 +56,13 @@ function Graph({
   const { tree, head } = answer;
   const scale = useMemo(
     () =>
-      frameScale(tree, head.totals.kept, head.selection.unit, place.measure, groundOf(head.totals, price)),
+      frameScale(
+        tree,
+        head.totals.kept,
+        head.selection.unit,
+        place.measure,
+        groundOf(head.totals, head.selection.select, price),
+      ),
     [tree, head, place.measure, price],
   );
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);

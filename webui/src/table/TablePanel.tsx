@@ -30,7 +30,8 @@ export function TablePanel({ place, go, table, status }: Props) {
   }, [table.data, place.find, place.regex, by]);
   const read = table.data?.pages.reduce((sum, page) => sum + page.rows.length, 0) ?? 0;
   const more = latest !== undefined && read < latest.rows_total;
-  const ground = latest && groundOf(latest.totals, status?.price_per_core_hour ?? null);
+  const ground =
+    latest && groundOf(latest.totals, latest.selection.select, status?.price_per_core_hour ?? null);
   const searchedHere = place.regex && place.find !== '';
 
   return (

@@ -63,7 +63,10 @@ export function App() {
   const answered = answer?.selection;
   const base = place.view === 'diff' ? diff.data?.base : undefined;
   const price = status.data?.price_per_core_hour ?? null;
-  const ground = useMemo(() => answer && groundOf(answer.totals, price), [answer, price]);
+  const ground = useMemo(
+    () => answer && groundOf(answer.totals, answer.selection.select, price),
+    [answer, price],
+  );
   const tree = hasFlame ? flame.data?.tree : undefined;
   const find = useMemo(() => matchesFind(place.find, place.regex), [place.find, place.regex]);
   const union = useMemo(() => {

@@ -87,5 +87,7 @@ describe('the sides', () => {
       'all, campaign by-hand',
     ]);
     expect(sidesOf(echo({}), echo({}))).toEqual(['the selection', 'the same']);
+    const moment = { from: '2026-11-21T04:00:00.000123', to: '2026-11-21T05:00:00.000123' };
+    expect(sidesOf(echo(moment), echo({ select: '{team="a"}' }))).toEqual(['all', 'team = a']);
   });
 });

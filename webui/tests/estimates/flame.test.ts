@@ -12,7 +12,7 @@ const grown = columns(60, [
 ]);
 grown.functions[1].effective = 400;
 const tree = plant(grown);
-const ground = groundOf(totals(), null);
+const ground = groundOf(totals(), '{}', null);
 
 describe('frames', () => {
   it('have shares of the selection, not of what focus left', () => {
@@ -33,6 +33,6 @@ describe('frames', () => {
     expect(amount('machines')).toBe('250 machines’ worth');
     expect(amount('cores')).toBe('< 0.001 cores');
     expect(amount('money')).toBe('15.0 s'); // no price is set
-    expect(amount('share', 'misses', groundOf(totals({ seconds: null }), null))).toBe('15.0 misses');
+    expect(amount('share', 'misses', groundOf(totals({ seconds: null }), '{}', null))).toBe('15.0 misses');
   });
 });

@@ -11,7 +11,7 @@ import {
 import { bracket, caution, FEW, REACHES_ZERO, seenIn, spoken } from '../../src/estimates/words.ts';
 import { row, totals } from './totals.ts';
 
-const ground = groundOf(totals(), 0.04);
+const ground = groundOf(totals(), '{}', 0.04);
 const self = amountOf(row(), 'self');
 
 describe('measures', () => {
@@ -27,15 +27,22 @@ describe('measures', () => {
 
   it('are offered where the answer knows them', () => {
     expect(offered(ground)).toEqual([...MEASURES]);
-    expect(offered(groundOf(totals(), null))).not.toContain('money');
+    expect(offered(groundOf(totals(), '{}', null))).not.toContain('money');
     const counted = totals({ seconds: null, core_seconds: null, cores: null });
-    expect(offered(groundOf(counted, 0.04))).toEqual(['share', 'samples', 'machines']);
+    expect(offered(groundOf(counted, '{}', 0.04))).toEqual(['share', 'samples', 'machines']);
     const byHand = totals({ design: 'none', core_seconds: null, cores: null, population: 0 });
-    expect(offered(groundOf(byHand, 0.04))).toEqual(['share', 'samples', 'core-seconds']);
+    expect(offered(groundOf(byHand, '{}', 0.04))).toEqual(['share', 'samples', 'core-seconds']);
+  });
+
+  it('count machines of the whole fleet only', () => {
+    const part = groundOf(totals(), '{application="search"}', null);
+    expect(offered(part)).toEqual(['share', 'samples', 'core-seconds', 'cores']);
+    expect(measured(self, 'machines', part)).toBeNull();
+    expect(offered(groundOf(totals(), '', null))).toContain('machines');
   });
 
   it('say what was sampled where nothing follows for the fleet', () => {
-    const byHand = groundOf(totals({ design: 'none' }), null);
+    const byHand = groundOf(totals({ design: 'none' }), '{}', null);
     const amount = amountOf(row({ self_core_seconds: null, self_samples: null }), 'self');
     expect(measured(amount, 'core-seconds', byHand)).toEqual({ value: 12.3, lo: null, hi: null });
     expect(measured(amount, 'cores', byHand)).toBeNull();
