@@ -15,7 +15,7 @@ hashes = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(hashes, max_size=12))
 def test_hashes_are_never_taken_for_others_and_the_latest_stay(batches: list[list[tuple[int, int]]]) -> None:
     """Home slots collide all the time; a dictionary is the second opinion."""

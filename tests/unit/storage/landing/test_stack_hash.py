@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.landing.stack_hash import hash_runs
@@ -17,11 +17,13 @@ def hashes_of(runs: list[list[int]]) -> list[tuple[int, ...]]:
     return [tuple(row) for row in hash_runs(flat, np.arange(len(flat)), offsets).tolist()]
 
 
+@settings(deadline=None)
 @given(stacks, stacks)
 def test_a_hash_does_not_depend_on_the_neighbours(runs: list[list[int]], others: list[list[int]]) -> None:
     assert hashes_of(others + runs)[len(others) :] == hashes_of(runs) == [hashes_of([run])[0] for run in runs]
 
 
+@settings(deadline=None)
 @given(stacks)
 def test_equal_hashes_are_equal_stacks(runs: list[list[int]]) -> None:
     assert len(set(hashes_of(runs))) == len({tuple(run) for run in runs})
