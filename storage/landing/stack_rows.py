@@ -22,17 +22,17 @@ _INT4_OID = 23
 _HEAD_WORDS = 13
 """32-bit words of a row before its functions: (4, id), (16, hash), (length, array header of five)."""
 
+_ASKED = "asked_stacks"
+_THERE = f"SELECT a.n, d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash"  # noqa: S608 - names of the schema
 _FRESH = "fresh_stacks"
 _INSERT = f"""
     INSERT INTO stack (stack_id, hash, frames) OVERRIDING SYSTEM VALUE
     SELECT stack_id, hash, frames FROM {_FRESH} ORDER BY hash
     ON CONFLICT (hash) DO NOTHING RETURNING stack_id
-"""  # noqa: S608 - names of the schema
-_FOUND = f"SELECT t.stack_id, d.stack_id FROM {_FRESH} t JOIN stack d ON d.hash = t.hash"  # noqa: S608 - likewise
-_LISTED = "WHERE t.stack_id = ANY ('{{{}}}'::int[])"
+"""  # noqa: S608 - likewise
 _NOTE = f"""
     INSERT INTO dictionary_touched (dictionary, id)
-    SELECT 'stack', d.stack_id FROM {_FRESH} t JOIN stack d ON d.hash = t.hash
+    SELECT 'stack', d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash
     ORDER BY d.stack_id ON CONFLICT DO NOTHING
 """  # noqa: S608 - likewise
 
@@ -54,15 +54,44 @@ def insert_stacks(connection: Connection, rows: StackRows, *, note: bool) -> Ids
 
     `note` those that are there: a sweep of the dictionaries that is under way may not have seen them in use.
     """
-    count = len(rows.depth)
-    numbers = copy_ints(
-        connection,
-        f"SELECT nextval('stack_stack_id_seq')::int FROM generate_series(1, {count})",  # noqa: S608 - a number
-        1,
-    )[:, 0].astype(np.int32)
-    # The temporary table has no statistics; without these the planner may read the whole dictionary.
+    # The temporary tables have no statistics; without these the planner may read the whole dictionary.
     connection.execute(text("SET LOCAL enable_hashjoin = off"))
     connection.execute(text("SET LOCAL enable_mergejoin = off"))
+    connection.execute(
+        text(f"CREATE TEMPORARY TABLE IF NOT EXISTS {_ASKED} (n int, hash uuid) ON COMMIT DELETE ROWS")
+    )
+    copy_stream(
+        connection,
+        f"COPY {_ASKED} (n, hash) FROM STDIN WITH (FORMAT binary)",
+        io.BytesIO(b"".join((HEADER, _asked(rows.hashes), TRAILER))),
+    )
+    ids = np.full(len(rows.depth), -1, np.int32)
+    _look_up(connection, ids)
+    new = np.flatnonzero(ids < 0)
+    if len(new):
+        _insert(connection, ids, new, rows)
+    if note:
+        connection.execute(text(_NOTE))
+    connection.execute(text(f"TRUNCATE {_ASKED}"))
+    return ids
+
+
+def _look_up(connection: Connection, ids: Ids) -> None:
+    there = copy_ints(connection, _THERE, 2)
+    ids[there[:, 0]] = there[:, 1]
+
+
+def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> None:
+    """Insert the stacks at the places `new`, and set their ids.
+
+    Numbers are taken for these alone: they have 31 bits, and workers ask for stacks that are there far
+    more often than for new ones.
+    """
+    numbers = copy_ints(
+        connection,
+        f"SELECT nextval('stack_stack_id_seq')::int FROM generate_series(1, {len(new)})",  # noqa: S608 - a number
+        1,
+    )[:, 0].astype(np.int32)
     connection.execute(
         text(
             f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames int[]) ON COMMIT DELETE ROWS"
@@ -71,20 +100,32 @@ def insert_stacks(connection: Connection, rows: StackRows, *, note: bool) -> Ids
     copy_stream(
         connection,
         f"COPY {_FRESH} (stack_id, hash, frames) FROM STDIN WITH (FORMAT binary)",
-        io.BytesIO(b"".join((HEADER, _binary(numbers, rows), TRAILER))),
+        io.BytesIO(b"".join((HEADER, _binary(numbers, _at(rows, new)), TRAILER))),
     )
-    if note:
-        connection.execute(text(_NOTE))
     inserted = copy_ints(connection, _INSERT, 1)[:, 0]
-    ids = numbers.copy()
-    others = np.flatnonzero(~np.isin(numbers, inserted))
-    if len(others):
-        listed = _LISTED.format(",".join(map(str, numbers[others].tolist())))
-        there = copy_ints(connection, f"{_FOUND} {listed}", 2)
-        assert len(there) == len(others)
-        by_number = others[np.argsort(numbers[others])]
-        ids[by_number[np.searchsorted(numbers[by_number], there[:, 0])]] = there[:, 1]
-    return ids
+    connection.execute(text(f"TRUNCATE {_FRESH}"))
+    ids[new] = numbers
+    if len(inserted) < len(new):  # others had some of them first, and have committed
+        _look_up(connection, ids)
+
+
+def _at(rows: StackRows, places: Int64s) -> StackRows:
+    depth = rows.depth[places]
+    start = (np.cumsum(rows.depth) - rows.depth)[places]
+    within = np.arange(int(depth.sum())) - np.repeat(np.cumsum(depth) - depth, depth)
+    return StackRows(
+        rows.asked[places], rows.hashes[places], depth, rows.function[np.repeat(start, depth) + within]
+    )
+
+
+def _asked(hashes: Hashes) -> bytes:
+    """(place, hash) of every stack in COPY's binary format: a count of fields, then lengths and values."""
+    rows = np.empty((len(hashes), 7), ">u4")
+    rows[:, 0], rows[:, 1], rows[:, 2] = 4, np.arange(len(hashes)), 16
+    rows[:, 3:] = hashes.astype(">u8").view(">u4").reshape(-1, 4)
+    halves = np.empty((len(hashes), 15), ">u2")
+    halves[:, 0], halves[:, 1:] = 2, rows.view(">u2")
+    return halves.tobytes()
 
 
 def _binary(numbers: Ids, rows: StackRows) -> bytes:

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, text
 
 from storage import captures, partitions
 from storage.database import open_engine
@@ -63,6 +63,19 @@ def test_the_whole_store_is_the_sum_over_the_captures(engine: Engine) -> None:
         assert connection.scalar(select(func.count()).select_from(roll_queue)) == 9
     assert units == sum(sum(expected_units(item.capture).values()) for item in items)
     assert len(set(stacks)) == 1, "a stack is one row, with one hash"
+
+
+def test_stacks_that_are_there_use_up_no_numbers(engine: Engine) -> None:
+    """Ids have 31 bits: a worker that starts anew asks for everything it meets, day after day."""
+    first, *others = archived(engine, 4)
+    land(engine, Interner(engine), first, 1, *random_capture(first, 1))
+    with engine.connect() as connection:
+        taken = connection.scalar(text("SELECT last_value FROM stack_stack_id_seq"))
+        assert taken == connection.scalar(select(func.count()).select_from(stack))
+    for visit_id in others:
+        land(engine, Interner(engine), visit_id, 1, *random_capture(visit_id, 1))
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT last_value FROM stack_stack_id_seq")) == taken
 
 
 def test_one_of_each_kind_of_trouble_harms_no_other(engine: Engine) -> None:
