@@ -10,15 +10,20 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Self
+from uuid import UUID
 
 from sqlalchemy import Engine
 
+from storage.archive import Archive
 from storage.database import open_engine
 from storage.errors import DatabaseError
 from tests.integration.exactly_once.faults import CRASHED, Commits, Fault, Plan
+from tests.integration.exactly_once.truth import Dropped
 from tests.integration.exactly_once.world import World
 
 DEADLINE_S = 120.0
@@ -40,36 +45,97 @@ class Journal:
         noted = [json.loads(line) for line in self._path.read_bytes().splitlines()]
         return [line for line in noted if line["what"] == what]
 
+    def counts(self) -> Counter[str]:
+        """Lines by kind."""
+        return Counter(json.loads(line)["what"] for line in self._path.read_bytes().splitlines())
+
+    def landings(self) -> dict[UUID, int]:
+        """For each visit the newest generation that somebody saw committed."""
+        newest: dict[UUID, int] = {}
+        for line in self.lines("landed"):
+            visit_id = UUID(line["visit"])
+            newest[visit_id] = max(newest.get(visit_id, 0), line["generation"])
+        return newest
+
+    def note_dropped(self, day: date, visits: Dropped) -> None:
+        """Note what a day holds whose facts are about to be dropped; the last note of a day counts."""
+        self.note("dropping", day=day, visits={str(visit_id): how for visit_id, how in visits.items()})
+
+    def dropped(self) -> dict[date, Dropped]:
+        """What the days held that were dropped, or nearly."""
+        return {
+            date.fromisoformat(line["day"]): {
+                UUID(visit_id): (better, labels) for visit_id, (better, labels) in line["visits"].items()
+            }
+            for line in self.lines("dropping")
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What all processes of a crew share."""
+
+    url: str
+    world: World
+    archive: Archive
+    journal: Journal
+    generations: int = 3
+    """Captures are landed anew until they have this many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:
     """What a process is told."""
 
-    url: str
+    role: str
+    stage: Stage
     engine: Engine
-    world: World
-    journal: Journal
     rng: random.Random
     stopping: Callable[[], bool]
 
-    def again(self) -> Iterator[None]:
-        """Turns until it is time to end."""
+    @property
+    def world(self) -> World:
+        """The stage's."""
+        return self.stage.world
+
+    @property
+    def journal(self) -> Journal:
+        """The stage's."""
+        return self.stage.journal
+
+    def turns(self) -> Iterator[AbstractContextManager[None]]:
+        """One after the other until it is time to end; a `DatabaseError` within one is noted and ends it."""
         while not self.stopping():
+            yield self._turn()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        try:
             yield
+        except DatabaseError as error:
+            self.note_error(error)
+            time.sleep(0.01)
+
+    def note_error(self, error: Exception) -> None:
+        """Note a `DatabaseError`; raise any other."""
+        if not isinstance(error, DatabaseError):
+            raise error
+        self.journal.note("error", role=self.role, kind=type(error).__name__, why=str(error))
 
 
 Role = Callable[[Actor], None]
-"""Works until `Actor.stopping`; may raise `DatabaseError`, after which it is called again with all it forgot."""
+"""Works until `Actor.stopping`."""
 
 
 class Crew:
     """Children of this process, by role. Whoever dies of its plan is started again with another one."""
 
-    def __init__(self, url: str, world: World, folder: Path, seed: int) -> None:
-        self.journal = Journal(folder / "journal")
+    def __init__(self, stage: Stage, seed: int, *, crashes: int = 0) -> None:
+        """After so many `crashes` nobody dies any more."""
+        self.journal = stage.journal
         self.crashes: Counter[str] = Counter()
-        self._url = url
-        self._world = world
+        self._stage = stage
+        self._most = crashes
         self._rng = random.Random(seed)
         self._flag = mmap.mmap(-1, 1)  # shared with every child
         self._running: dict[int, tuple[str, Role, int]] = {}
@@ -78,7 +144,7 @@ class Crew:
         """Start a process; `commits` > 0: it meets a fault at one of that many commits, again and again."""
         seed = self._rng.getrandbits(32)
         plan = None
-        if commits:
+        if commits and not self.is_calm:
             plan = Plan(self._rng.choice(list(Fault)), self._rng.randrange(1, commits + 1))
         sys.stdout.flush()
         child = os.fork()
@@ -94,15 +160,9 @@ class Crew:
         self._running[child] = (name or role.__name__, role, commits)
 
     def _live(self, role: Role, plan: Plan | None, rng: random.Random) -> None:
-        engine = open_engine(self._url, application=role.__name__)
+        engine = open_engine(self._stage.url, application=role.__name__)
         Commits(engine, plan)
-        actor = Actor(self._url, engine, self._world, self.journal, rng, lambda: self._flag[0] != 0)
-        while not actor.stopping():
-            try:
-                role(actor)
-            except DatabaseError as error:
-                self.journal.note("error", role=role.__name__, kind=type(error).__name__, why=str(error))
-                time.sleep(0.01)
+        role(Actor(role.__name__, self._stage, engine, rng, lambda: self._flag[0] != 0))
 
     def tend(self) -> None:
         """Start again who died as planned. Raises AssertionError for any other end."""
@@ -122,19 +182,26 @@ class Crew:
         else:
             assert code == 0, f"{name} ended with {code}"
 
-    def maybe_kill(self, chance: float) -> None:
-        """End one of those that may die, wherever it is."""
+    @property
+    def is_calm(self) -> bool:
+        """Whether enough have died; those who meet a broken connection only are not counted."""
+        return self.crashes.total() >= self._most
+
+    def kill_one(self) -> None:
+        """End one of those that may die, wherever it is; none any more when enough did."""
         mortal = [child for child, (_, _, commits) in self._running.items() if commits]
-        if mortal and self._rng.random() < chance:
+        if mortal and not self.is_calm:
             os.kill(self._rng.choice(mortal), signal.SIGKILL)
 
     def until(self, condition: Callable[[], bool], what: str, *, deadline_s: float = DEADLINE_S) -> None:
         """Tend until the condition holds."""
         end = time.monotonic() + deadline_s
         while not condition():
-            assert time.monotonic() < end, f"not in {deadline_s:.0f} s: {what}"
+            assert time.monotonic() < end, (
+                f"not in {deadline_s:.0f} s: {what}; {dict(self.crashes)} died, noted {self.journal.counts()}"
+            )
             self.tend()
-            time.sleep(0.05)
+            time.sleep(0.1)
 
     def __enter__(self) -> Self:
         return self

@@ -1,75 +1,194 @@
-"""What the processes do: land, name functions, drop old days, read; each by the product's own code."""
+"""What the processes do: land, name functions, merge, drop old days, read; each by the product's own code.
 
+What a process remembers, its interner and its query engine above all, outlives whatever happens to its
+connections.
+"""
+
+import time
+from contextlib import suppress
+from datetime import date, timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, case, func, select
 
-from storage import captures
+from fleetpb import capture_pb2
+from storage import captures, partitions
 from storage.database import open_engine
-from storage.landing import assembly
-from storage.landing.errors import UnknownCapture
+from storage.dictionary_sweep.sweep import sweep
+from storage.landing import identities
 from storage.landing.interning import Interner
-from storage.landing.land import land
+from storage.landing.land import ToLand, land_many
 from storage.landing.rename import rename
+from storage.landing.resolved import ResolvedFrames
+from storage.retention.retain import Keep, retain
+from storage.rolling.compact import compact
+from storage.rolling.errors import DayGone
+from storage.rolling.rebuild import rebuild
+from storage.rolling.roll import Roller
 from storage.schema import capture
+from symbolizer.landing import Lander, LeaseTerms
+from symbolizer.resolve import Resolver
 from tests.integration.exactly_once.answers import Answers
 from tests.integration.exactly_once.crew import Actor
 from tests.integration.exactly_once.made import STARTS, other_labels, pattern
 from tests.integration.exactly_once.truth import check, moment
+from tests.integration.exactly_once.world import KEEP, MOMENTS, NOON, TODAY
 from tests.made_captures import LIBRARY
 
-MOST_GENERATIONS = 3
 QUESTIONS = 3
+TERMS = LeaseTerms(seconds=1.0, attempts_limit=1000)
+"""Leases of the dead run out soon, and nobody gives a capture up."""
 
 
 def lander(actor: Actor) -> None:
-    """Lands captures that are due, and as often some that are landed or of an older generation."""
+    """Lands what is not landed, whoever holds its lease, and as often what is, or an older generation of it."""
     if actor.rng.random() < 0.4:
-        assembly.derive = other_labels
+        vars(identities)["derive"] = other_labels  # this process has another configuration
     interner = Interner(actor.engine)
-    for _ in actor.again():
-        with actor.engine.connect() as connection:
-            due = [visit_id for visit_id, _ in captures.due(connection, limit=100)]
-            chosen = actor.rng.sample(due, min(len(due), actor.rng.randrange(4)))
+    for turn in actor.turns():
+        with turn:
+            with actor.engine.connect() as connection:
+                rows = connection.execute(
+                    select(capture.c.visit_id, capture.c.wanted, capture.c.landed)
+                ).all()
+            wanted = {row.visit_id: row.wanted for row in rows}
+            waiting = [row.visit_id for row in rows if row.landed < row.wanted]
+            chosen = actor.rng.sample(waiting, min(len(waiting), actor.rng.randrange(4)))
             chosen += actor.rng.sample(list(actor.world.visits), actor.rng.randrange(3))
-            wanted = _wanted(connection, chosen)
-        for visit_id in chosen:
-            generation = max(1, wanted.get(visit_id, 1) - actor.rng.choice((0, 0, 0, 1)))
-            made = pattern(actor.world.visits[visit_id].seed, better=generation > 1)
-            try:
-                landed = land(actor.engine, interner, visit_id, generation, made.of(visit_id), made.resolved)
-            except UnknownCapture:
-                actor.journal.note("gone", visit=visit_id)
-            else:
-                actor.journal.note(landed.outcome, visit=visit_id, generation=generation)
+            items = []
+            for visit_id in set(chosen):
+                generation = max(1, wanted[visit_id] - actor.rng.choice((0, 0, 0, 1)))
+                made = pattern(actor.world.visits[visit_id].seed, better=generation > 1)
+                items.append(ToLand(visit_id, generation, made.of(visit_id), made.resolved))
+            actor.rng.shuffle(items)
+            for item, landed in zip(items, land_many(actor.engine, interner, items), strict=True):
+                if landed.error is not None:
+                    actor.note_error(landed.error)
+                actor.journal.note(landed.outcome, visit=item.visit_id, generation=item.generation)
 
 
-def _wanted(connection: Connection, visit_ids: list[UUID]) -> dict[UUID, int]:
-    rows = connection.execute(
-        select(capture.c.visit_id, capture.c.wanted).where(capture.c.visit_id.in_(visit_ids))
-    )
-    return {row.visit_id: row.wanted for row in rows}
+class _Symbols(Resolver):
+    """In the place of the symbolizer's: now it has the library's symbols, now it has not."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+
+    def resolve(self, capture: capture_pb2.Capture) -> ResolvedFrames:
+        visit = self._actor.world.visits[UUID(bytes=capture.visit_id)]
+        return pattern(visit.seed, better=self._actor.rng.random() < 0.5).resolved
+
+
+def worker(actor: Actor) -> None:
+    """Takes what is due as a worker does: lease, blob, symbols, landing."""
+    landing = Lander(actor.engine, actor.stage.archive, _Symbols(actor), terms=TERMS)
+    for turn in actor.turns():
+        with turn:
+            with actor.engine.connect() as connection:
+                due = [visit_id for visit_id, _ in captures.due(connection, limit=20)]
+            for visit_id in actor.rng.sample(due, min(len(due), 3)):
+                landed = landing.land(visit_id)
+                if landed is not None:
+                    actor.journal.note(landed.outcome, visit=visit_id, generation=1)
 
 
 def uploader(actor: Actor) -> None:
-    """Names nameless functions, a few at a time, and has captures landed again with what it knows now."""
+    """Names nameless functions, a few at a time, and has some captures landed again."""
     interner = Interner(actor.engine)
-    for _ in actor.again():
-        starts = actor.rng.sample(sorted(STARTS), 2)
-        rename(actor.engine, interner, LIBRARY.hex(), {start: STARTS[start] for start in starts})
-        with actor.engine.begin() as connection:
-            landed = select(capture.c.visit_id).where(
-                capture.c.landed == capture.c.wanted, capture.c.landed < MOST_GENERATIONS, ~capture.c.expired
-            )
-            again = sorted(connection.scalars(landed).all())
-            captures.want_again(connection, actor.rng.sample(again, min(3, len(again))))
+    for turn in actor.turns():
+        with turn:
+            starts = actor.rng.sample(sorted(STARTS), 2)
+            rename(actor.engine, interner, LIBRARY.hex(), {start: STARTS[start] for start in starts})
+            with actor.engine.begin() as connection:
+                landed = select(capture.c.visit_id).where(
+                    capture.c.landed == capture.c.wanted,
+                    # Old days come to rest: retention waits until nothing of theirs is to be merged.
+                    capture.c.landed
+                    < case((capture.c.day < KEEP.facts_from(TODAY), 2), else_=actor.stage.generations),
+                    ~capture.c.expired,
+                    capture.c.blob != "",
+                )
+                again = sorted(connection.scalars(landed).all())
+                captures.want_again(connection, actor.rng.sample(again, min(3, len(again))))
+
+
+def roller(actor: Actor) -> None:
+    """Merges what waits, a few visits at a time."""
+    rolling = Roller(actor.engine)
+    for turn in actor.turns():
+        with turn:
+            if not rolling.roll(batch=actor.rng.randrange(1, 9)).entries:
+                time.sleep(0.02)
+
+
+def rebuilder(actor: Actor) -> None:
+    """Makes the cells of one day after the other again."""
+    for turn in actor.turns():
+        with turn, suppress(DayGone):
+            rebuild(actor.engine, actor.rng.choice(MOMENTS).date())
+            time.sleep(0.1)
+
+
+def compactor(actor: Actor) -> None:
+    """Builds buckets of many days; at times as one does months later, when every day is closed."""
+    for turn in actor.turns():
+        with turn:
+            built = compact(actor.engine, NOON + timedelta(days=actor.rng.choice((0, 90)))).buckets
+            actor.journal.note("compacted", buckets=built)
+            time.sleep(0.05)
+
+
+def sweeper(actor: Actor) -> None:
+    """Sweeps the dictionaries of what nothing uses."""
+    for turn in actor.turns():
+        with turn:
+            swept = sweep(actor.engine)
+            actor.journal.note("swept", rows=str(swept))
+            time.sleep(2)  # landings begin again whenever a sweep does
+
+
+def retirer(actor: Actor) -> None:
+    """Drops one old day more, once most of its captures are landed."""
+    drop = partitions.drop
+
+    def dropping(connection: Connection, before: date) -> list[date]:
+        """Nobody can read or land facts now: what the oldest day holds is what its cells hold for good."""
+        for day in partitions.existing(connection):
+            if day < before:
+                checked = check(connection, actor.world)
+                actor.journal.note_dropped(day, checked.of_day(day))
+        return drop(connection, before)
+
+    partitions.drop = dropping
+    for turn in actor.turns():
+        with turn:
+            with actor.engine.connect() as connection:
+                day = partitions.oldest(connection)
+                if day is None or day >= KEEP.facts_from(TODAY):
+                    time.sleep(0.1)
+                    continue
+                waiting = connection.execute(
+                    select(func.count())
+                    .select_from(capture)
+                    .where(capture.c.day == day, capture.c.landed == 0)
+                ).scalar_one()
+            if waiting > 2:
+                time.sleep(0.1)
+                continue
+            keep = Keep(facts_days=(TODAY - day).days - 1, cells_days=KEEP.cells_days)
+            done = retain(actor.engine, actor.stage.archive, TODAY, keep, stopping=actor.stopping)
+            actor.journal.note("retained", days=[old.day for old in done.dropped], busy=done.busy)
 
 
 def reader(actor: Actor) -> None:
     """Compares every path to the facts, in one snapshot after the other."""
-    answers = Answers(open_engine(actor.url, application="answers"))
-    for _ in actor.again():
-        with moment(actor.engine) as (connection, name):
-            checked = check(connection, actor.world)
-            wrong = [*checked.wrong, *answers.wrong(name, checked.landed, actor.rng, QUESTIONS)]
-        actor.journal.note("check", landed=len(checked.landed), questions=QUESTIONS, wrong=wrong[:5])
+    answers = Answers(open_engine(actor.stage.url, application="answers"))
+    for turn in actor.turns():
+        with turn:
+            with moment(actor.engine) as (connection, name):
+                checked = check(connection, actor.world, actor.journal.dropped())
+                wrong = [*checked.wrong, *answers.wrong(name, checked, actor.rng, QUESTIONS)]
+            actor.journal.note(
+                "check", landed=len(checked.landed), dropped=len(checked.dropped), asked=answers.asked,
+                paths=answers.paths, wrong=wrong[:5],
+            )  # fmt: skip
+            time.sleep(0.3)  # readers without a pause would keep retention out for good

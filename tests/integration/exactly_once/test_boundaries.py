@@ -4,37 +4,54 @@ The list of boundaries is not written down anywhere: a run goes on until a commi
 """
 
 import itertools
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import Enum, auto
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, func, select
 
-from collector import sweep
 from storage import captures, partitions
 from storage.archive import Archive
 from storage.database import open_engine
+from storage.dictionary_sweep.sweep import sweep
 from storage.errors import DatabaseError
-from storage.landing import assembly
+from storage.landing import identities
 from storage.landing.interning import Interner
-from storage.landing.land import land
+from storage.landing.land import ToLand, land, land_many
 from storage.landing.rename import rename
-from storage.schema import capture, metadata
+from storage.retention.retain import retain
+from storage.rolling.compact import compact
+from storage.rolling.cubes import WEIGHTED_LEVELS
+from storage.rolling.rebuild import rebuild
+from storage.rolling.roll import Roller
+from storage.schema import capture, roll_built, roll_queue
 from tests.integration.exactly_once.faults import CRASHED, Commits, Fault, Plan
 from tests.integration.exactly_once.made import STARTS, other_labels, pattern
 from tests.integration.exactly_once.truth import Checked, check, moment
-from tests.integration.exactly_once.world import KEEP_FROM, MIDNIGHT, OLD, Visit, World, make_world
+from tests.integration.exactly_once.world import (
+    KEEP,
+    MIDNIGHT,
+    MOMENTS,
+    NOON,
+    OLD,
+    TODAY,
+    Visit,
+    World,
+    make_world,
+)
 from tests.made_captures import LIBRARY
 
 pytestmark = pytest.mark.integration
 
-Note = Callable[[str, object], None]
+log = logging.getLogger(__name__)
 
-VISITS = 6
-"""One of every pattern and of every moment."""
-MOST = 200
+VISITS = len(MOMENTS)
+"""One of every moment, and of every pattern."""
+MOST = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +73,26 @@ class Scene:
         return replace(self, engine=engine, interner=Interner(engine))
 
 
+class Course(Enum):
+    """What an operation does when it is done again."""
+
+    REPEATS = auto()
+    """Commits as often, whoever does it."""
+    RESUMES = auto()
+    """Commits as often in another process; in the same one it goes on with the commit that failed."""
+    CONSUMES = auto()
+    """Goes on with the commit that failed, whoever does it."""
+
+    def at(self, fault: Fault, attempt: int) -> int:
+        """The commit at which this attempt meets the fault, so that over all attempts each one does."""
+        before = fault in {Fault.DIES_BEFORE, Fault.BREAKS_BEFORE}
+        if self is Course.CONSUMES and not before:
+            return 1
+        if self is Course.CONSUMES or (self is Course.RESUMES and not fault.is_fatal):
+            return min(attempt, 2)  # what failed is done again and passes; the one after it fails
+        return attempt
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """`act` may be repeated at any time; `done` holds of the facts once it came to its end."""
@@ -66,24 +103,33 @@ class Operation:
     done: Callable[[Scene, Checked], bool]
     least: int
     """Commits it has at least: a test that meets none shows nothing."""
-    repeats: bool = True
-    """Done again by another process it commits as often: its nth life dies at the nth commit."""
-    remembers: bool = True
-    """Done again by the same process it goes on with the commit that failed."""
+    course: Course = Course.RESUMES
 
 
 def land_one(scene: Scene, generation: int = 1, moment: datetime = MIDNIGHT) -> None:
     _land(scene, scene.visit(moment), generation)
 
 
-def land_all(scene: Scene) -> None:
-    for visit in scene.world.visits.values():
-        _land(scene, visit, 1)
+def land_all(scene: Scene, generation: int = 1) -> None:
+    """Together, in one transaction."""
+    items = [_item(visit, generation) for visit in scene.world.visits.values()]
+    for landed in land_many(scene.engine, scene.interner, items):
+        if landed.error is not None:
+            raise landed.error
+
+
+def land_all_again(scene: Scene) -> None:
+    land_all(scene, 2)
+
+
+def _item(visit: Visit, generation: int) -> ToLand:
+    made = pattern(visit.seed, better=generation > 1)
+    return ToLand(visit.visit_id, generation, made.of(visit.visit_id), made.resolved)
 
 
 def _land(scene: Scene, visit: Visit, generation: int) -> None:
-    made = pattern(visit.seed, better=generation > 1)
-    land(scene.engine, scene.interner, visit.visit_id, generation, made.of(visit.visit_id), made.resolved)
+    item = _item(visit, generation)
+    land(scene.engine, scene.interner, item.visit_id, item.generation, item.capture, item.resolved)
 
 
 def land_one_again(scene: Scene) -> None:
@@ -91,12 +137,12 @@ def land_one_again(scene: Scene) -> None:
 
 
 def land_one_of_old(scene: Scene) -> None:
-    land_one(scene, moment=OLD)
+    land_one(scene, moment=OLD[0])
 
 
 def land_one_with_other_labels(scene: Scene) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembly, "derive", other_labels)
+        patch.setattr(identities, "derive", other_labels)
         land_one(scene, 2)
 
 
@@ -109,14 +155,38 @@ def want_again(scene: Scene) -> None:
         captures.want_again(connection, scene.world.visits)
 
 
+def merge_all(scene: Scene) -> None:
+    roller = Roller(scene.engine)
+    while waiting(scene.engine):
+        roller.roll(batch=4)
+
+
+def waiting(engine: Engine) -> int:
+    """Entries to be merged."""
+    with engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(roll_queue)).scalar_one()
+
+
+def rebuild_midnight(scene: Scene) -> None:
+    rebuild(scene.engine, MIDNIGHT.date())
+
+
+def compact_all(scene: Scene) -> None:
+    compact(scene.engine, NOON + timedelta(days=90))
+
+
+def sweep_all(scene: Scene) -> None:
+    sweep(scene.engine)
+
+
 def drop_old(scene: Scene) -> None:
-    sweep.drop_old(scene.engine, scene.archive, KEEP_FROM)
+    retain(scene.engine, scene.archive, TODAY, KEEP)
 
 
 def drop_facts_of_old(scene: Scene) -> None:
     """What the first half of `drop_old` does."""
     with scene.engine.begin() as connection:
-        partitions.drop(connection, KEEP_FROM)
+        partitions.drop(connection, KEEP.facts_from(TODAY))
 
 
 def one_landed(generation: int) -> Callable[[Scene, Checked], bool]:
@@ -124,7 +194,9 @@ def one_landed(generation: int) -> Callable[[Scene, Checked], bool]:
 
 
 def none_of_old(scene: Scene, checked: Checked) -> bool:
-    return not set(checked.landed) & set(scene.world.of_days(OLD.date())) and _expired(scene)
+    return not set(checked.landed) & set(
+        scene.world.of_days(*(moment.date() for moment in OLD))
+    ) and _expired(scene)
 
 
 def all_landed(scene: Scene, checked: Checked) -> bool:
@@ -132,7 +204,19 @@ def all_landed(scene: Scene, checked: Checked) -> bool:
 
 
 def all_but_old(scene: Scene, checked: Checked) -> bool:
-    return set(checked.landed) == set(scene.world.visits) - set(scene.world.of_days(OLD.date()))
+    return set(checked.landed) == set(scene.world.visits) - set(
+        scene.world.of_days(*(moment.date() for moment in OLD))
+    )
+
+
+def all_merged(scene: Scene, checked: Checked) -> bool:
+    return all_landed(scene, checked) and not waiting(scene.engine)
+
+
+def all_compacted(scene: Scene, checked: Checked) -> bool:
+    with scene.engine.connect() as connection:
+        levels = set(connection.scalars(select(roll_built.c.level).distinct()))
+    return all_merged(scene, checked) and levels == set(WEIGHTED_LEVELS)
 
 
 OPERATIONS = (
@@ -140,9 +224,26 @@ OPERATIONS = (
     Operation("next generation", (land_all,), land_one_again, one_landed(2), 8),
     Operation("other labels", (land_all,), land_one_with_other_labels, one_landed(2), 8),
     Operation("landing in a dropped day", (drop_facts_of_old,), land_one_of_old, none_of_old, 12),
+    Operation("several together", (), land_all, all_landed, 8),
+    Operation("several together again", (land_all,), land_all_again, all_landed, 4),
     Operation("naming", (land_all,), name_functions, all_landed, 2),
-    Operation("wanting again", (land_all,), want_again, all_landed, 1, remembers=False),
-    Operation("retention", (land_all,), drop_old, all_but_old, 2, remembers=False),
+    Operation("wanting again", (land_all,), want_again, all_landed, 1, Course.REPEATS),
+    Operation("merging", (land_all,), merge_all, all_merged, 2, Course.CONSUMES),
+    Operation(
+        "merging what was replaced",
+        (land_all, merge_all, land_all_again),
+        merge_all,
+        all_merged,
+        3,
+        Course.CONSUMES,
+    ),
+    Operation("the next generation of what was merged", (land_all, merge_all), land_all_again, all_landed, 4),
+    Operation("rebuilding", (land_all, merge_all), rebuild_midnight, all_merged, 3, Course.REPEATS),
+    Operation("compacting", (land_all, merge_all), compact_all, all_compacted, 3, Course.REPEATS),
+    Operation(
+        "sweeping", (land_all, merge_all, land_all_again, merge_all), sweep_all, all_merged, 5, Course.REPEATS
+    ),
+    Operation("retention", (land_all, merge_all), drop_old, all_but_old, 2, Course.REPEATS),
 )
 
 
@@ -154,10 +255,6 @@ def operation(request: pytest.FixtureRequest) -> Operation:
 
 @pytest.fixture
 def scene(engine: Engine, archive: Archive, operation: Operation) -> Scene:
-    return set_up(engine, archive, operation)
-
-
-def set_up(engine: Engine, archive: Archive, operation: Operation) -> Scene:
     made = Scene(engine, make_world(engine, VISITS, archive=archive), archive, Interner(engine))
     for step in operation.prepare:
         step(made)
@@ -166,21 +263,20 @@ def set_up(engine: Engine, archive: Archive, operation: Operation) -> Scene:
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault.is_fatal])
 def test_a_process_may_die_at_any_commit(
-    operation: Operation, fault: Fault, scene: Scene, database_url: str, record_property: Note
+    operation: Operation, fault: Fault, scene: Scene, database_url: str
 ) -> None:
-    for at in itertools.count(1):
-        assert at < MOST, f"{operation.name} never ends"
-        if not operation.repeats:
-            empty(scene.engine)
-            scene = set_up(scene.engine, scene.archive, operation)
+    for attempt in itertools.count(1):
+        assert attempt < MOST, f"{operation.name} never ends"
         died = dies(
-            operation, scene.as_process(open_engine(database_url, application="dies")), Plan(fault, at)
+            operation,
+            scene.as_process(open_engine(database_url, application="dies")),
+            Plan(fault, operation.course.at(fault, attempt)),
         )
         checked = looked(scene.engine, scene.world)
         if not died:
             break
-    record_property("crashes", at - 1)
-    assert at > operation.least
+    log.info("%s: %d times %s", operation.name, attempt - 1, fault)
+    assert attempt > operation.least
     assert operation.done(scene, checked)
     operation.act(scene)  # the task comes once more
     assert operation.done(scene, looked(scene.engine, scene.world))
@@ -188,22 +284,21 @@ def test_a_process_may_die_at_any_commit(
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if not fault.is_fatal])
 def test_a_connection_may_break_at_any_commit(
-    operation: Operation, fault: Fault, scene: Scene, database_url: str, record_property: Note
+    operation: Operation, fault: Fault, scene: Scene, database_url: str
 ) -> None:
     """The process goes on with all it remembers, and does not know what was committed."""
     process = scene.as_process(open_engine(database_url, application="breaks"))
     commits = Commits(process.engine)
     for attempt in itertools.count(1):
         assert attempt < MOST, f"{operation.name} never ends"
-        # The commit that failed is done again and passes; the one after it fails.
-        commits.plan(Plan(fault, min(attempt, 2) if operation.remembers else attempt))
+        commits.plan(Plan(fault, operation.course.at(fault, attempt)))
         try:
             operation.act(process)
             break
         except DatabaseError:
             looked(scene.engine, scene.world)
     process.engine.dispose()
-    record_property("breaks", commits.faults)
+    log.info("%s: %d times %s", operation.name, commits.faults, fault)
     assert commits.faults >= operation.least
     assert operation.done(scene, looked(scene.engine, scene.world))
 
@@ -228,7 +323,7 @@ def _expired(scene: Scene) -> bool:
     with scene.engine.connect() as connection:
         return bool(
             connection.scalar(
-                select(capture.c.expired).where(capture.c.visit_id == scene.visit(OLD).visit_id)
+                select(capture.c.expired).where(capture.c.visit_id == scene.visit(OLD[0]).visit_id)
             )
         )
 
@@ -239,10 +334,3 @@ def looked(engine: Engine, world: World) -> Checked:
         checked = check(connection, world)
     assert checked.wrong == ()
     return checked
-
-
-def empty(engine: Engine) -> None:
-    """As on the first day."""
-    with engine.begin() as connection:
-        names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
-        connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))

@@ -11,7 +11,7 @@ from storage.landing.land import land
 from tests.integration.exactly_once.answers import Answers
 from tests.integration.exactly_once.made import pattern
 from tests.integration.exactly_once.truth import check, moment
-from tests.integration.exactly_once.world import World, make_world
+from tests.integration.exactly_once.world import MOMENTS, World, make_world
 
 pytestmark = pytest.mark.integration
 
@@ -37,14 +37,14 @@ SPOILED = {
     "not said to be landed": "UPDATE capture SET landed = 0 WHERE day = '2026-11-21'",
     "another generation": "UPDATE profile SET generation = 7 WHERE day = '2026-11-21'",
     "a segment lost": "DELETE FROM capture_segment WHERE segment = 1",
-    "a stack swept": "DELETE FROM stack WHERE stack_id = (SELECT min(stack_id) FROM stack)",
+    "a stack swept": "DELETE FROM stack",
     "lines of nobody": "UPDATE line_chunk SET profile_id = profile_id + 1",
 }
 
 
 @pytest.fixture
 def world(engine: Engine) -> World:
-    made = make_world(engine, 6)
+    made = make_world(engine, len(MOMENTS))
     interner = Interner(engine)
     for visit_id, visit in made.visits.items():
         own = pattern(visit.seed, better=False)
@@ -78,13 +78,13 @@ def test_an_answer_that_is_wrong_is_found(
     statement: str, engine: Engine, database_url: str, world: World
 ) -> None:
     with moment(engine) as (connection, _name):
-        landed = check(connection, world).landed
+        checked = check(connection, world)
     asking = open_engine(database_url, application="answers")
     answers = Answers(asking)
     with moment(engine) as (_, name):
-        assert answers.wrong(name, landed, random.Random(1), 30) == []
+        assert answers.wrong(name, checked, random.Random(1), 30) == []
     with engine.begin() as connection:
         connection.execute(text(statement))
     with moment(engine) as (_, name):
-        assert answers.wrong(name, landed, random.Random(1), 30)
+        assert answers.wrong(name, checked, random.Random(1), 30)
     asking.dispose()

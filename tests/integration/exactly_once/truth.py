@@ -1,7 +1,8 @@
 """What a snapshot must hold, given which captures it says are landed; and what is wrong with it.
 
 The only thing believed is `capture.landed`: everything else follows from the patterns the captures were
-made of. A capture may have been landed under either configuration of labels, but whole under one.
+made of. A capture may have been landed under either configuration of labels, with or without the
+library's symbols, but whole under one and the same.
 """
 
 from collections import Counter
@@ -9,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -28,11 +31,12 @@ from storage.schema import (
     roll_replaced,
     stack,
 )
-from tests.integration.exactly_once.made import REAL, SEGMENT_S, Facts, Names, pattern
+from tests.integration.exactly_once.cells import wrong_cells
+from tests.integration.exactly_once.made import SEGMENT_S, Facts, Names, pattern, plain
 from tests.integration.exactly_once.world import Visit, World
 
-SHOWN = 5
-"""Wrong things that are told of one check."""
+Dropped = Mapping[UUID, tuple[bool, bool]]
+"""How each visit of a day was landed when its facts were dropped: with better symbols, with other labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,10 @@ class Landed:
 
     visit: Visit
     generation: int
+    better: bool
     other_labels: bool
     facts: Facts
-    """With every function called what it is called in the snapshot."""
+    """With every function called as it will be (`made.plain`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,19 @@ class Checked:
     """One snapshot."""
 
     landed: Mapping[UUID, Landed]
+    dropped: Mapping[UUID, Landed]
+    """Those whose facts were dropped since: cells still hold them."""
+    days: set[date]
+    """Whose facts are kept."""
     wrong: tuple[str, ...]
+
+    def of_day(self, day: date) -> Dropped:
+        """What there is to remember of the day."""
+        return {
+            visit_id: (one.better, one.other_labels)
+            for visit_id, one in self.landed.items()
+            if one.visit.day == day
+        }
 
 
 @contextmanager
@@ -69,15 +86,20 @@ def moment(engine: Engine) -> Iterator[tuple[Connection, str]]:
         yield connection, connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
 
 
-def check(connection: Connection, world: World) -> Checked:
-    """Everything a landing wrote, read row by row."""
+def check(
+    connection: Connection, world: World, remembered: Mapping[date, Dropped] = MappingProxyType({})
+) -> Checked:
+    """Everything a landing wrote, read row by row, and the cells it was merged into.
+
+    `remembered` is what days held whose facts may have been dropped.
+    """
     wrong: list[str] = []
     days = set(partitions.existing(connection))
     captures = {
         row.visit_id: row
         for row in connection.execute(select(capture.c.visit_id, capture.c.landed, capture.c.expired))
     }
-    renamed = _renamed(connection)
+    wrong += _misnamed(connection)
     found = _facts(connection, wrong)
     segments = _segments(connection)
     landed: dict[UUID, Landed] = {}
@@ -94,43 +116,43 @@ def check(connection: Connection, world: World) -> Checked:
             continue
         if generations - {row.landed}:
             wrong.append(f"{visit_id} has facts of generations {generations}, {row.landed} is landed")
-        made = pattern(visit.seed, better=row.landed > 1)
+        made = pattern(visit.seed, better=False)
         wanted = [(n, s.event, SEGMENT_S, _samples(s.groups)) for n, s in enumerate(made.segments)]
         if seconds != wanted:
             wrong.append(f"{visit_id} has segments {seconds}, not {wanted}")
-        for other_labels in (False, True):
-            expected = _called(made.facts(other_labels=other_labels), renamed)
+        for better, other_labels in product((False, True), repeat=2):
+            expected = pattern(visit.seed, better).facts(other_labels=other_labels)
             if facts == expected:
-                landed[visit_id] = Landed(visit, row.landed, other_labels, expected)
+                landed[visit_id] = Landed(visit, row.landed, better, other_labels, expected)
                 break
         else:
-            wrong.append(
-                f"{visit_id}: {_difference(facts, _called(made.facts(other_labels=False), renamed))}"
-            )
+            wrong.append(f"{visit_id}: {_difference(facts, made.facts(other_labels=False))}")
     wrong += [f"facts of {visit_id}, which nobody drew" for visit_id in found]
     wrong += _pending(connection, landed, days)
-    return Checked(landed, tuple(wrong))
+    wrong += wrong_cells(connection, world, days)
+    dropped = {
+        visit_id: Landed(
+            world.visits[visit_id],
+            0,
+            better,
+            labels,
+            pattern(world.visits[visit_id].seed, better).facts(other_labels=labels),
+        )
+        for day, visits in remembered.items()
+        if day not in days
+        for visit_id, (better, labels) in visits.items()
+    }
+    return Checked(landed, dropped, days, tuple(wrong))
 
 
-def _renamed(connection: Connection) -> dict[str, str]:
+def _misnamed(connection: Connection) -> list[str]:
     named = function.alias("named")
     rows = connection.execute(
         select(function.c.name, named.c.name.label("is_now")).join(
             named, named.c.function_id == function.c.alias_of
         )
     )
-    renamed = {row.name: row.is_now for row in rows}
-    assert all(REAL[name].name == is_now for name, is_now in renamed.items())
-    return renamed
-
-
-def _called(facts: Facts, renamed: Mapping[str, str]) -> Facts:
-    if not renamed:
-        return facts
-    called: Counter[tuple[int, str, str, Names]] = Counter()
-    for (segment, application, version, names), samples in facts.items():
-        called[segment, application, version, tuple(renamed.get(name, name) for name in names)] += samples
-    return called
+    return [f"{row.name} is called {row.is_now}" for row in rows if plain(row.name) != row.is_now]
 
 
 def _facts(connection: Connection, wrong: list[str]) -> dict[UUID, tuple[set[int], Facts]]:
@@ -187,11 +209,12 @@ def _decoded(
 
 
 def _stacks(connection: Connection) -> dict[int, Names]:
-    """Every stack by what its functions are called now."""
+    """Every stack by what its functions are called."""
     rows = connection.execute(select(function.c.function_id, function.c.alias_of, function.c.name)).all()
     own = {row.function_id: row.name for row in rows}
     now = {
-        row.function_id: own.get(row.alias_of or row.function_id, "a function that is gone") for row in rows
+        row.function_id: plain(own.get(row.alias_of or row.function_id, "a function that is gone"))
+        for row in rows
     }
     return {
         row.stack_id: tuple(now.get(id_, "a function that is gone") for id_ in row.frames)

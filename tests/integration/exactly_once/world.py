@@ -15,20 +15,21 @@ from storage.archive import Archive, capture_key
 from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
+from storage.retention.retain import Keep
 from storage.visits import DrawnVisit, Outcome
 from tests.integration.exactly_once.made import SEGMENT_S, pattern
 
 TODAY = date(2026, 11, 21)
-OLD = datetime(2026, 11, 10, 9, 15, tzinfo=UTC)
-"""A day that retention drops."""
+OLD = tuple(datetime(2026, 11, day, 9, 15, tzinfo=UTC) for day in (9, 10, 11))
+"""Days that retention drops."""
 CLOSED = datetime(2026, 11, 16, 23, 30, tzinfo=UTC)
 """A day that was closed for long: whatever lands in it comes late. The last of its 4 days is the 18th."""
 MIDNIGHT = datetime(2026, 11, 20, 23, 59, 58, tzinfo=UTC)
 """Drawn before midnight, landed after it."""
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-MOMENTS = (OLD, CLOSED, CLOSED + timedelta(days=1), MIDNIGHT, NOON, NOON + timedelta(hours=1))
-KEEP_FROM = date(2026, 11, 12)
-"""First day that retention leaves."""
+MOMENTS = (*OLD, CLOSED, CLOSED + timedelta(days=1), MIDNIGHT, NOON, NOON + timedelta(hours=1))
+KEEP = Keep(facts_days=9, cells_days=400)
+"""Leaves the facts from the 12th on, and all cells."""
 CAMPAIGNS = ("fleet", "search-only")
 STRATA = (("dc1", "cpu-a"), ("dc2", "cpu-b"))
 MACHINES = 4

@@ -1,0 +1,42 @@
+"""How a crew's work comes to its end: everything landed, merged, and what is old dropped."""
+
+from sqlalchemy import Engine, func, select
+
+from storage import partitions
+from storage.schema import capture, roll_queue
+from tests.integration.exactly_once import roles
+from tests.integration.exactly_once.crew import Crew, Stage
+from tests.integration.exactly_once.truth import check, moment
+from tests.integration.exactly_once.world import KEEP, TODAY
+
+
+def settle(engine: Engine, stage: Stage, seed: int) -> None:
+    """Let processes that nothing happens to finish the work; then nothing is wrong and nothing is missing."""
+    with Crew(stage, seed) as crew:
+        for role in (roles.lander, roles.worker, roles.roller, roles.retirer):
+            crew.start(role)
+        crew.until(lambda: settled(engine), "everything is landed and merged, and old days are dropped")
+    with moment(engine) as (connection, _):
+        checked = check(connection, stage.world, stage.journal.dropped())
+    assert checked.wrong == ()
+    kept = {visit_id for visit_id, visit in stage.world.visits.items() if visit.day in checked.days}
+    assert set(checked.landed) == kept
+    acknowledged = stage.journal.landings()
+    behind = [v for v, one in checked.landed.items() if one.generation < acknowledged.get(v, 1)]
+    assert behind == []
+
+
+def dropped(engine: Engine) -> bool:
+    """Whether retention has come to its end."""
+    with engine.connect() as connection:
+        oldest = partitions.oldest(connection)
+    return oldest is not None and oldest >= KEEP.facts_from(TODAY)
+
+
+def settled(engine: Engine) -> bool:
+    """Whether nothing remains to be landed, merged or dropped."""
+    with engine.connect() as connection:
+        behind = select(func.count()).select_from(capture).where(capture.c.landed < capture.c.wanted)
+        waiting = select(func.count()).select_from(roll_queue)
+        rest = connection.scalar(behind), connection.scalar(waiting)
+    return rest == (0, 0) and dropped(engine)

@@ -1,0 +1,129 @@
+"""PostgreSQL is killed with all its processes while everything happens at once: nothing lost, nothing twice.
+
+Commits wait for the disk or not as they do in production, so a kill does lose what was acknowledged last:
+landings and mergings, each of which also loses the row that says it was done. `FLEETPROF_KILLS=100` kills
+more often.
+"""
+
+import logging
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Connection, select, text
+
+from storage import migrate
+from storage.archive import Archive
+from storage.database import open_engine
+from storage.schema import capture
+from tests.integration.exactly_once import roles
+from tests.integration.exactly_once.crew import Crew, Journal, Stage
+from tests.integration.exactly_once.server import MortalServer
+from tests.integration.exactly_once.settling import settle
+from tests.integration.exactly_once.truth import check, moment
+from tests.integration.exactly_once.world import make_world
+
+log = logging.getLogger(__name__)
+
+KILLS = int(os.environ.get("FLEETPROF_KILLS", "10"))
+KILLS_A_ROUND = 10
+"""With one database; then comes the next one, with new visits and all its days."""
+VISITS = 40
+LONGEST_S = 1.0
+"""Between two kills."""
+
+ROLES = (
+    roles.lander,
+    roles.worker,
+    roles.uploader,
+    roles.roller,
+    roles.rebuilder,
+    roles.retirer,
+    roles.compactor,
+    roles.sweeper,
+)
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 20 * KILLS)]
+
+
+@pytest.fixture
+def server() -> Iterator[MortalServer]:
+    folder = Path(tempfile.mkdtemp(prefix="fpkill-", dir="/tmp"))
+    folder.chmod(0o711)
+    made = MortalServer(folder)
+    made.start()
+    yield made
+    made.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_what_was_landed_survives_the_server_whole_or_lands_again(
+    server: MortalServer, tmp_path: Path
+) -> None:
+    lost = 0
+    for number in range(-(-KILLS // KILLS_A_ROUND)):
+        lost += kill_and_settle(server, tmp_path / str(number), number)
+    log.info("%d kills; %d acknowledged landings undone and landed again", server.kills, lost)
+
+
+def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
+    """Ten kills of one database; the number of landings that workers saw committed and a kill undid."""
+    rng = random.Random(number)
+    url = fresh_database(server, f"round_{number}")
+    engine = open_engine(url, application="test")
+    archive = Archive(str(folder / "archive"))
+    world = make_world(engine, VISITS, seed=number, archive=archive)
+    journal = Journal(folder / "journal")
+    lost = 0
+    stage = Stage(url, world, archive, journal, generations=10**6)
+    with Crew(stage, number) as crew:
+        for role in (
+            roles.lander,
+            roles.worker,
+            roles.uploader,
+            roles.roller,
+            roles.rebuilder,
+            roles.retirer,
+        ):
+            crew.start(role)
+        for _ in range(min(KILLS_A_ROUND, KILLS - server.kills)):
+            time.sleep(rng.uniform(0.05, LONGEST_S))  # what happens meanwhile is the point
+            crew.tend()
+            begun = time.monotonic()
+            server.kill()
+            acknowledged = journal.landings()
+            server.start()
+            with moment(engine) as (connection, _):
+                checked = check(connection, world, journal.dropped())
+                lost += undone(connection, acknowledged)
+            log.info(
+                "kill %d: %.1f s, %d landed", server.kills, time.monotonic() - begun, len(checked.landed)
+            )
+            assert checked.wrong == ()
+    settle(engine, stage, number)
+    engine.dispose()
+    return lost
+
+
+def fresh_database(server: MortalServer, name: str) -> str:
+    """A migrated database of this name."""
+    administrator = open_engine(server.url("postgres"), application="test")
+    with administrator.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    administrator.dispose()
+    migrate.upgrade(server.url(name))
+    return server.url(name)
+
+
+def undone(connection: Connection, acknowledged: dict[UUID, int]) -> int:
+    """Visits whose latest acknowledged generation is not landed any more; each is due again."""
+    rows = connection.execute(select(capture.c.visit_id, capture.c.landed, capture.c.wanted)).all()
+    behind = [row for row in rows if row.landed < acknowledged.get(row.visit_id, 0)]
+    assert all(row.landed < row.wanted for row in behind)
+    return len(behind)
