@@ -1,63 +1,19 @@
-"""What merged cells know of rows besides their sums.
-
-Cells keep sums over their visits (`storage.rolling.moments`), closed days sums with weights in
-(`storage.rolling.weighted`), and visits that are in no cell are cells of one visit each. Together they give
-the same moments as all visits one by one.
-"""
+"""What merged cells know of rows besides their sums: as `storage.query.evidence.Visits`, without visits."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis import estimate, moments
+from analysis import estimate
 from analysis.moments import Moments
-from analysis.weights import Weights
-from storage.query.arrays import Bool, Float, Int64, weight_at
+from storage.query.arrays import Float, Int64, weight_at
 from storage.query.by_visit import Brought, ByVisit
+from storage.query.cell_moments import ClosedCells, LooseVisits, OpenCells, Pairs, Sources
 from storage.query.design import Design
 from storage.query.estimates import Interval
 from storage.query.evidence import Details
-from storage.rolling.moments import Sums, machine_bit
+from storage.rolling.moments import machine_bit
 from storage.rolling.moments import machines as machines_of
-from storage.rolling.weighted import Parts
-
-
-@dataclass(frozen=True, slots=True)
-class OpenCells:
-    """Cells of hours and days, and how they weigh."""
-
-    sums: Sums
-    weight: Float
-    group: Int64
-    """Variance stratum; -1: it weighs nothing."""
-    application: Int64
-    """0 in a cube without applications."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedCells:
-    """Cells of many closed days; weights are in."""
-
-    parts: Parts
-    application: Int64
-    visits: Int64
-    """With a sample in the cell."""
-
-
-@dataclass(frozen=True, slots=True)
-class LooseVisits:
-    """Columns over visits that are in no cell, or in a cell that should not have them."""
-
-    sign: Int64
-    weight: Float
-    group: Int64
-    machine: Int64
-    of_profile: Int64
-    selected: Int64
-    """Units of the whole selection, ≥ 0 whatever the sign."""
-
-    def __len__(self) -> int:
-        return len(self.sign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +70,8 @@ class Merged:
         seen = np.flatnonzero(self.visits.selected)
         row = np.zeros(max(len(sums), len(parts), len(seen)), np.int64)
         cells, closed = np.arange(len(sums)), np.arange(len(parts))
-        found = self._moments(
-            _Pairs(
+        found = self._sources.moments(
+            Pairs(
                 cells,
                 row[: len(cells)],
                 sums.x,
@@ -125,7 +81,7 @@ class Merged:
                 sums.visits.astype(np.float64),
             ),
             ByVisit(row[: len(seen)], seen, self.visits.selected[seen], 1),
-            _Pairs(
+            Pairs(
                 closed,
                 row[: len(closed)],
                 parts.x,
@@ -140,6 +96,12 @@ class Merged:
         )
         whole = estimate.totals(found)
         return Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0]))
+
+    @property
+    def _sources(self) -> Sources:
+        if self.design.weights is None:
+            raise TypeError("cells are read for random designs only")
+        return Sources(self.design.weights, self.open, self.whole_open, self.whole_closed, self.visits)
 
     def __len__(self) -> int:
         """Loose visits."""
@@ -156,7 +118,7 @@ class Merged:
         sums, parts = self.open.sums, self.closed.parts
         row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
         here, there = row >= 0, closed_row >= 0
-        open_ = _Pairs(
+        open_ = Pairs(
             sums.cell[here],
             row[here],
             getattr(sums, name)[here].astype(np.float64),
@@ -165,7 +127,7 @@ class Merged:
             getattr(sums, f"{name}4")[here],
             sums.row_visits[here].astype(np.float64),
         ).each_once(rows)
-        closed = _Pairs(
+        closed = Pairs(
             parts.cell[there],
             closed_row[there],
             getattr(parts, name)[there],
@@ -175,7 +137,7 @@ class Merged:
             parts.visits[there].astype(np.float64),
             getattr(parts, f"{name}_second")[there],
         ).each_once(rows)
-        return self._moments(open_, found, closed, rows)
+        return self._sources.moments(open_, found, closed, rows)
 
     def details(self, brought: Brought, functions: Int64 | None) -> Details:
         """Details of functions; `brought` is what loose visits brought to them. Cells do not count samples."""
@@ -219,7 +181,7 @@ class Merged:
         row, closed_row = row_of(self.open.application), row_of(self.closed.application)
         here, closed_here = np.flatnonzero(row >= 0), np.flatnonzero(closed_row >= 0)
         alone = self.whole_open is self.open  # the application is the whole selection
-        open_ = _Pairs(
+        open_ = Pairs(
             here,
             row[here],
             sums.x[here],
@@ -228,7 +190,7 @@ class Merged:
             sums.xxxx[here],
             sums.visits[here].astype(np.float64),
         )
-        closed = _Pairs(
+        closed = Pairs(
             closed_here,
             closed_row[closed_here],
             parts.x[closed_here],
@@ -243,133 +205,12 @@ class Merged:
         bits = _ored(open_.row, sums.machines[here], rows)
         bits |= _ored(closed.row, parts.machines[closed_here], rows)
         bits |= self._machines_of(loose)
-        found = self._moments(open_, loose, closed, rows)
+        found = self._sources.moments(open_, loose, closed, rows)
         return _details(visits, bits, found, found)
 
     def _machines_of(self, loose: ByVisit) -> Int64:
         added = self.visits.sign[loose.visit] > 0
         return _ored(loose.row[added], machine_bit(self.visits.machine[loose.visit[added]]), loose.rows)
-
-    def _moments(
-        self, open_: "_Pairs", loose: ByVisit, closed: "_Pairs", rows: int, *, of_whole: bool = False
-    ) -> Moments:
-        """Moments of all sources; the variance strata of open cells and loose visits are the same ones."""
-        weights = self.design.weights
-        if weights is None:
-            raise TypeError("cells are read for random designs only")
-        whole, visits = self.whole_open, self.visits
-        apart = self.whole_open is not self.open
-        sign, x = visits.sign.astype(np.float64), visits.selected.astype(np.float64)
-        y = loose.units.astype(np.float64)
-        signed = sign[loose.visit]
-        nothing = np.zeros(len(self.open.weight) if apart else 0)
-        first_loose = len(whole.weight) + len(nothing)
-        cells = _Cells(
-            weight=np.concatenate((whole.weight, self.open.weight[: len(nothing)], visits.weight)),
-            group=np.concatenate((whole.group, self.open.group[: len(nothing)], visits.group)),
-            x=np.concatenate((whole.sums.x, nothing, sign * x)),
-            xx=np.concatenate((whole.sums.xx, nothing, sign * x**2)),
-        )
-        pairs = _Pairs(
-            cell=np.concatenate(
-                (open_.cell + (len(whole.weight) if apart and not of_whole else 0), first_loose + loose.visit)
-            ),
-            row=np.concatenate((open_.row, loose.row)),
-            y=np.concatenate((open_.y, signed * y)),
-            yy=np.concatenate((open_.yy, signed * y**2)),
-            xy=np.concatenate((open_.xy, signed * y * x[loose.visit])),
-            yyyy=np.concatenate((open_.yyyy, signed * y**4)),
-            visits=np.concatenate((open_.visits, signed)),
-        )
-        found = _from_sums(cells, pairs, weights, rows)
-        if len(self.whole_closed.parts):
-            found += self._closed(closed, rows)
-        return found
-
-    def _closed(self, pairs: "_Pairs", rows: int) -> Moments:
-        whole = self.whole_closed
-        parts = whole.parts
-        second = pairs.second if pairs.second is not None else np.zeros(len(pairs.row))
-        return Moments(
-            y=weight_at(pairs.row, pairs.y, rows),
-            x=float(parts.x.sum()),
-            vyy=weight_at(pairs.row, pairs.yy, rows),
-            vxy=weight_at(pairs.row, pairs.xy, rows),
-            vxx=float(parts.vxx.sum()),
-            second=weight_at(pairs.row, second, rows),
-            fourth=weight_at(pairs.row, pairs.yyyy, rows),
-            x_second=float(parts.x_second.sum()),
-            visits=np.rint(weight_at(pairs.row, pairs.visits, rows)).astype(np.int64),
-            landed=0.0,  # the weights of the open cells are those of all days: these visits are in them
-            df=0.0,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    weight: Float
-    group: Int64
-    x: Float
-    xx: Float
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Sums of a row over the visits of a cell; of closed cells `yy` and `xy` are (co)variances."""
-
-    cell: Int64
-    row: Int64
-    y: Float
-    yy: Float
-    xy: Float
-    yyyy: Float
-    visits: Float
-    second: Float | None = None
-
-    def each_once(self, rows: int) -> "_Pairs":
-        """With one entry for each cell and row, where functions were named since and became one row.
-
-        Which visits had both nobody knows any more: their squares add up at most as if all had.
-        """
-        pair, place = np.unique(self.cell * np.int64(max(rows, 1)) + self.row, return_inverse=True)
-        if len(pair) == len(self.cell):
-            return self
-        cell, row = np.divmod(pair, np.int64(max(rows, 1)))
-
-        def summed(values: Float, power: int) -> Float:
-            return weight_at(place, values ** (1 / power), len(pair)) ** power
-
-        return _Pairs(
-            cell,
-            row,
-            summed(self.y, 1),
-            summed(self.yy, 2),
-            summed(self.xy, 1),
-            summed(self.yyyy, 4),
-            summed(self.visits, 1),
-            None if self.second is None else summed(self.second, 2),
-        )
-
-
-def _from_sums(cells: _Cells, pairs: _Pairs, weights: Weights, rows: int) -> Moments:
-    counted = cells.group >= 0
-    number = np.cumsum(counted) - 1
-    of: Bool = counted[pairs.cell]
-    return moments.from_sums(
-        cells.weight[counted],
-        cells.group[counted],
-        weights,
-        x=cells.x[counted],
-        xx=cells.xx[counted],
-        cell=number[pairs.cell[of]],
-        row=pairs.row[of],
-        y=pairs.y[of],
-        yy=pairs.yy[of],
-        xy=pairs.xy[of],
-        yyyy=pairs.yyyy[of],
-        visits=pairs.visits[of],
-        rows=rows,
-    )
 
 
 def _ored(row: Int64, bits: Int64, rows: int) -> Int64:

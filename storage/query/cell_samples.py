@@ -10,7 +10,8 @@ from sqlalchemy import Connection, func, select
 
 from analysis.weights import Weights, weigh
 from storage.query.arrays import Float, Int64, distinct, sum_at, weight_at
-from storage.query.cell_evidence import CellRows, ClosedCells, LooseVisits, Merged, OpenCells
+from storage.query.cell_evidence import CellRows, Merged
+from storage.query.cell_moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.design import design_of
 from storage.query.planner import Plan
 from storage.query.scan import SampleType
@@ -64,7 +65,8 @@ def read_cell_samples(
     if strata is None or kind.id is None:
         return None
     today: date = connection.execute(select(func.current_date())).scalar_one()
-    hours_from = (day_number(today) - HOURS_KEPT_DAYS) * HOURS_A_DAY
+    # A day less than are kept: who drops them may have another clock.
+    hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
     covered = cover(read_state(connection, plan.cube, hours_from=hours_from), plan.first, plan.end)
     if not merged_hours(plan, covered) or not _worth(strata, covered):
         return None
