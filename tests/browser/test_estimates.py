@@ -141,6 +141,7 @@ def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: LandedFleet
     for k in range(40):  # more than the 50 that are sent, with the 14
         fleet.visit(f"db-{k:02}")
     page = visitor.open()
+    expect(row(page, "malloc")).to_be_visible()
     page.keyboard.press("f")
     picker = page.get_by_role("dialog", name="add a filter")
     picker.get_by_role("button", name="machine", exact=True).click()
