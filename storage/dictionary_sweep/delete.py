@@ -14,7 +14,13 @@ BATCH = 10_000
 """Rows a transaction deletes: a fifth of a second in which no landing begins."""
 _LOOK = 1_000_000
 """Ids that are compared with the marks at a time."""
-_STILL_NAMED = "NOT EXISTS (SELECT FROM function a WHERE a.alias_of = d.function_id)"
+_STILL_NAMED = """
+    NOT EXISTS (SELECT FROM function a WHERE a.alias_of = d.function_id)
+    AND (d.alias_of IS NULL OR NOT EXISTS (
+        SELECT FROM "binary" b JOIN capture_binary c ON c.binary_id = b.binary_id WHERE b.key = d.binary_key))
+"""
+"""Nor goes what a nameless function is named as while a capture holds its binary: when every stack has come
+to use the name itself, a worker with old symbols may still land the nameless one, and must find it named."""
 _NO_BINARYS = """
     NOT EXISTS (SELECT FROM capture_binary c WHERE c.binary_id = d.binary_id)
     AND NOT EXISTS (SELECT FROM debug_file f WHERE f.binary_key = d.key)

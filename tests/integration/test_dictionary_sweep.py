@@ -26,7 +26,7 @@ from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.landing.lines import Lines, decode_lines, encode_lines
 from storage.landing.rename import rename
-from storage.landing.resolved import ResolvedFrames
+from storage.landing.resolved import FunctionName, ResolvedFrames
 from storage.rolling import moments_codec, weighted
 from storage.rolling.moments import Sums
 from storage.rolling.weighted import Parts
@@ -46,6 +46,7 @@ from storage.schema import (
     metadata,
     profile,
     roll,
+    roll_queue,
     roll_replaced,
     roll_weighted,
     stack,
@@ -400,6 +401,29 @@ class TestWhatStays:
         assert sweep(engine, stopping=name_it) is not None
         assert broken(engine) == {}
         assert [names for _, names in stored(engine, visit_id).stacks] == [("real",)]
+
+    def test_a_name_is_kept_for_workers_that_still_lack_the_symbols(
+        self, engine: Engine, interner: Interner, two_days: tuple[UUID, UUID]
+    ) -> None:
+        """Also when, with the captures landed again, no stack holds the nameless function any more."""
+
+        def capture_of(visit_id: UUID, name: FunctionName) -> tuple[capture_pb2.Capture, ResolvedFrames]:
+            made = MadeCapture(visit_id)
+            library = made.mapping("/usr/bin/app2", build_id=bytes([2]) * 20)
+            made.segment({made.group(): {made.stack([made.frame(library, (name, 0))]): 1}})
+            return made.finished()
+
+        old = nameless(4096, binary="app2", key=key_of(2))
+        first, second = archived(engine, 2, drawn_at=NEXT_DAY)
+        land(engine, interner, first, 1, *capture_of(first, old))
+        rename(engine, interner, key_of(2), {4096: named("real", binary="app2")})
+        land(engine, interner, first, 2, *capture_of(first, named("real", binary="app2")))
+        with engine.begin() as connection:
+            connection.execute(roll_replaced.delete())
+            connection.execute(roll_queue.delete())
+        assert sweep(engine) is not None
+        land(engine, Interner(engine), second, 1, *capture_of(second, old))
+        assert [names for _, names in stored(engine, second).stacks] == [("real",)]
 
 
 class TestLandingMeanwhile:
