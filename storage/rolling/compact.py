@@ -33,7 +33,15 @@ from storage.rolling.cubes import (
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.reading import Cells, WeightedCells, read_cells, read_exposure, read_weighted
 from storage.rolling.sorting import Float64, Int64
-from storage.rolling.weighing import NO_FACTS, DayWeights, WeightedFacts, add_facts, day_parts, day_weights
+from storage.rolling.weighing import (
+    NO_FACTS,
+    DayWeights,
+    WeightedFacts,
+    add_facts,
+    day_parts,
+    day_weights,
+    landed_behind,
+)
 from storage.rolling.weighted import Parts, add_up
 from storage.schema import exposure, roll, roll_built, roll_queue, roll_weighted, sample_type
 
@@ -204,11 +212,7 @@ class _OfDays:
         self._weights: dict[int, DayWeights] = {}
         self._events: dict[int, Cells] = {}
         for day in days:
-            start = datetime.combine(day_of(day), datetime.min.time(), UTC)
-            strata = read_strata(connection, source.campaign_id, start, start + timedelta(days=1))
-            first = day * HOURS_A_DAY
-            watched = read_exposure(connection, source, first, first + HOURS_A_DAY)
-            self._weights[day] = day_weights(strata, watched)
+            self._weights[day] = _weights_of(connection, source, day)
             event = replace(source, cube=EVENT)
             self._events[day] = read_cells(connection, event, Cover(days=(day,)), facts=False, moments=False)
 
@@ -249,12 +253,11 @@ class _OfBuckets:
     def __init__(self, connection: Connection, source: Source, level: int, bucket: int) -> None:
         self._connection = connection
         self._children = [(level - 1, 4 * bucket + n) for n in range(4)]
-        event = read_weighted(connection, source, Cover(weighted=tuple(self._children)), facts=False)
-        _, one_each = np.unique(event.bucket, return_index=True)
-        # Of the design, so the same for all cells of a child, and for those it does not have.
-        moments = event.moments
-        self._landed = float(moments.landed[one_each].sum()) if moments is not None else 0.0
-        self._df = float(moments.df[one_each].sum()) if moments is not None else 0.0
+        # Of the design, so the same for all cells, and for those that a child does not have.
+        first = bucket * bucket_days(level)
+        days = range(first, first + bucket_days(level))
+        behind = [landed_behind(_weights_of(connection, source, day)) for day in days]
+        self._landed, self._df = (float(sum(column)) for column in zip(*behind, strict=True))
 
     def sizes(self, source: Source) -> dict[tuple[int, int], int]:
         """Pairs of all cells by key."""
@@ -284,6 +287,13 @@ class _OfBuckets:
             return merged
         same = np.ones(len(keys))
         return replace(merged, parts=replace(merged.parts, landed=self._landed * same, df=self._df * same))
+
+
+def _weights_of(connection: Connection, source: Source, day: int) -> DayWeights:
+    start = datetime.combine(day_of(day), datetime.min.time(), UTC)
+    strata = read_strata(connection, source.campaign_id, start, start + timedelta(days=1))
+    first = day * HOURS_A_DAY
+    return day_weights(strata, read_exposure(connection, source, first, first + HOURS_A_DAY))
 
 
 def _write(connection: Connection, source: Source, level: int, bucket: int, merged: _Merged) -> None:

@@ -12,7 +12,6 @@ from sqlalchemy import (
     BigInteger,
     Connection,
     Select,
-    Table,
     Uuid,
     cast,
     column,
@@ -65,12 +64,12 @@ def take(connection: Connection, limit: int) -> list[Entry]:
     ]
 
 
-def read_batch(connection: Connection, entries: Sequence[Entry], *, application: int | None = None) -> Batch:
-    """The visits of the entries with all their facts, or those of one application.
+def read_batch(connection: Connection, entries: Sequence[Entry]) -> Batch:
+    """The visits of the entries with all their facts.
 
     Raises `CorruptChunk`.
     """
-    parts = [*_stored(connection, entries, application), *_replaced(connection, entries, application)]
+    parts = [*_stored(connection, entries), *_replaced(connection, entries)]
     columns = {
         name: np.concatenate([part[name] for part, _ in parts] or [_column([])])
         for name in (*_PROFILE, "visit")
@@ -122,9 +121,7 @@ def _column(values: list[int]) -> Int64:
     return np.array(values, np.int64)
 
 
-def _stored(
-    connection: Connection, entries: Sequence[Entry], application: int | None
-) -> list[tuple[Columns, list[memoryview]]]:
+def _stored(connection: Connection, entries: Sequence[Entry]) -> list[tuple[Columns, list[memoryview]]]:
     """The profiles of visits that are meant as they are now, a day at a time: only its partition is read."""
     parts = []
     for day in sorted({entry.day for entry in entries if entry.replaced is None}):
@@ -141,13 +138,11 @@ def _stored(
             .join(chunk, chunk.c.profile_id == profile.c.profile_id)
             .where(profile.c.day == day, chunk.c.day == day)
         )
-        parts.append(_read(connection, statement, profile, application, numbers))
+        parts.append(_read(connection, statement, numbers))
     return parts
 
 
-def _replaced(
-    connection: Connection, entries: Sequence[Entry], application: int | None
-) -> list[tuple[Columns, list[memoryview]]]:
+def _replaced(connection: Connection, entries: Sequence[Entry]) -> list[tuple[Columns, list[memoryview]]]:
     """The profiles that the entries' visits had before."""
     numbers = [n for n, entry in enumerate(entries) if entry.replaced is not None]
     if not numbers:
@@ -159,7 +154,7 @@ def _replaced(
         roll_replaced.c.data,
     )
     statement = statement.select_from(wanted).join(roll_replaced, roll_replaced.c.entry_id == wanted.c.id)
-    return [_read(connection, statement, roll_replaced, application, numbers)]
+    return [_read(connection, statement, numbers)]
 
 
 def _listed(ids: Sequence[object], kind: TypeEngine[Any]) -> TableValuedAlias:
@@ -178,12 +173,8 @@ def _number(wanted: TableValuedAlias) -> ColumnElement[int]:
 def _read(
     connection: Connection,
     statement: Select[Any],
-    table: Table,
-    application: int | None,
     numbers: list[int],
 ) -> tuple[Columns, list[memoryview]]:
-    if application is not None:
-        statement = statement.where(table.c.application == application)
     columns, (blobs,) = rows.read(connection, statement)
     columns["visit"] = _column(numbers)[columns.pop("n") - 1]
     return columns, blobs

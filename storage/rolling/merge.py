@@ -73,6 +73,12 @@ class Gains:
     def __len__(self) -> int:
         return len(self.key)
 
+    def of(self, cells: Int64) -> "Gains":
+        """Those of some cells, in this order."""
+        counted = (self.profiles[cells], self.visits[cells], self.samples[cells], self.total[cells])
+        moments = None if self.moments is None else self.moments.of(cells)
+        return Gains(self.key[cells], *counted, self.facts.of(cells), moments)
+
 
 def gains(batch: Batch, stack_functions: StackFunctions) -> list[Gains]:
     """What the cells of every cube and level gain from a batch, each ascending by key.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
+import numpy as np
 from sqlalchemy import Connection, Engine, delete, exists, select, union
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -20,7 +21,7 @@ from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.entries import Entry
 from storage.rolling.errors import DayGone, UnknownApplication
 from storage.rolling.locks import locked_snapshot
-from storage.rolling.merge import gains
+from storage.rolling.merge import KEY, Gains, gains
 from storage.rolling.stack_functions import StackFunctions
 from storage.schema import capture_segment, dim_value, exposure, profile, roll, roll_queue
 
@@ -57,13 +58,13 @@ def rebuild(
             raise DayGone(f"The facts of {day} are not kept any more.")
         _remove(connection, number, application)
         for part in _merged_visits(connection, day):
-            batch = entries.read_batch(connection, part, application=application)
+            batch = entries.read_batch(connection, part)
             functions.load(connection, distinct(batch.stack)[0])
             gained = gains(batch, functions)
             if application is None:
                 exposures.add(connection, batch)
             else:
-                gained = [g for g in gained if int(g.key[0, 0]) in {cube.id for cube in _BY_APPLICATION}]
+                gained = [g for g in (_of_application(g, application) for g in gained) if len(g)]
             store.add(connection, gained)
             visits += len(part)
             facts += len(batch.stack)
@@ -79,6 +80,12 @@ def application_id(engine: Engine, name: str) -> int:
     if id_ is None:
         raise UnknownApplication(f"Nobody has sampled an application {name!r}.")
     return int(id_)
+
+
+def _of_application(gains: Gains, application: int) -> Gains:
+    """Its cells; the visits' other applications were read too, as moments hold products with the whole event."""
+    cube, k1 = (gains.key[:, KEY.index(name)] for name in ("cube", "k1"))
+    return gains.of(np.flatnonzero(np.isin(cube, [c.id for c in _BY_APPLICATION]) & (k1 == application)))
 
 
 def _remove(connection: Connection, day: int, application: int | None) -> None:

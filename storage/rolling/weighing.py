@@ -52,6 +52,16 @@ def day_weights(strata: Strata | None, watched: Exposure) -> DayWeights:
     return DayWeights(strata, weigh(frame))
 
 
+def landed_behind(weights: DayWeights) -> tuple[float, float]:
+    """Landed visits of a day, and the degrees of freedom of its variances."""
+    if weights.weights is None:
+        return 0.0, 0.0
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    pairs = dict.fromkeys(("x", "xx", "y", "yy", "xy", "yyyy", "visits"), nothing)
+    found = from_sums(nothing, none, weights.weights, cell=none, row=none, rows=0, **pairs)
+    return found.landed, found.df
+
+
 @dataclass(frozen=True, slots=True)
 class WeightedFacts:
     """(cell, stack, units, weighted units), ascending by cell and stack, each pair once."""

@@ -13,6 +13,7 @@ from sqlalchemy import Engine, Table, func, insert, select, text, update
 from storage import partitions
 from storage.rolling import entries, exposures, roll, store
 from storage.rolling.cubes import day_of
+from storage.rolling.errors import DayGone
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from storage.schema import roll as roll_table
@@ -219,6 +220,25 @@ def test_a_damaged_cell_is_rebuilt_and_a_damaged_fact_is_passed_by(engine: Engin
             )
             == 4
         )
+
+
+def test_an_applications_cells_are_rebuilt_with_their_products_with_the_whole_event(
+    engine: Engine, facts: CellFacts
+) -> None:
+    facts.land(facts.visit(DAY_0 * 24), [Seen({1: 3}), Seen({2: 4, 3: 1}, application=2)])
+    roll.roll(engine)
+    before = cells(engine)
+    with engine.begin() as connection:
+        connection.execute(update(roll_table).where(roll_table.c.k1 == 2).values(samples=99))
+    rebuild(engine, day_of(DAY_0), 1)
+    assert cells(engine) != before, "the other application's are left alone"
+    rebuild(engine, day_of(DAY_0), 2)
+    assert cells(engine) == before
+
+
+def test_a_day_without_facts_is_not_rebuilt_to_nothing(engine: Engine, facts: CellFacts) -> None:
+    with pytest.raises(DayGone):
+        rebuild(engine, day_of(DAY_0 - 5))
 
 
 def cells(engine: Engine) -> list[Any]:
