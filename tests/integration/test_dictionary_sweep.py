@@ -413,10 +413,10 @@ class TestWhatStays:
             made.segment({made.group(): {made.stack([made.frame(library, (name, 0))]): 1}})
             return made.finished()
 
-        old = nameless(4096, binary="app2", key=key_of(2))
+        old = nameless(8192, binary="app2", key=key_of(2))
         first, second = archived(engine, 2, drawn_at=NEXT_DAY)
         land(engine, interner, first, 1, *capture_of(first, old))
-        rename(engine, interner, key_of(2), {4096: named("real", binary="app2")})
+        rename(engine, interner, key_of(2), {8192: named("real", binary="app2")})
         land(engine, interner, first, 2, *capture_of(first, named("real", binary="app2")))
         with engine.begin() as connection:
             connection.execute(roll_replaced.delete())
