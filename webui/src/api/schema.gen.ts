@@ -784,6 +784,11 @@ export interface components {
          */
         TotalsAnswer: {
             /**
+             * Approximate
+             * @description The selection holds more than is read for one answer: a random part of its visits was, which stands for all of them. Observed figures are that part's.
+             */
+            approximate: boolean;
+            /**
              * Asked Seconds
              * @description Length of the selection.
              */
