@@ -93,5 +93,12 @@ function byHand(totals: Totals): Remark {
 }
 
 function path(totals: Totals): Remark {
+  if (totals.approximate) {
+    return {
+      text: 'from a random part of the visits',
+      why: 'Reading all of them would take too long. Estimates and intervals account for it; samples are those read.',
+      warn: true,
+    };
+  }
   return { ...PATHS[totals.path], warn: false };
 }

@@ -36,6 +36,7 @@ describe('the summary', () => {
       '46.2 % of the asked time covered',
       '1.2 % of machine-time without a visit',
     ]);
+    expect(warnings({ approximate: true, path: 'chunks' })).toEqual(['from a random part of the visits']);
     expect(texts({ covered_seconds: 21_600, path: 'mixed' })).toEqual([
       '240 visits drawn, 226 landed',
       'all of the asked time covered',

@@ -15,6 +15,7 @@ export function totals(more: Partial<Totals> = {}): Totals {
     complete: 1,
     design: 'random',
     path: 'cells',
+    approximate: false,
     asked_seconds: 21_600,
     covered_seconds: 20_304,
     population: 1000,
