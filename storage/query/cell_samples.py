@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import partial
 
 import numpy as np
@@ -13,10 +13,11 @@ from storage.query.arrays import Float, Int64, distinct, sum_at, weight_at
 from storage.query.cell_evidence import CellRows, Merged
 from storage.query.cell_moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.design import design_of
+from storage.query.kept import facts_from, midnight
 from storage.query.planner import Plan
 from storage.query.scan import SampleType
 from storage.query.selection import Selection
-from storage.query.strata import Strata, read_strata
+from storage.query.strata import HOUR_S, Strata, read_strata
 from storage.query.unmerged import (
     UnmergedFacts,
     UnmergedVisits,
@@ -61,14 +62,26 @@ def read_cell_samples(
     connection: Connection, selection: Selection, kind: SampleType, campaign_id: int, plan: Plan
 ) -> CellSamples | None:
     """The selection by cells; None: the campaign draws nobody at random, or too little is merged yet."""
-    strata = read_strata(connection, campaign_id, selection.start, selection.end)
-    if strata is None or kind.id is None:
-        return None
+    facts_kept = facts_from(connection)
+    asked_s = (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
     # A day less than are kept: who drops them may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
-    covered = cover(read_state(connection, plan.cube, hours_from=hours_from), plan.first, plan.end)
-    if not merged_hours(plan, covered) or not _worth(strata, covered):
+    state = read_state(connection, plan.cube, hours_from=hours_from)
+    covered = cover(state, plan.first, plan.end)
+    if selection.start < facts_kept and (
+        selection.start.timestamp() % HOUR_S or _lacks_facts(covered, facts_kept)
+    ):
+        left = _whole_days(selection, plan, facts_kept)
+        if left is None:
+            return None
+        selection, plan = left
+        covered = cover(state, plan.first, plan.end)
+    strata = read_strata(connection, campaign_id, selection.start, selection.end)
+    if strata is None or kind.id is None or not merged_hours(plan, covered):
+        return None
+    strata = replace(strata, asked_s=asked_s)
+    if selection.start >= facts_kept and not _worth(strata, covered):
         return None
     visits = read_visits(connection, selection, campaign_id, plan, covered)
     if visits is None:
@@ -116,6 +129,31 @@ def read_cell_samples(
     )
     return CellSamples(
         stack, units, weighted, loose, read.source.stacks, lambda canonical: evidence(canonical=canonical)
+    )
+
+
+def _lacks_facts(cover: Cover, facts: datetime) -> bool:
+    """Whether a part of the time would be read from chunks that are gone."""
+    first = facts.timestamp() // HOUR_S
+    return any(low < first for low, _ in cover.rest)
+
+
+def _whole_days(selection: Selection, plan: Plan, facts: datetime) -> tuple[Selection, Plan] | None:
+    """The selection and its plan without the parts of days before `facts`; None: nothing is left.
+
+    Of a day that far back there is a cell of the whole day and nothing finer.
+    """
+    start, end = selection.start, selection.end
+    if start < facts and start != midnight(start):
+        start = midnight(start) + timedelta(days=1)
+    if end < facts:
+        end = midnight(end)
+    if start >= end:
+        return None
+    hours = int(start.timestamp() // HOUR_S), int(end.timestamp() // HOUR_S)
+    return (
+        replace(selection, start=start, end=end),
+        replace(plan, first=max(plan.first, hours[0]), end=min(plan.end, hours[1])),
     )
 
 

@@ -4,7 +4,8 @@ Every landed visit that watched the event counts, also one that brought no sampl
 idle are part of the fleet. Source: DESIGN §4; DIGEST G1, G2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights, weigh
 from storage.query.arrays import Bool, Float, Int64
+from storage.query.kept import facts_from
 from storage.query.reading import read_fixed
 from storage.query.selection import Selection
 from storage.query.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
@@ -108,12 +110,17 @@ def read_design(
     `only` leaves a random part of the visits, which then stand for all of them.
     """
     strata = None
+    asked = (selection.end - selection.start).total_seconds()
+    start = min(max(selection.start, facts_from(connection)), selection.end)
     if campaign_id is not None:
-        strata = read_strata(connection, campaign_id, selection.start, selection.end)
+        strata = read_strata(connection, campaign_id, start, selection.end)
     if strata is None or campaign_id is None:
-        asked = (selection.end - selection.start).total_seconds()
         return Design(Coverage(random=False, asked_s=asked), None), None
-    watched = read_watched(connection, selection, campaign_id, sample_type_id, stacks=stacks, only=only)
+    # Facts are gone before the visits that brought them: these would look like idle machines.
+    strata = replace(strata, asked_s=asked)
+    watched = read_watched(
+        connection, (start, selection.end), campaign_id, sample_type_id, stacks=stacks, only=only
+    )
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     at, klass = row[inside], watched.utilisation_class[inside]
@@ -145,14 +152,14 @@ def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: boo
 
 def read_watched(
     connection: Connection,
-    selection: Selection,
+    time: tuple[datetime, datetime],
     campaign_id: int,
     sample_type_id: int | None,
     *,
     stacks: bool | None,
     only: ColumnElement[bool] | None = None,
 ) -> Watched:
-    """The landed visits of a selection's time and how long each watched the sample type."""
+    """The landed visits of [start, end) and how long each watched the sample type."""
     segment = capture_segment.c
     rows = read_fixed(
         connection,
@@ -167,8 +174,8 @@ def read_watched(
         .join(capture_segment, segment.visit_id == visit.c.visit_id)
         .where(
             visit.c.campaign_id == campaign_id,
-            visit.c.drawn_at >= selection.start,
-            visit.c.drawn_at < selection.end,
+            visit.c.drawn_at >= time[0],
+            visit.c.drawn_at < time[1],
             visit.c.round != BY_HAND,
             segment.sample_type_id == (-1 if sample_type_id is None else sample_type_id),
             segment.seconds > 0,

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, delete, insert, literal, select
 
+from storage import partitions
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection, parse_selection
 from storage.query.table import Page, Sort
@@ -316,3 +317,45 @@ def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_eno
     assert expected.own_estimate is not None
     assert found.own_estimate.units.lo <= expected.own_estimate.units.lo * (1 + 1e-9)
     assert found.own_estimate.units.hi >= expected.own_estimate.units.hi * (1 - 1e-9)
+
+
+@pytest.mark.usefixtures("first_day_gone")
+class TestDaysWhoseFactsAreGone:
+    """Cells are kept longer than chunks: nobody may be told that a fleet was idle before."""
+
+    @pytest.fixture
+    def first_day_gone(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.undo()  # few visits a cell: cells would not be worth reading
+        store = Store(engine, "fleet")
+        store.land([Seen(n * HOUR, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(0, 48, 3)])
+        store.roll_all()
+        with engine.begin() as connection:
+            assert partitions.drop(connection, MIDNIGHT.date() + timedelta(days=1)) == [MIDNIGHT.date()]
+
+    def test_are_answered_from_cells_whatever_these_save(self, queries: QueryEngine) -> None:
+        totals = queries.table(minutes(0, 24 * HOUR), ["function"], Page()).totals
+        second = queries.table(minutes(24 * HOUR, 48 * HOUR), ["function"], Page()).totals
+        both = queries.table(minutes(0, 48 * HOUR), ["function"], Page()).totals
+        assert totals.path == both.path == "cells"
+        assert totals.units == second.units > 0
+        assert both.units == 2 * second.units
+
+    def test_are_not_covered_where_only_chunks_could_tell(self, queries: QueryEngine) -> None:
+        both = queries.table(minutes(0, 48 * HOUR, focus="."), ["function"], Page()).totals
+        second = queries.table(minutes(24 * HOUR, 48 * HOUR, focus="."), ["function"], Page()).totals
+        assert both.path == second.path == "chunks"
+        assert both.coverage.asked_s == 2 * second.coverage.asked_s
+        assert both.coverage.covered_s == second.coverage.covered_s > 0
+        assert both.coverage.landed == second.coverage.landed == 8
+        assert both.estimate == second.estimate
+        gone = queries.table(minutes(0, 24 * HOUR, focus="."), ["function"], Page()).totals
+        assert gone.coverage.covered_s == gone.units == 0
+
+    def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
+        whole = minutes(24 * HOUR, 48 * HOUR)
+        with patch("storage.query.cell_samples.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
+            part = queries.table(minutes(7 * HOUR + 30, 48 * HOUR), ["function"], Page()).totals
+            second = queries.table(whole, ["function"], Page()).totals
+        assert part.coverage.covered_s == second.coverage.covered_s
+        assert part.units == second.units > 0
+        assert part.estimate == second.estimate
