@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check format proto clean
+.PHONY: help setup up web test check format proto soak clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ web: $(STATIC) ## build the web UI into the API's package
 
 bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store, bench-coverage
 	@$(BIN)/python -m benchmarks.$*
+
+soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")
+	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 clean: ## remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info webui/node_modules services/api/static

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
+from storage.query import cell_samples
 from storage.query.engine import QueryEngine
 from storage.query.matchers import parse_matchers
 from storage.query.selection import Selection
@@ -129,6 +130,8 @@ class Answers:
                 matchers=parse_matchers("{}" if n == 0 else rng.choice(SELECTS)),
             )
             self.asked += 1
+            # Few visits are read one by one unless cells are asked for; here either answers.
+            cell_samples.VISITS_A_CELL = rng.choice((0, 8))
             wrong += [
                 f"{_told(selection)}: {difference}" for difference in self._differences(selection, checked)
             ]

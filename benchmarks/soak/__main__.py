@@ -1,0 +1,133 @@
+"""Whether memory stays flat and landing keeps pace while a simulated fleet is visited for half an hour.
+
+    make soak                                        # 30 minutes, 1 000 machines
+    python -m benchmarks.soak --minutes 5 --machines 200
+
+Runs a `fleetprof up --simulate` of its own, asks its API every ten seconds what a browser asks, and samples the
+memory of every part, the database's size and what waits to be landed. Figures go to results/soak.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from benchmarks.report import Report, at_most, exactly
+from benchmarks.soak.memory import memory_mib
+from benchmarks.soak.stack import Ended, SoakedStack, soaked_stack
+from benchmarks.soak.trend import WARM_UP, Trend, trend
+
+EVERY_S: Final = 10.0
+
+
+@dataclass
+class Samples:
+    """What was seen, in order; a part that was not there at a time has no sample of it."""
+
+    hours: list[float] = field(default_factory=list)
+    memory: list[dict[str, float]] = field(default_factory=list)
+    counts: list[dict[str, float]] = field(default_factory=list)
+    slowest_s: list[float] = field(default_factory=list)
+
+    def trends(self) -> dict[str, Trend]:
+        """By part, those that were there nearly always."""
+        found = {}
+        for part in sorted({name for parts in self.memory for name in parts}):
+            there = [
+                (h, parts[part]) for h, parts in zip(self.hours, self.memory, strict=True) if part in parts
+            ]
+            if len(there) > 0.9 * len(self.hours) and len(there) >= 6:
+                found[part] = trend(*zip(*there, strict=True))
+        return found
+
+
+def main() -> int:
+    """Run it; 1 if a bar was missed, 2 if it broke."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--machines", type=int, default=1000)
+    arguments = parser.parse_args()
+    console = Console()
+    samples = Samples()
+    try:
+        with soaked_stack(arguments.machines) as stack:
+            soak(stack, arguments.minutes, samples, console)
+            complaints = stack.complaints()
+    except Ended as error:
+        console.print(str(error), style="red", highlight=False)
+        return 2
+    trends = samples.trends()
+    show(trends, console)
+    told = report(samples, trends, complaints)
+    told.note("minutes", arguments.minutes)
+    told.note("machines", arguments.machines)
+    told.show(console)
+    for line, times in Counter(complaints).most_common(10):
+        console.print(f"{times} × {line}", style="dim", highlight=False)
+    console.print(f"Written to {told.write()}")
+    return 1 if told.missed else 0
+
+
+def soak(stack: SoakedStack, minutes: float, samples: Samples, console: Console) -> None:
+    """Sample until the time is over. Raises Ended."""
+    begun = time.monotonic()
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("soaking", total=minutes * 60)
+        while (now := time.monotonic() - begun) < minutes * 60:
+            stack.check()
+            samples.slowest_s.append(stack.ask())
+            samples.counts.append(stack.counts())
+            samples.memory.append(memory_mib(stack.process.pid, stack.servers()))
+            samples.hours.append(now / 3600)
+            latest = samples.counts[-1]
+            said = f"{latest['landed']:.0f} landed, {latest['waiting']:.0f} waiting, {latest['to_merge']:.0f} to merge"
+            progress.update(task, completed=now, description=said)
+            time.sleep(max(0.0, EVERY_S - (time.monotonic() - begun - now)))
+
+
+def show(trends: dict[str, Trend], console: Console) -> None:
+    """Print the memory of every part."""
+    table = Table(
+        title="memory, MiB (shared memory left out)", title_justify="left", box=None, pad_edge=False
+    )
+    for name in ("part", "start", "middle", "end", "MiB/h after warming up", ""):
+        table.add_column(name, justify="left" if name in {"part", ""} else "right", no_wrap=True)
+    for part, found in trends.items():
+        slope = f"{found.per_hour:+.1f} ± {2 * found.error:.1f}"
+        figures = (f"{value:.1f}" for value in (found.start, found.middle, found.end))
+        table.add_row(part, *figures, slope, "flat" if found.flat else "[bold red]grows")
+    console.print(table)
+
+
+def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) -> Report:
+    """The figures with their bars."""
+    told = Report("soak", peer="")
+    for part, found in trends.items():
+        told.add(f"{part}_mib_end", found.end)
+        told.add(f"{part}_mib_per_hour", found.per_hour)
+    told.add("parts_growing", sum(not found.flat for found in trends.values()), exactly(0))
+    first, last = samples.counts[0], samples.counts[-1]
+    told.add("visits_landed", int(last["landed"] - first["landed"]))
+    warm = samples.counts[round(WARM_UP * len(samples.counts)) :]
+    told.add("lag_s_worst", max(counts["lag_s"] for counts in warm), at_most(60))
+    told.add("waiting_at_end", int(last["waiting"]))
+    told.add("to_merge_at_end", int(last["to_merge"]))
+    told.add("set_aside", int(last["set_aside"]), exactly(0))
+    told.add("database_mib_start", first["database_mib"])
+    told.add("database_mib_end", last["database_mib"])
+    told.add("answer_s_worst", max(samples.slowest_s))
+    told.add("complaints_in_logs", len(complaints), exactly(0))
+    return told
+
+
+if __name__ == "__main__":
+    sys.exit(main())

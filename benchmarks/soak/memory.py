@@ -1,0 +1,55 @@
+"""Memory of the parts of a running `fleetprof up`, by reading /proc."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.cpu_time import descendants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def memory_mib(root: int, servers: Iterable[tuple[str, int]]) -> dict[str, float]:
+    """Resident MiB by part: the children of the process `root` by what they run, and servers by their names.
+
+    Pages of shared memory are left out: PostgreSQL's buffers fill up once and are counted by nobody twice.
+    """
+    parts: dict[str, float] = {}
+    own = set(descendants(root))
+    for name, pid in servers:
+        below = set(descendants(pid))
+        own -= below
+        parts[name] = sum(map(_resident_mib, below))
+    for pid in own:
+        name = "up" if pid == root else _part(pid)
+        if name:
+            parts[name] = parts.get(name, 0.0) + _resident_mib(pid)
+    return parts
+
+
+def _resident_mib(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    return sum(int(fields.get(name, "0 kB").split()[0]) for name in ("RssAnon", "RssFile")) / 1024
+
+
+def _part(pid: int) -> str:
+    """What a child of `up` is: the word behind the module it runs; "": it has just ended."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    if "-m" in words:
+        module, *arguments = words[words.index("-m") + 1 :]
+        return (
+            arguments[0]
+            if module == "services" and arguments
+            else module.removesuffix(".__main__").rpartition(".")[2]
+        )
+    return os.path.basename(words[0].split(" ")[0]) or ""  # noqa: PTH119 - a title is not always a path

@@ -1,0 +1,44 @@
+"""Whether a figure stays where it is: a line through its samples after warming up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WARM_UP: Final = 1 / 3
+"""Share of the time that caches may take to fill."""
+MOST_PER_HOUR: Final = 0.05
+"""Growth by less than this share of the mean in an hour is flat."""
+LEAST_MIB: Final = 2.0
+"""Neither is less than this an hour a leak that anybody would find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Of one part, in MiB."""
+
+    start: float
+    middle: float
+    end: float
+    per_hour: float
+    """Slope after warming up."""
+    error: float
+    """Its standard error, samples taken for independent."""
+    flat: bool
+
+
+def trend(hours: Sequence[float], mib: Sequence[float]) -> Trend:
+    """The trend of samples at these times; at least four."""
+    x, y = np.array(hours), np.array(mib)
+    warm = x >= x[0] + WARM_UP * (x[-1] - x[0])
+    t, values = x[warm] - x[warm].mean(), y[warm]
+    slope = float((t @ values) / (t @ t))
+    rest = values - values.mean() - slope * t
+    error = float(np.sqrt((rest @ rest) / max(len(t) - 2, 1) / (t @ t)))
+    flat = slope <= max(MOST_PER_HOUR * float(values.mean()), LEAST_MIB)
+    return Trend(float(y[0]), float(y[len(y) // 2]), float(y[-1]), slope, error, flat)
