@@ -83,6 +83,28 @@ def test_nothing_changed_is_seldom_called_a_change(ours: int, base: int) -> None
     assert false <= 6  # 2 are expected; more than 6 come once in 300 such tests
 
 
+def test_a_row_of_one_visit_is_no_change_because_another_row_is_one() -> None:
+    """The whole that shares are taken of has changed; the one visit tells nothing about its own row."""
+    rng = np.random.default_rng(11)
+    y = np.zeros((18, 3))
+    y[:, 0] = 70 + rng.integers(0, 5, 18)
+    y[:, 1] = np.where(np.arange(18) < 9, 28, 98) + rng.integers(0, 5, 18)
+    y[14, 2] = 2
+    found = diff.compare(table(y[:9]), table(y[9:], key=np.arange(9, 18)), seed=1)
+    assert found.significant.tolist() == [True, True, False]
+    assert found.p[2] == 1
+
+
+def test_a_row_of_a_few_visits_is_as_sure_as_where_they_fell() -> None:
+    y = np.zeros((18, 2))
+    y[:, 0] = 100
+    y[:5, 1] = 3
+    found = diff.compare(table(y[:9]), table(y[9:], key=np.arange(9, 18)), seed=1)
+    all_on_one_side = stats.hypergeom(18, 5, 9).pmf(5)
+    assert found.p[1] == pytest.approx(2 * all_on_one_side, rel=0.2)
+    assert found.p[1] >= 2 * all_on_one_side
+
+
 def test_the_same_seed_gives_the_same_answer() -> None:
     rng = np.random.default_rng(2)
     a, b = table(visits(rng, 40)), table(visits(rng, 40), key=np.arange(100, 140))
