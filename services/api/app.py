@@ -7,10 +7,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, create_task_group, sleep, to_thread
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
+from services import allocator
 from services.api import problems
 from services.api.auth import Access
 from services.api.guard import Guard
@@ -23,6 +24,7 @@ from storage.query.engine import QueryEngine
 
 CONCURRENT_QUERIES = 4
 """Queries that run at the same time; each holds one database connection."""
+GIVE_BACK_S = 60.0
 
 _DESCRIPTION = """Where a fleet's CPU cycles go: samples of random visits, symbolized, by any of their dimensions.
 
@@ -48,6 +50,13 @@ class _Described(FastAPI):
         return document
 
 
+async def _give_back_memory() -> None:
+    """Return now and then what large answers have left free."""
+    while True:
+        await sleep(GIVE_BACK_S)
+        await to_thread.run_sync(allocator.give_back)
+
+
 def create_app(
     queries: QueryEngine,
     access: Access,
@@ -69,7 +78,10 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         queries.warm()
-        yield
+        async with create_task_group() as tasks:
+            tasks.start_soon(_give_back_memory)
+            yield
+            tasks.cancel_scope.cancel()
 
     app = _Described(
         title="fleetprof",

@@ -24,9 +24,11 @@ def api(
     Needs FLEETPROF_DATABASE_URL. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
     FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them it refuses to start.
     """
-    from services.api.serve import Listen, serve  # noqa: PLC0415 - a command imports what it runs
+    from services.allocator import share_arenas  # noqa: PLC0415 - a command imports what it runs
+    from services.api.serve import Listen, serve  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
 
+    share_arenas()
     log_to_stderr()
     settings = read_settings(api_host=host, api_port=port)
     serve(

@@ -1,0 +1,34 @@
+"""The C library's allocator, told that this process answers questions with large arrays.
+
+glibc gives every thread an arena of its own, and an arena keeps the most that ever was in it: an API that
+answered one large question in each of its threads stayed at several times what it needed (measured:
+from 113 to 617 MiB in half an hour of the same four questions). Sources: mallopt(3), malloc_trim(3).
+"""
+
+import ctypes
+from collections.abc import Callable
+
+_M_ARENA_MAX = -8
+_ARENAS = 2
+
+
+def share_arenas() -> None:
+    """Let all threads share two arenas; call it before they start. Nothing happens without glibc."""
+    if (mallopt := _function("mallopt", ctypes.c_int, ctypes.c_int)) is not None:
+        mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def give_back() -> None:
+    """Return free memory to the system; some milliseconds. Nothing happens without glibc."""
+    if (malloc_trim := _function("malloc_trim", ctypes.c_size_t)) is not None:
+        malloc_trim(0)
+
+
+def _function(name: str, *arguments: type) -> Callable[..., int] | None:
+    try:
+        found = getattr(ctypes.CDLL(None), name)
+    except (OSError, AttributeError):
+        return None
+    found.argtypes = arguments
+    found.restype = ctypes.c_int
+    return found  # type: ignore[no-any-return]  # a foreign function

@@ -1,0 +1,39 @@
+"""GIVEN memory that was used and freed WHEN it is given back THEN the system has it again."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import threading
+from pathlib import Path
+from services import allocator
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+def use(left):
+    kept = [bytearray(50_000) for _ in range(600)]  # 30 MB in pieces that come from an arena
+    last = bytearray(50_000)  # above them: an arena that ends with it cannot shrink by itself
+    del kept
+    left.append(last)
+
+allocator.share_arenas()
+before, left = resident(), []
+threads = [threading.Thread(target=use, args=(left,)) for _ in range(6)]
+for thread in threads:
+    thread.start()
+    thread.join()
+used = resident() - before
+allocator.give_back()
+print(used, resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_threads_share_what_one_of_them_freed_and_it_can_be_given_back() -> None:
+    ended = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    used, left = map(int, ended.stdout.split())
+    assert used < 90 << 20, "six arenas would keep 30 MB each"
+    assert left < 10 << 20
