@@ -19,15 +19,24 @@ def use(left):
     del kept
     left.append(last)
 
+def in_turn(number, left):
+    alive.wait()  # all live at once, so none takes over the arena of one that has ended
+    with turns[number]:
+        use(left)
+    turns[number + 1].release()
+    done.wait()
+
 allocator.share_arenas()
+alive, done = threading.Barrier(6), threading.Barrier(7)
+turns = [threading.Semaphore(number == 0) for number in range(7)]
 before, left = resident(), []
-threads = [threading.Thread(target=use, args=(left,)) for _ in range(6)]
-for thread in threads:
-    thread.start()
-    thread.join()
+for number in range(6):
+    threading.Thread(target=in_turn, args=(number, left)).start()
+turns[6].acquire()
 used = resident() - before
 allocator.give_back()
 print(used, resident() - before)
+done.wait()
 """
 
 
