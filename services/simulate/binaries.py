@@ -1,6 +1,7 @@
 """The files that simulated programs run from: which build of what, and where in it each function lies."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -134,11 +135,20 @@ class SymbolFolder:
             text = build.build_id.hex()
             target = self._folder / ".build-id" / text[:2] / text[2:]
             if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
+                _make_readable(target.parent.parent)
+                _make_readable(target.parent)
                 with NamedTemporaryFile(dir=target.parent, delete=False) as file:
                     file.write(content_of(build))
+                Path(file.name).chmod(0o644)
                 Path(file.name).replace(target)
             self._written.add(build.build_id)
+
+
+def _make_readable(folder: Path) -> None:
+    """A folder whose files a symbolizer under another account may read; there is no secret in them."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o755)
+        folder.chmod(0o755)  # whatever the umask, which keeps the fleet's sockets private
 
 
 def content_of(build: Build) -> bytes:

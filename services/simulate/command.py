@@ -32,6 +32,7 @@ def run(
     logs: Path,
 ) -> None:
     """Serve until Ctrl-C, or for so many seconds. Raises CannotStart."""
+    plan.model()  # what is wrong with the plan is said here, not in a part's log
     asked = Asked()
     with asked.listening(), ExitStack() as running:
         children = [Child(part) for part in parts(plan, logs)]

@@ -176,6 +176,18 @@ def test_the_command_serves_and_says_who_and_what_is_true(folder):
     assert not list((folder / "simulated" / "run" / "fleet").glob("*.ready"))
 
 
+def test_numbers_that_make_no_fleet_are_refused_in_one_sentence(folder):
+    ended = subprocess.run(
+        command("simulate", "--machines", "4"),
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode != 0
+    assert ended.stderr.splitlines() == ["fleetprof: 4 machines do not fill 8 strata."]
+
+
 def test_up_shows_a_fleet_and_leaves_the_environments_database_alone(folder):
     done = subprocess.run(
         command("up", "--simulate", "60", "--for", "15s", "--rows", "12", "--port", "0"),
