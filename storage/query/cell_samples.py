@@ -69,9 +69,7 @@ def read_cell_samples(
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
     state = read_state(connection, plan.cube, hours_from=hours_from)
     covered = cover(state, plan.first, plan.end)
-    if selection.start < facts_kept and (
-        selection.start.timestamp() % HOUR_S or _lacks_facts(covered, facts_kept)
-    ):
+    if _lacks_facts(selection, covered, facts_kept):
         left = _whole_days(selection, plan, facts_kept)
         if left is None:
             return None
@@ -132,10 +130,12 @@ def read_cell_samples(
     )
 
 
-def _lacks_facts(cover: Cover, facts: datetime) -> bool:
+def _lacks_facts(selection: Selection, cover: Cover, facts: datetime) -> bool:
     """Whether a part of the time would be read from chunks that are gone."""
-    first = facts.timestamp() // HOUR_S
-    return any(low < first for low, _ in cover.rest)
+    edges = (selection.start, selection.end)
+    return any(edge < facts and edge.timestamp() % HOUR_S for edge in edges) or any(
+        low < facts.timestamp() // HOUR_S for low, _ in cover.rest
+    )
 
 
 def _whole_days(selection: Selection, plan: Plan, facts: datetime) -> tuple[Selection, Plan] | None:

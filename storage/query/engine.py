@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, text
@@ -14,6 +14,7 @@ from storage.query import diff, flame, labels, planner, reliability, status, tab
 from storage.query.diff import Comparison
 from storage.query.flame import Flame
 from storage.query.labels import Labels
+from storage.query.reading import TooMuch
 from storage.query.reliability import Reliability
 from storage.query.samples import Samples, SampleSource
 from storage.query.scan import SampleType, sample_type_of
@@ -157,7 +158,10 @@ class QueryEngine:
         """By the cells that can tell, else by the chunks of every visit."""
         kind = sample_type_of(connection, selection)
         plan = planner.plan(connection, selection, kind, labels, frame=frame)
-        samples = plan and self._source.read_merged(connection, selection, kind, plan)
+        samples = None
+        if plan is not None:
+            with suppress(TooMuch):  # of chunks a random part can be read
+                samples = self._source.read_merged(connection, selection, kind, plan)
         return samples or self._source.read(connection, selection, labels)
 
     @contextmanager

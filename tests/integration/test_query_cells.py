@@ -296,6 +296,21 @@ def test_few_visits_are_read_one_by_one(
     assert queries.table(minutes(31 * HOUR, 32 * HOUR), ["function"], Page()).totals.path == "chunks"
 
 
+def test_more_beside_the_cells_than_is_read_is_read_from_chunks(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(engine, "fleet")
+    store.land([Seen(30 * HOUR, "east", 0.5, 5.0, (("a", 1, 5),))])
+    store.roll_all()
+    store.land([Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(1, 9)])
+    one_hour = minutes(30 * HOUR, 31 * HOUR)
+    mixed = queries.table(one_hour, ["function"], Page()).totals
+    monkeypatch.setattr("storage.query.unmerged.MAX_BYTES", 200)
+    chunks = queries.table(one_hour, ["function"], Page()).totals
+    assert (mixed.path, chunks.path) == ("mixed", "chunks")
+    assert mixed.units == chunks.units > 0
+
+
 def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_enough(
     engine: Engine, queries: QueryEngine
 ):
@@ -350,6 +365,13 @@ class TestDaysWhoseFactsAreGone:
         assert both.estimate == second.estimate
         gone = queries.table(minutes(0, 24 * HOUR, focus="."), ["function"], Page()).totals
         assert gone.coverage.covered_s == gone.units == 0
+
+    def test_a_part_of_an_hour_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
+        whole = queries.table(minutes(0, 24 * HOUR), ["function"], Page()).totals
+        until = queries.table(minutes(0, 24 * HOUR - 30), ["function"], Page()).totals
+        assert until.coverage.landed == 0, "of the whole day there is a cell, and nothing is said of its part"
+        assert until.coverage.covered_s == until.units == 0
+        assert whole.coverage.landed == 8
 
     def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = minutes(24 * HOUR, 48 * HOUR)
