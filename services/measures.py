@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 Answer = Mapping[str, Any]
+EVERYTHING = "{}"
+"""A selection without matchers, as answers write it."""
 _HOUR_S = 3600
 _NARROW = 0.002
 
@@ -44,9 +46,14 @@ class Figure:
 
 
 def figure(
-    row: Answer, part: str, measure: Measure, totals: Answer, price_per_core_hour: float | None
+    row: Answer, part: str, measure: Measure, answer: Answer, price_per_core_hour: float | None
 ) -> Figure:
-    """A row's `part` ("self" or "total") in a measure; without a random design what was observed."""
+    """A row's `part` ("self" or "total") in a measure; without a random design what was observed.
+
+    Machines are not known where label matchers make shares those of a part of the fleet: nobody has
+    counted that part's machines.
+    """
+    totals = answer["totals"]
     share = Figure(row[f"{part}_share"], row.get(f"{part}_lo"), row.get(f"{part}_hi"))
     match measure:
         case Measure.SHARE:
@@ -54,7 +61,8 @@ def figure(
         case Measure.SAMPLES:
             return Figure(row.get(f"{part}_samples"))
         case Measure.MACHINES:
-            return _scaled(share, totals["population"] or None)
+            everything = answer["selection"]["select"] == EVERYTHING
+            return _scaled(share, (totals["population"] or None) if everything else None)
         case _:
             estimate = row.get(f"{part}_core_seconds")
             seconds = Figure(estimate["value"], estimate["lo"], estimate["hi"]) if estimate else Figure(None)

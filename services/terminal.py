@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.measures import Figure, Measure, figure
+from services.measures import EVERYTHING, Figure, Measure, figure
 
 Answer = Mapping[str, Any]
 _WELL_COVERED = 0.95
@@ -55,8 +55,8 @@ def hottest(
     shown = answer["rows"][:rows]
     few = False
     for row in shown:
-        own, interval = figure(row, "self", measure, totals, price_per_core_hour).text(measure)
-        total, _ = figure(row, "total", measure, totals, price_per_core_hour).text(measure)
+        own, interval = figure(row, "self", measure, answer, price_per_core_hour).text(measure)
+        total, _ = figure(row, "total", measure, answer, price_per_core_hour).text(measure)
         if row.get("few") and estimated:
             few, interval = True, f"{interval} ?"
         table.add_row(own, interval if estimated else seconds(row["self_seconds"]), total, *_name(row["key"]))
@@ -71,12 +71,29 @@ def hottest(
     return Group(table, Text("? few visits contribute: the interval is wide", style="dim"))
 
 
+def sides(answer: Answer) -> RenderableType:
+    """What stands behind each of two selections that are compared: its times, matchers and totals."""
+    return Group(
+        Text.assemble(f"now   {_of(answer['selection'])}: ", totals_line(answer)),
+        Text.assemble(f"base  {_of(answer['base'])}: ", _totals(answer["base_totals"])),
+    )
+
+
 def differences(answer: Answer, *, rows: int = 20) -> RenderableType:
-    """Table of two selections compared; what chance explains is grey."""
+    """Table of two selections' self shares compared; what chance explains is grey.
+
+    Without samples on one side every row would seem to come or go, so there is no table then.
+    """
+    for what, totals in (("selection", answer["totals"]), ("base", answer["base_totals"])):
+        if not totals["samples"]:
+            return Text(
+                f"There are no samples to compare{' with' if what == 'base' else ''}: nothing was sampled in "
+                f"{_of(answer[what])}."
+            )
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("change", justify="right", no_wrap=True, width=9)
     table.add_column("95 %", justify="right", no_wrap=True, width=15, style="dim")
-    table.add_column("now", justify="right", no_wrap=True, width=7)
+    table.add_column("self, now", justify="right", no_wrap=True, width=9)
     table.add_column("base", justify="right", no_wrap=True, width=7)
     table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3)
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
@@ -141,7 +158,10 @@ def trust(answer: Answer) -> RenderableType:
 
 def totals_line(answer: Answer) -> Text:
     """One line: how much was sampled, what it says of the fleet, and how much has names and whole stacks."""
-    totals = answer["totals"]
+    return _totals(answer["totals"])
+
+
+def _totals(totals: Answer) -> Text:
     if not totals["samples"]:
         return Text("No samples have landed yet.")
     parts = [f"{totals['samples']:,} samples"]
@@ -158,6 +178,8 @@ def totals_line(answer: Answer) -> Text:
     else:
         visits = "–" if totals["visits"] is None else f"{totals['visits']:,}"
         parts += [f"{seconds(totals['seconds'])} core-seconds", f"{visits} visits"]
+    if totals.get("approximate"):
+        parts.append("only a random part of the visits was read")
     parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]
     return Text(" · ".join(parts))
 
@@ -226,6 +248,14 @@ def seconds(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+
+
+def _of(selection: Answer) -> str:
+    """A selection's times, to the minute, and its matchers: `2026-11-21 04:00–05:00 UTC {version="2"}`."""
+    start, end = (selection[name][:16].replace("T", " ") for name in ("from", "to"))
+    day, _ = start.split()
+    times = f"{start}–{end.removeprefix(day).strip()} UTC"
+    return times if selection["select"] == EVERYTHING else f"{times} {selection['select']}"
 
 
 def _name(key: Mapping[str, str]) -> tuple[Text, Text]:

@@ -26,7 +26,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
         Measure,
         typer.Option(
             help="Units of the table: share, samples, core-seconds, cores, machines (so many would do nothing "
-            "else) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
+            "else; of the whole fleet only, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
         ),
     ] = Measure.SHARE,
     base: Annotated[
@@ -40,11 +40,13 @@ def query(  # noqa: PLR0917 - the command line is its signature
     base_since: Annotated[
         str | None,
         typer.Option(
-            "--diff-from", metavar="FROM", help="Compare with this start, e.g. now-25h; else --from."
+            "--diff-from",
+            metavar="FROM",
+            help="Compare with this start; else --from. The hour of yesterday: --diff-from now-25h --diff-to now-24h.",
         ),
     ] = None,
     base_until: Annotated[
-        str | None, typer.Option("--diff-to", metavar="TO", help="Compare with this end, likewise.")
+        str | None, typer.Option("--diff-to", metavar="TO", help="Compare with this end; else --to.")
     ] = None,
     trust: Annotated[
         bool,
@@ -58,8 +60,8 @@ def query(  # noqa: PLR0917 - the command line is its signature
     """Print the hottest functions of a selection, or of what else rows go by.
 
     Numbers are estimates for the whole fleet, with the interval that holds the truth 95 times of 100.
-    With --diff, --diff-from or --diff-to two selections are compared; what is not given is as in the
-    first. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    With --diff, --diff-from or --diff-to the self shares of two selections are compared; what is not
+    given is as in the first. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 
@@ -77,9 +79,18 @@ def query(  # noqa: PLR0917 - the command line is its signature
     compares = not (base is base_since is base_until is None)
     if compares and trust:
         raise typer.BadParameter("Compare, or ask for reliability; not both.", param_hint="--reliability")
+    if measure is not Measure.SHARE and (compares or trust):
+        raise typer.BadParameter(
+            "Differences and reliability are those of shares. Leave it out.", param_hint="--measure"
+        )
     url, keys = settings.needed_database_url(), keys_of(by)
     asked: dict[str, Any] = {"event": event, "campaign": campaign}
     selection = parse_selection(start=since, end=until, select=select, **asked)
+    if measure is Measure.MACHINES and selection.matchers:
+        raise typer.BadParameter(
+            "Nobody has counted the machines of a part of the fleet. Ask for cores, or leave the matchers out.",
+            param_hint="--measure",
+        )
     if compares:
         other = parse_selection(
             start=base_since or since,
@@ -96,7 +107,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
         typer.echo(json.dumps(answer))
         return
     console = Console(highlight=False)
-    console.print(terminal.totals_line(answer), soft_wrap=True)
+    console.print(terminal.sides(answer) if compares else terminal.totals_line(answer), soft_wrap=True)
     if compares:
         console.print(terminal.differences(answer, rows=rows))
     elif trust:

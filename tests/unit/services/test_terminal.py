@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from services import terminal
@@ -112,7 +113,9 @@ FLEET = {
     "symbolized": 0.97,
     "complete": 1.0,
 }
+HOUR = {"from": "2026-11-21T04:00:12.5Z", "to": "2026-11-21T05:00:12.5Z", "select": "{}"}
 ESTIMATED = {
+    "selection": HOUR,
     "totals": FLEET,
     "by": ["function"],
     "rows": [
@@ -190,6 +193,54 @@ def test_the_line_of_totals_says_what_the_figures_speak_for():
     assert "25.0 % of machine-time unseen" in line
 
 
+def test_machines_of_a_part_of_the_fleet_are_not_known():
+    """Seen: the share of a selection times the machines of the whole campaign."""
+    part = {**ESTIMATED, "selection": {**HOUR, "select": '{application="x"}'}}
+    text = text_of(terminal.hottest(part, measure=Measure.MACHINES))
+    assert "24.6" not in text
+    assert " ".join(text.splitlines()[1].split()).startswith("– – malloc")
+
+
+def test_the_line_of_totals_says_when_only_a_part_was_read():
+    said = "only a random part of the visits was read"
+    assert said not in terminal.totals_line(ESTIMATED).plain
+    assert said in terminal.totals_line({"totals": {**FLEET, "approximate": True}}).plain
+
+
+COMPARED = {
+    "selection": HOUR,
+    "base": {"from": "2026-11-20T23:30:00Z", "to": "2026-11-21T00:30:00Z", "select": '{version="1"}'},
+    "totals": FLEET,
+    "base_totals": {**FLEET, "samples": 77, "approximate": True},
+    "by": ["function"],
+    "rows": [],
+    "power": None,
+}
+
+
+def test_both_sides_of_a_comparison_say_their_times_and_what_stands_behind_them():
+    now, base = text_of(terminal.sides(COMPARED), width=300).splitlines()
+    assert now.startswith("now   2026-11-21 04:00–05:00 UTC: 1,234 samples · 50.0 cores busy")
+    assert base.startswith(
+        'base  2026-11-20 23:30–2026-11-21 00:30 UTC {version="1"}: 77 samples · 50.0 cores busy'
+    )
+    assert "only a random part" in base
+    assert "only a random part" not in now
+
+
+@pytest.mark.parametrize(
+    ("side", "said"),
+    [
+        ("base_totals", "There are no samples to compare with: nothing was sampled in 2026-11-20 23:30"),
+        ("totals", "There are no samples to compare: nothing was sampled in 2026-11-21 04:00–05:00 UTC."),
+    ],
+)
+def test_nothing_is_compared_with_nothing(side, said):
+    """Seen: against a base without samples every function was a change."""
+    empty = {**COMPARED, side: {**FLEET, "samples": 0}}
+    assert text_of(terminal.differences(empty), width=200).startswith(said)
+
+
 def test_rows_can_be_labels():
     row = {**ESTIMATED["rows"][0], "key": {"application": "nginx", "version": ""}}
     text = text_of(terminal.hottest({**ESTIMATED, "by": ["application", "version"], "rows": [row]}))
@@ -205,8 +256,9 @@ def test_differences_by_chance_are_said_to_be_so():
     }  # fmt: skip
     chance = {**row, "key": {"function": "g"}, "significant": False, "few": True}
     power = {"factor": 1.5, "share": 0.01, "power": 0.83}
-    answer = {"by": ["function"], "rows": [row, chance], "power": power}
+    answer = {**COMPARED, "rows": [row, chance], "power": power}
     lines = [" ".join(line.split()) for line in text_of(terminal.differences(answer)).splitlines()]
+    assert lines[0] == "change 95 % self, now base function"
     assert lines[1] == "+10.00 pp +5.00…+15.00 20.0 % 10.0 % f b"
     assert "+15.00 ?" in lines[2]
     assert lines[3].startswith("1 of 2 rows differ by more than chance")

@@ -1,0 +1,49 @@
+"""GIVEN `fleetprof query` WHEN it is asked for what cannot be told THEN it says so, and asks nobody."""
+
+import pytest
+from typer.testing import CliRunner
+
+from services import hottest
+from services.cli import app
+from tests.unit.services.test_terminal import COMPARED
+
+
+@pytest.fixture
+def ask(monkeypatch):
+    """Runs `fleetprof query` with a database that is not there."""
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    monkeypatch.delenv("FLEETPROF_PRICE_PER_CORE_HOUR", raising=False)
+    runner = CliRunner(env={"COLUMNS": "300", "TERM": "dumb"})
+    return lambda *options: runner.invoke(app, ["query", *options])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (['{application="x"}', "--measure", "machines"], "Nobody has counted the machines"),
+        (["--measure", "money"], "Set FLEETPROF_PRICE_PER_CORE_HOUR"),
+        (["--measure", "cores", "--diff", "{}"], "those of shares"),
+        (["--measure", "cores", "--reliability"], "those of shares"),
+        (["--diff-from", "now-1d", "--reliability"], "not both"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_in_a_sentence(ask, options, said):
+    result = ask(*options)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_a_comparison_prints_both_sides(ask, monkeypatch):
+    asked = []
+
+    def diff(_url, selection, base, _by, _rows):
+        asked.append((selection, base))
+        return COMPARED
+
+    monkeypatch.setattr(hottest, "diff", diff)
+    result = ask("--diff-from", "now-25h", "--diff-to", "now-24h")
+    assert result.exit_code == 0
+    now, base, *_ = result.output.splitlines()
+    assert (now.split()[0], base.split()[0]) == ("now", "base")
+    [(selection, other)] = asked
+    assert other.end < selection.start, "the example of the help compares an hour with another one"
