@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import type { DiffAnswer, StatusAnswer, Totals } from '../api/types.ts';
 import { useDiff, useLabels } from '../api/queries.ts';
-import { summaryOf } from '../estimates/summary.ts';
+import { limitsOf, summaryOf } from '../estimates/summary.ts';
 import type { Go } from '../location/usePlace.ts';
 import { count, plural } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
@@ -87,6 +87,7 @@ function Sides({ answer }: { answer: DiffAnswer }) {
     <span className="sides">
       <b>{selection}</b> <Behind totals={answer.totals} unit={answer.selection.unit} /> against <b>{base}</b>{' '}
       <Behind totals={answer.base_totals} unit={answer.base.unit} />
+      <Limits totals={answer.base_totals} unit={answer.base.unit} />
     </span>
   );
 }
@@ -95,6 +96,15 @@ function Behind({ totals, unit }: { totals: Totals; unit: string }) {
   const { estimate } = summaryOf(totals, unit);
   const visits = plural(totals.visits ?? totals.visits_landed, 'visit');
   return <span className="bracket">({estimate === '' ? visits : `${estimate}, ${visits}`})</span>;
+}
+
+/** What limits the base's figures; the headline above says it of the selection. */
+function Limits({ totals, unit }: { totals: Totals; unit: string }) {
+  return limitsOf(totals, unit).map(({ text, why }) => (
+    <span key={text} className="remark warn" title={why}>
+      {text}
+    </span>
+  ));
 }
 
 /** What the colours are worth: false alarms are held down, and missed changes are admitted. */

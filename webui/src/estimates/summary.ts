@@ -58,10 +58,15 @@ export function summaryOf(totals: Totals, unit: string): Summary {
   };
 }
 
+/** The remarks that limit what the numbers mean. */
+export function limitsOf(totals: Totals, unit: string): Remark[] {
+  return summaryOf(totals, unit).remarks.filter((remark) => remark.warn);
+}
+
 function designed(totals: Totals): Remark[] {
   const remarks: Remark[] = [
     {
-      text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_landed)} landed`,
+      text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_landed)} ${totals.approximate ? 'read' : 'landed'}`,
       why: 'Machines were drawn at random. Those that did not answer are made up for by others as busy as they.',
       warn: false,
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { summaryOf } from '../../src/estimates/summary.ts';
+import { limitsOf, summaryOf } from '../../src/estimates/summary.ts';
 import { totals } from './totals.ts';
 
 const texts = (more: Parameters<typeof totals>[0]): string[] =>
@@ -36,7 +36,10 @@ describe('the summary', () => {
       '46.2 % of the asked time covered',
       '1.2 % of machine-time without a visit',
     ]);
-    expect(warnings({ approximate: true, path: 'chunks' })).toEqual(['from a random part of the visits']);
+    const part = { approximate: true, path: 'chunks' } as const;
+    expect(warnings(part)).toEqual(['from a random part of the visits']);
+    expect(texts(part)[0]).toBe('240 visits drawn, 226 read');
+    expect(limitsOf(totals(part), 'nanoseconds').map((r) => r.text)).toEqual(warnings(part));
     expect(texts({ covered_seconds: 21_600, path: 'mixed' })).toEqual([
       '240 visits drawn, 226 landed',
       'all of the asked time covered',
