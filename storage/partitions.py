@@ -55,6 +55,15 @@ def oldest(connection: Connection) -> date | None:
     return min((day for table in PARTITIONED for day in _days(connection, table.name)), default=None)
 
 
+def keep(connection: Connection) -> None:
+    """Let no day be dropped until the transaction ends.
+
+    For whoever reads facts in a snapshot, before the statement that begins it: a table that is dropped
+    afterwards is gone for the snapshot too, while the rows that speak of its facts are not.
+    """
+    connection.execute(text(f"LOCK TABLE ONLY {PARTITIONED[0].name} IN ACCESS SHARE MODE"))
+
+
 def lock(connection: Connection) -> None:
     """Let nobody read or write facts until the transaction ends, after those who do have finished.
 

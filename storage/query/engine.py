@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine, text
 
+from storage import partitions
 from storage.database import snapshot
 from storage.errors import DatabaseError
 from storage.query import diff, flame, labels, planner, reliability, status, table
@@ -168,6 +169,7 @@ class QueryEngine:
     def _reading(self) -> Iterator[Connection]:
         with snapshot(self._engine) as connection:
             connection.execute(text(f"SET LOCAL statement_timeout = {self._timeout_ms}"))
+            partitions.keep(connection)
             yield connection
         stacks = self._source.stacks
         if self._kept_warm and stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE):

@@ -54,6 +54,7 @@ def rebuild(
     number = day_number(day)
     facts = visits = 0
     with locked_snapshot(engine, [number]) as connection:
+        partitions.keep(connection)  # or cells of a day that goes meanwhile would be made of nothing
         if day not in partitions.existing(connection):
             raise DayGone(f"The facts of {day} are not kept any more.")
         _remove(connection, number, application)
