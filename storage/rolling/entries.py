@@ -43,23 +43,31 @@ class Entry:
     """+1: into the cells; -1: out of them."""
     replaced: int | None
     """Whose `roll_replaced` rows are meant; None: the visit's profiles as they are now."""
+    entry_id: int | None = None
+    """In the queue; None: it is not from there."""
 
 
-def take(connection: Connection, limit: int) -> list[Entry]:
-    """Take up to `limit` of the oldest entries off the queue; others pass by them until we commit."""
+def take(connection: Connection, limit: int, *, only: int | None = None) -> list[Entry]:
+    """Take up to `limit` of the oldest entries off the queue; others pass by them until we commit.
+
+    `only` names the one entry that is meant: without it there is nothing to take, also when somebody
+    else is at it.
+    """
     oldest = (
         select(roll_queue.c.entry_id)
         .order_by(roll_queue.c.entry_id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
+    if only is not None:
+        oldest = oldest.where(roll_queue.c.entry_id == only)
     taken = connection.execute(
         delete(roll_queue)
         .where(roll_queue.c.entry_id.in_(oldest))
         .returning(roll_queue.c.entry_id, roll_queue.c.day, roll_queue.c.visit_id, roll_queue.c.sign)
     ).all()
     return [
-        Entry(row.day, row.visit_id, row.sign, row.entry_id if row.sign < 0 else None)
+        Entry(row.day, row.visit_id, row.sign, row.entry_id if row.sign < 0 else None, row.entry_id)
         for row in sorted(taken, key=lambda row: int(row.entry_id))
     ]
 

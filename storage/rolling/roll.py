@@ -60,41 +60,40 @@ class Roller:
         all the same, because its own facts are damaged, is dropped and logged, so that it holds up no
         other. Raises `DatabaseError`; then nothing has happened.
         """
+        taken: list[Entry] = []
         try:
-            return self._roll(batch)
+            return self._roll(taken, batch)
         except (CorruptCell, CorruptChunk) as error:
-            if batch > 1:  # find the entry it is about
-                return self.roll(batch=max(batch // 8, 1))
-            return self._mended(error)
+            if len(taken) > 1:  # find the entry it is about
+                return self.roll(batch=max(len(taken) // 8, 1))
+            return self._mended(taken[0], error)
 
-    def _mended(self, error: StorageError) -> Rolled:
-        with self._engine.connect() as connection:
-            first = entries.take(connection, 1)
-            connection.rollback()
-        days = error.days if isinstance(error, TookTooMuch) else tuple(day_number(e.day) for e in first)
-        for day in days:
+    def _mended(self, entry: Entry, error: StorageError) -> Rolled:
+        """Merge this entry after its days are rebuilt, or drop it; others may have begun with it meanwhile."""
+        for day in error.days if isinstance(error, TookTooMuch) else (day_number(entry.day),):
             _log.error(
                 "cells do not hold what they should and are rebuilt", day=str(day_of(day)), why=str(error)
             )
             try:
                 rebuild(self._engine, day_of(day), stack_functions=self._stack_functions)
-            except (CorruptChunk, DayGone) as reason:
+            except (CorruptCell, CorruptChunk, DayGone) as reason:
                 _log.error("cells could not be rebuilt", day=str(day_of(day)), why=str(reason))
         try:
-            return self._roll(1)
+            return self._roll([], 1, only=entry.entry_id)
         except (CorruptCell, CorruptChunk) as still:
             with self._engine.begin() as connection:
-                dropped = entries.take(connection, 1)
+                dropped = entries.take(connection, 1, only=entry.entry_id)
                 entries.discard_replaced(connection, dropped)
-            for entry in dropped:
+            for _ in dropped:
                 _log.error("a visit stays out of the cells", visit_id=str(entry.visit_id), why=str(still))
             return Rolled(entries=len(dropped))
 
-    def _roll(self, limit: int) -> Rolled:
+    def _roll(self, taken: list[Entry], limit: int, *, only: int | None = None) -> Rolled:
+        """Merge in one transaction; `taken` gets the entries it was about, whatever becomes of it."""
         with self._engine.begin() as connection:
             # If a crash of the server loses this commit, the entries are in the queue again.
             connection.execute(text("SET LOCAL synchronous_commit = off"))
-            taken = entries.take(connection, limit)
+            taken += entries.take(connection, limit, only=only)
             if not taken:
                 return Rolled()
             kept = _of_days_kept(connection, taken)

@@ -1,6 +1,7 @@
 """Rolling, taking out and rebuilding, against cells that are added up by hand."""
 
 from collections.abc import Callable
+from datetime import date
 from threading import Barrier, Thread
 from typing import Any
 from uuid import UUID
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, Table, func, insert, select, text, update
 
 from storage import partitions
+from storage.landing.errors import CorruptChunk
 from storage.rolling import entries, exposures, roll, store
 from storage.rolling.cubes import day_of
 from storage.rolling.errors import DayGone
@@ -220,6 +222,75 @@ def test_a_damaged_cell_is_rebuilt_and_a_damaged_fact_is_passed_by(engine: Engin
             )
             == 4
         )
+
+
+def spoil(engine: Engine, id_: UUID) -> None:
+    """Damage all facts of a visit."""
+    spoilt = (
+        "UPDATE chunk c SET data = 'x' FROM profile p WHERE p.profile_id = c.profile_id AND visit_id = :v"
+    )
+    with engine.begin() as connection:
+        connection.execute(text(spoilt), {"v": id_})
+
+
+def test_a_damaged_fact_that_another_is_at_costs_no_healthy_visit(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = (facts.visit((DAY_0 + n) * 24) for n in (0, 1))
+    for id_ in (bad, good):
+        facts.land(id_, [Seen({1: 3})])
+    spoil(engine, bad)
+    rebuilt = []
+    with engine.connect() as other:
+
+        def meanwhile(of: Engine, day: date, **kwargs: Any) -> Any:
+            """Another roller takes the damaged entry while we rebuild."""
+            rebuilt.append(day)
+            entries.take(other, 1)
+            return rebuild(of, day, **kwargs)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(roll, "rebuild", meanwhile)
+            assert roll.roll(engine, batch=1).entries == 0
+        with engine.connect() as connection:
+            assert connection.scalars(select(roll_queue.c.visit_id)).all() == [bad, good]
+        assert roll.roll(engine).entries == 1, "the healthy one is merged, not dropped"
+        other.rollback()
+    assert rebuilt == [day_of(DAY_0)]
+    assert_right(engine)
+    assert roll.roll(engine).entries == 1
+    assert count(engine, roll_queue) == 0
+
+
+def test_the_day_rebuilt_is_that_of_the_damaged_entry(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = (facts.visit((DAY_0 + n) * 24) for n in (0, 1))
+    for id_ in (bad, good):
+        facts.land(id_, [Seen({1: 3})])
+    spoil(engine, bad)
+    rebuilt = []
+    read_batch = entries.read_batch
+    with engine.connect() as other:
+
+        def caught(*args: Any) -> Any:
+            """Another roller is at the damaged entry as soon as we have failed on it."""
+            try:
+                return read_batch(*args)
+            except CorruptChunk:
+                args[0].rollback()
+                entries.take(other, 1)
+                raise
+
+        def noted(of: Engine, day: date, **kwargs: Any) -> None:
+            rebuilt.append(day)
+
+        monkeypatch.setattr(entries, "read_batch", caught)
+        monkeypatch.setattr(roll, "rebuild", noted)
+        assert roll.roll(engine, batch=1).entries == 0
+        other.rollback()
+    assert rebuilt == [day_of(DAY_0)]
+    assert count(engine, roll_queue) == 2
 
 
 def test_an_applications_cells_are_rebuilt_with_their_products_with_the_whole_event(
