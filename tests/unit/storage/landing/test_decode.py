@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
 from storage.errors import BadCapture
-from storage.landing.decode import decode_capture
+from storage.landing.decode import MAX_UNITS, decode_capture
 from storage.landing.errors import FormatTooNew
+from storage.rolling import moments_codec
 from tests.made_captures import random_capture
 
 VISIT = UUID(int=7)
@@ -84,6 +85,16 @@ def _too_many_samples(message: capture_pb2.Capture) -> None:
     message.segments[0].profiles[0].count[0] = 1 << 62
 
 
+def _units_in_two_segments(message: capture_pb2.Capture, units: int) -> None:
+    """Of one event, whose name stands in the table of strings twice."""
+    message.strings.extend(["bytes", "bytes"])
+    for n, period in enumerate((units // 2, units - units // 2)):
+        segment = message.segments.add(
+            event=len(message.strings) - 1 - n, support=capture_pb2.SUPPORT_OK, period=period, samples=1
+        )
+        segment.profiles.add(group=0, stack_delta=[0], count=[1])
+
+
 CONTRADICTIONS: dict[str, Callable[[capture_pb2.Capture], object]] = {
     "no capture": lambda m: setattr(m, "format", 0),
     "visit_id": lambda m: setattr(m, "visit_id", b"short"),
@@ -104,6 +115,9 @@ CONTRADICTIONS: dict[str, Callable[[capture_pb2.Capture], object]] = {
     "samples of what was not sampled": lambda m: setattr(m.segments[0], "support", 3),
     "a period of 0": lambda m: setattr(m.segments[0], "period", 0),
     "an absurd period": lambda m: setattr(m.segments[0], "period", 1 << 62),
+    "units of one event in two segments": lambda m: _units_in_two_segments(m, 1 << 50),
+    "an absurd duration": lambda m: setattr(m.segments[0], "duration_ns", (1 << 64) - 1),
+    "a duration of more than an hour": lambda m: setattr(m.segments[0], "duration_ns", 3600 * 10**9 + 1),
     "a profile's group": lambda m: setattr(m.segments[0].profiles[0], "group", 99),
     "profile columns": lambda m: m.segments[0].profiles[0].count.append(1),
     "a stack twice": lambda m: m.segments[0].profiles[0].stack_delta.__setitem__(1, 0),
@@ -128,6 +142,23 @@ def test_a_capture_that_contradicts_itself_is_refused(what: str) -> None:
     CONTRADICTIONS[what](message)
     with pytest.raises(BadCapture):
         decode_capture(packed(message))
+
+
+def test_the_most_that_is_allowed_is_a_capture() -> None:
+    message = capture()
+    message.segments[0].duration_ns = 3600 * 10**9
+    _units_in_two_segments(message, (1 << 50) - 1)
+    _segments(
+        message, 512 - len(message.segments), 64 - len({(s.event, s.unit) for s in message.segments}) + 1
+    )
+    decode_capture(packed(message))
+
+
+def test_the_largest_captures_make_cells_that_can_be_read() -> None:
+    """A day's cell of a million visits, each with all that a capture may hold of an event."""
+    x = float(MAX_UNITS)
+    assert 1e6 * x**4 < moments_codec._LARGEST
+    assert MAX_UNITS > 512 * 60 * 10**9 * 6 * 5, "instructions of 512 busy CPUs in a minute"
 
 
 @settings(max_examples=150, deadline=None)
