@@ -7,21 +7,35 @@
 
 The subset is part of the whole it is compared with, which makes it look nearer than it is to the fleet, by
 √(1 − f) for a share f of the visits; the distances are divided by that before C is fitted.
+
+Of many visits C is fitted to a random part, always the same one: C does not depend on how many there are.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse, special
 
-from analysis.arrays import Float, Int
+from analysis.arrays import Float, Int, sums
 from analysis.visit_table import VisitTable
 
 _LEAST_VISITS = 8
 """Visits below which no subset says anything about the rest."""
 _REPEATS = 16
+_LEAST_REPEATS = 16
 _JACKKNIFE = 20
 """Groups of visits, each left out once."""
+_MOST_VISITS = 4096
+"""C is fitted to: its jackknife takes thousands of random subsets of them."""
+_MOST_PAIRS = 400_000
+"""Entries of these visits' profiles together …"""
+_ENOUGH_VISITS = 64
+"""… unless that were fewer visits than these."""
+_SPLIT = 20_000_000
+"""Entries that are added up, at least, to split the visits into halves again and again."""
+_NOTHING = 1e-9
+"""A distance below it is what rounding leaves of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +60,15 @@ class Convergence:
     distance: Float
     """M of each point: their mean distance from all visits, as if these were another sample."""
     samples_per_visit: float
+    visits: int
+    """That have the selection: those that `samples_per_visit` is a mean of."""
 
     def samples_needed(self, distance: float) -> float:
         """Samples by which a profile comes as near as `distance` (0…2) to the fleet's."""
         return (self.constant.value / distance) ** 2
 
     def visits_needed(self, distance: float) -> float:
-        """Visits that bring these samples, as many each as the present ones did."""
+        """Visits with the selection that bring these samples, as many each as the present ones did."""
         return self.samples_needed(distance) / self.samples_per_visit
 
 
@@ -68,63 +84,107 @@ def manhattan(one: Float, other: Float, top: int | None = None) -> float:
     return float(np.abs(one[places] - other[places]).sum())
 
 
+def seen_by(table: VisitTable) -> Int:
+    """The visits that have a weighted unit of any row, ascending: only they say what the profile is."""
+    weighted = sums(table.visit, table.weight[table.visit] * table.y, table.visits)
+    return np.flatnonzero(weighted > 0)
+
+
+def restricted(table: VisitTable, visits: Int) -> VisitTable:
+    """The table of some of its visits, each once and numbered in the order given."""
+    number = np.full(table.visits, -1, np.int64)
+    number[visits] = np.arange(len(visits))
+    pairs = number[table.visit] >= 0
+    return replace(
+        table,
+        key=table.key[visits],
+        stratum=table.stratum[visits],
+        weight=table.weight[visits],
+        x=table.x[visits],
+        row=table.row[pairs],
+        visit=number[table.visit[pairs]],
+        y=table.y[pairs],
+    )
+
+
 def entropy_of(table: VisitTable) -> Measured:
     """Entropy of the visits' profile, with its jackknife interval; [value, value] of a single visit."""
     profiles = _profiles(table)
-    sums = np.asarray(profiles.sum(axis=0), np.float64).ravel()
-    value = entropy(sums)
-    without = [entropy(np.maximum(sums - part, 0.0)) for part in _parts(table, profiles)]
-    return _jackknifed(value, without)
+    whole = np.asarray(profiles.sum(axis=0), np.float64).ravel()
+    value = entropy(whole)
+    without = [entropy(np.maximum(whole - part, 0.0)) for part in _parts(table, profiles)]
+    found = _jackknifed(value, without)
+    return replace(found, lo=max(found.lo, 0.0))
 
 
 def halves(table: VisitTable, seed: int, top: int | None = None) -> Measured:
     """Distance of two random halves of the visits: what chance alone makes of two equal profiles.
 
-    The mean of several splits; the interval is what 95 % of splits lie in.
+    The mean of several splits, fewer where they cost more; the interval is what 95 % of splits lie in.
     """
     profiles = _profiles(table)
     random = np.random.default_rng(seed)
-    distances = np.zeros(4 * _REPEATS)
+    cost = len(table.y) + table.visits
+    distances = np.zeros(max(_LEAST_REPEATS, min(4 * _REPEATS, _SPLIT // max(cost, 1))))
+    sides = np.zeros((2, table.visits))
     for number in range(len(distances)):
-        chosen = random.permutation(table.visits)[: table.visits // 2]
-        inside = np.zeros((2, table.visits))
-        inside[0, chosen] = 1
-        inside[1] = 1 - inside[0]
-        one, other = _shares_of(inside, profiles)
+        sides[0] = 0
+        sides[0, random.permutation(table.visits)[: table.visits // 2]] = 1
+        sides[1] = 1 - sides[0]
+        one, other = _shares_of(sides, profiles)
         distances[number] = manhattan(one, other, top)
     lo, hi = np.quantile(distances, [0.025, 0.975])
     return Measured(float(distances.mean()), float(lo), float(hi))
 
 
 def converge(table: VisitTable, samples: Float, seed: int, top: int | None = None) -> Convergence | None:
-    """The fit for these visits, `samples` each; None with fewer than 8 of them: too few to split.
+    """The fit for the visits that have any row, `samples` each; None with fewer than 8: too few to split.
 
-    Points are subsets of 1/2, 1/4, … of the visits, down to four visits.
+    Points are subsets of 1/2, 1/4, … of the visits, down to four visits. C is 0 where all show the same.
     """
-    if table.visits < _LEAST_VISITS or not samples.sum():
+    seen = seen_by(table)
+    if len(seen) < _LEAST_VISITS or not samples[seen].sum() > 0:
         return None
-    profiles = _profiles(table)
-    members, distances = _points(profiles, np.arange(table.visits), samples, seed, top)
-    if not np.all(distances > 0):
-        constant, exponent = 0.0, -0.5
-        measured = Measured(0.0, 0.0, 0.0)
-    else:
-        constant = _constant(members, distances)
-        exponent = float(np.polyfit(np.log(members), np.log(distances), 1)[0]) if len(members) > 1 else -0.5
-        measured = _constant_interval(constant, profiles, samples, seed, top)
+    part = seen[_part(table, seen)]
+    profiles, of_part = _profiles(restricted(table, part)), samples[part]
+    members, distances = _points(profiles, np.arange(len(part)), of_part, seed, top)
+    constant = _constant(members, distances)
+    measured = Measured(0.0, 0.0, 0.0)
+    if constant > 0:
+        measured = _constant_interval(constant, profiles, of_part, seed, top)
     return Convergence(
         constant=measured,
-        exponent=exponent,
+        exponent=_slope(members, distances),
         samples=members,
         distance=distances,
-        samples_per_visit=float(samples.mean()),
+        samples_per_visit=float(samples[seen].mean()),
+        visits=len(seen),
     )
+
+
+def _part(table: VisitTable, among: Int) -> Int:
+    """Places in `among` of the visits to fit C to: the first by a hash of their keys, as many as are affordable.
+
+    One that lands later changes little: the others stay in the order they had.
+    """
+    pairs = np.bincount(table.visit, minlength=table.visits)[among]
+    order = np.argsort(_hashed(table.key[among]), kind="stable")
+    fit = int(np.searchsorted(np.cumsum(pairs[order]), _MOST_PAIRS, side="right"))
+    return np.sort(order[: min(max(fit, _ENOUGH_VISITS), _MOST_VISITS)])
+
+
+def _hashed(keys: Int) -> npt.NDArray[np.uint64]:
+    """SplitMix64's finalizer (Steele et al. 2014): keys that count up come out in no order."""
+    mixed = keys.astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _points(
     profiles: sparse.csr_array, among: Int, samples: Float, seed: int, top: int | None
 ) -> tuple[Float, Float]:
-    """Mean samples and mean distance of random subsets of 1/2, 1/4, … of `among`."""
+    """Mean samples and mean distance of random subsets of 1/2, 1/4, … of `among`, where neither is 0."""
     random = np.random.default_rng(seed)
     mine = profiles[among]
     whole = np.asarray(mine.sum(axis=0), np.float64).ravel()
@@ -132,35 +192,56 @@ def _points(
     entries = np.argsort(-whole, kind="stable")[:top]
     found: list[tuple[float, float]] = []
     size = len(among) // 2
-    while (
-        size >= _LEAST_VISITS // 2 or not found
-    ):  # 8 visits less one of the jackknife's groups have one point
+    # 8 visits less one of the jackknife's groups have one point
+    least = min(_LEAST_VISITS // 2, size)
+    while size >= least:
         inside = np.zeros((_REPEATS, len(among)))
         for row in inside:
             row[random.permutation(len(among))[:size]] = 1
         shares = _shares_of(inside, mine)
         distance = float(np.abs(shares[:, entries] - whole[entries]).sum(axis=1).mean())
-        found.append((float((inside @ samples[among]).mean()), distance / np.sqrt(1 - size / len(among))))
+        brought = float((inside @ samples[among]).mean())
+        if distance > _NOTHING and brought > 0:
+            found.append((brought, distance / np.sqrt(1 - size / len(among))))
         size //= 2
-    points = np.array(found)
+    points = np.array(found).reshape(-1, 2)
     return points[:, 0], points[:, 1]
 
 
+def _slope(samples: Float, distances: Float) -> float:
+    """Of the points on logarithms, by least squares; the law's where they do not tell."""
+    if len(samples) < 2:
+        return -0.5
+    x, y = np.log(samples), np.log(distances)
+    x = x - x.mean()
+    spread = float(x @ x)
+    return float(x @ y) / spread if spread > _NOTHING else -0.5
+
+
 def _constant(samples: Float, distances: Float) -> float:
+    """0 without points: nothing was found to differ."""
+    if not len(samples):
+        return 0.0
     return float(np.exp(np.mean(np.log(distances) + 0.5 * np.log(samples))))
 
 
 def _constant_interval(
     constant: float, profiles: sparse.csr_array, samples: Float, seed: int, top: int | None
 ) -> Measured:
-    without = []
-    visits = len(samples)
-    for left_out in _groups(visits):
-        among = np.setdiff1d(np.arange(visits), left_out)
-        members, distances = _points(profiles, among, samples, seed, top)
-        without.append(float(np.log(_constant(members, distances))))
-    on_logarithms = _jackknifed(float(np.log(constant)), without)
-    return Measured(constant, float(np.exp(on_logarithms.lo)), float(np.exp(on_logarithms.hi)))
+    """On logarithms; on C itself where it is 0 without one of the groups.
+
+    That is so when a single visit differs from the others, as that of the first canary: the interval then
+    begins at 0.
+    """
+    without = np.zeros(min(_JACKKNIFE, len(samples)))
+    for number, left_out in enumerate(_groups(len(samples))):
+        among = np.setdiff1d(np.arange(len(samples)), left_out)
+        without[number] = _constant(*_points(profiles, among, samples, seed, top))
+    if np.any(without <= 0):
+        found = _jackknifed(constant, without.tolist())
+        return replace(found, lo=max(found.lo, 0.0))
+    found = _jackknifed(float(np.log(constant)), np.log(without).tolist())
+    return Measured(constant, float(np.exp(found.lo)), float(np.exp(found.hi)))
 
 
 def _profiles(table: VisitTable) -> sparse.csr_array:
@@ -171,9 +252,9 @@ def _profiles(table: VisitTable) -> sparse.csr_array:
 
 def _shares_of(inside: Float, profiles: sparse.csr_array) -> Float:
     """Shares of the entries in each set of visits; (sets, R)."""
-    sums: Float = np.asarray(inside @ profiles, np.float64)
-    whole = sums.sum(axis=1, keepdims=True)
-    return sums / np.where(whole > 0, whole, 1.0)
+    found: Float = np.asarray(inside @ profiles, np.float64)
+    whole = found.sum(axis=1, keepdims=True)
+    return found / np.where(whole > 0, whole, 1.0)
 
 
 def _groups(visits: int) -> list[Int]:

@@ -85,6 +85,7 @@ def reliability(selection: Selection, answer: ReliabilityAnswer) -> Json:
             "constant": _measured(found.fit.constant),
             "exponent": found.fit.exponent,
             "samples_per_visit": found.fit.samples_per_visit,
+            "visits": found.fit.visits,
             "points": [
                 {"samples": samples, "distance": distance}
                 for samples, distance in zip(

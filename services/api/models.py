@@ -301,7 +301,11 @@ class Fit(Answer):
 
     constant: IntervalAnswer
     exponent: float = Field(description="Slope when it is fitted too: near -0.5 where the law holds.")
-    samples_per_visit: float
+    samples_per_visit: float = Field(description="Mean over `visits`.")
+    visits: int = Field(
+        description="Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those "
+        "that watched and saw nothing of the selection."
+    )
     points: list[FitPoint]
 
 
@@ -319,7 +323,7 @@ class ReliabilityAnswer(Answer):
     manhattan: IntervalAnswer | None = Field(
         description="Distance of two random halves of the visits, 0…2, and where 95 % of splits lie."
     )
-    fit: Fit | None = Field(description="Null with fewer than 8 visits.")
+    fit: Fit | None = Field(description="Null where fewer than 8 visits have a sample of a row.")
 
 
 class LabelValue(Answer):

@@ -193,7 +193,9 @@ def _flame(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bo
 
 
 def _json(document: answers.Json) -> tuple[bytes, str]:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), "application/json"
+    # NaN is no JSON, and no figure: a mistake that must not reach a caller as an answer.
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode(), "application/json"
 
 
 def _zipped(request: Request, content: bytes, media_type: str) -> Response:

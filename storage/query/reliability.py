@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from analysis.reliability import Convergence, Measured, converge, entropy_of, halves
-from storage.query.arrays import sum_at
+from analysis.reliability import Convergence, Measured, converge, entropy_of, halves, restricted, seen_by
+from storage.query.arrays import Int64, sum_at
+from storage.query.design import Ids
 from storage.query.evidence import Visits
 from storage.query.functions import Functions
 from storage.query.samples import Samples
@@ -47,12 +48,23 @@ def reliability(
     heaviest = np.argsort(-rows.own_weight, kind="stable")[:MOST_ROWS]
     heaviest = heaviest[rows.own[heaviest] > 0]
     found = rows.brought(heaviest, totals=False)
-    table = visit_table(visits, found.own, np.arange(len(visits)))
+    table = visit_table(visits, found.own, _keys(visits.id))
     facts = samples.facts
     taken = sum_at(visits.of_profile[facts.profile], facts.samples, len(visits))[of]
+    # With `focus` a visit of the selection may have nothing of what is asked for.
+    seen = seen_by(table)
+    if len(seen) < _LEAST_VISITS:
+        return Reliability(len(rows.own), None, None, None)
+    table, taken = restricted(table, seen), taken[seen]
     return Reliability(
         rows_total=len(rows.own),
         entropy=entropy_of(table),
         manhattan=halves(table, _SEED),
         fit=converge(table, taken.astype(np.float64), _SEED),
     )
+
+
+def _keys(ids: Ids) -> Int64:
+    """A number of each visit that stays the same in every answer: the halves of its id, one on the other."""
+    pairs = np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2)
+    return pairs[:, 0] ^ pairs[:, 1]

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urljoin
 
 import pytest
@@ -88,11 +89,38 @@ def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: Land
     expect(page.locator(".cards")).to_contain_text(f"{answer['manhattan']['value']:.3f}")
     fit = answer["fit"]
     page.get_by_role("button", name="±2 %").click()
-    needed = math.ceil((fit["constant"]["value"] / 0.02) ** 2 / fit["samples_per_visit"])
-    more = needed - answer["totals"]["visits_landed"]
+    landed = answer["totals"]["visits_landed"]
+    assert fit["visits"] == landed == 2 * VISITS
+    more = needed_visits(fit, 0.02) - landed
     assert more > 0
-    expect(page.locator(".convergence figcaption")).to_contain_text(f"{more:,} more visits for ±2 %")
+    expect(page.locator(".convergence figcaption")).to_contain_text(
+        f"{more:,} more visits of the campaign for ±2 %"
+    )
     expect(page.locator(".plot .point")).to_have_count(len(fit["points"]))
+
+
+def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor, fleet: LandedFleet):
+    page = visitor.open(f'?view=reliability&select={{version="{NEW}"}}')
+    expect(page.locator(".plot")).to_be_visible()
+    answer = page.request.get(
+        urljoin(page.url, "/api/v1/reliability"), params={"select": f'{{version="{NEW}"}}'}
+    ).json()
+    fit, landed = answer["fit"], answer["totals"]["visits_landed"]
+    assert (fit["visits"], landed) == (VISITS, 2 * VISITS)
+    left = fit["constant"]["value"] / math.sqrt(VISITS * fit["samples_per_visit"])
+    caption = page.locator(".convergence figcaption")
+    expect(caption).to_contain_text(f"the 9 of 18 visits that have it leave ±{100 * left:.1f} %")
+    page.get_by_role("button", name="±2 %").click()
+    more = 2 * (needed_visits(fit, 0.02) - VISITS)
+    if more > 0:
+        expect(caption).to_contain_text(f"{more:,} more visits of the campaign for ±2 %")
+    page = visitor.open("?view=reliability&focus=rare")
+    expect(page.locator(".reliability-body")).to_contain_text("Fewer than 8 of 18 visits have the selection")
+
+
+def needed_visits(fit: dict[str, Any], distance: float) -> int:
+    constant, each = float(fit["constant"]["value"]), float(fit["samples_per_visit"])
+    return math.ceil((constant / distance) ** 2 / each)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

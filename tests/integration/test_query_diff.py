@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection, parse_selection
+from storage.query.table import Page
 from tests.designed import Campaign
 
 pytestmark = pytest.mark.integration
@@ -144,3 +145,26 @@ def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queri
     assert found.fit is not None
     assert found.fit.exponent == pytest.approx(-0.5, abs=0.25)
     assert len(found.fit.samples) >= 3
+
+
+def test_reliability_counts_visits_that_have_the_selection(engine: Engine, queries: QueryEngine):
+    land(engine, 1, [0, *SAME[1:-1], 0], visits=40, seed=12)
+    land(engine, 2, SAME, visits=10, seed=13)
+    every = queries.reliability(hours(1, 3), ["function"])
+    assert every.reliability.fit is not None
+    assert every.reliability.fit.visits == every.totals.coverage.landed == 50
+    some = queries.reliability(hours(1, 3, focus="^f7$"), ["function"])
+    assert some.totals.coverage.landed == 50
+    table = queries.table(hours(1, 3, focus="^f7$"), ["function"], Page()).table
+    visits = next(row.visits for row in table.rows if row.key["function"] == "f7")
+    assert visits is not None
+    assert 8 <= visits <= 10
+    assert some.reliability.fit is not None
+    assert some.reliability.fit.visits == visits
+
+
+def test_reliability_of_what_one_visit_has_is_not_known(engine: Engine, queries: QueryEngine):
+    land(engine, 1, [*SAME[:-1], 0], visits=39, seed=14)
+    land(engine, 2, SAME, visits=1, seed=15)
+    found = queries.reliability(hours(1, 3, focus="^f7$"), ["function"]).reliability
+    assert (found.entropy, found.manhattan, found.fit) == (None, None, None)

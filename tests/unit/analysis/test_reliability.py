@@ -129,3 +129,96 @@ def test_the_entropys_interval_holds_that_of_other_samples() -> None:
 def test_the_same_seed_gives_the_same_answer() -> None:
     y = equal_visits(np.random.default_rng(5), 30, 100)
     assert reliability.halves(table(y), 3) == reliability.halves(table(y), 3)
+
+
+def all_finite(found: reliability.Convergence) -> bool:
+    figures = [*found.samples, *found.distance, found.exponent, found.samples_per_visit]
+    return bool(np.isfinite([*figures, found.constant.value, found.constant.lo, found.constant.hi]).all())
+
+
+def test_one_visit_that_differs_has_a_finite_interval() -> None:
+    """By version, and the only visit of a canary: without it nothing varies."""
+    y = np.zeros((40, 2))
+    y[:, 0] = 100
+    y[7] = [0, 100]
+    found = reliability.converge(table(y), np.full(40, 100.0), seed=1)
+    assert found is not None
+    assert all_finite(found)
+    assert found.constant.lo == 0 < found.constant.value < found.constant.hi
+
+
+@pytest.mark.parametrize("visits", [40, 2000])
+@pytest.mark.parametrize("having", [1, 7])
+def test_what_few_visits_have_has_no_fit(visits: int, having: int) -> None:
+    y = np.zeros((visits, 2))
+    y[3 : 3 + having] = [5, 7]
+    found = reliability.converge(table(y, x=np.full(visits, 100.0)), y.sum(axis=1), seed=1)
+    assert found is None
+
+
+def test_only_visits_that_have_it_count() -> None:
+    """Others say nothing about the profile, and bring no samples of it."""
+    rng = np.random.default_rng(6)
+    y = np.zeros((1000, 50))
+    y[rng.permutation(1000)[:50]] = equal_visits(rng, 50, 100)
+    having = y[y.sum(axis=1) > 0]
+    found = reliability.converge(table(y, x=np.full(1000, 100.0)), y.sum(axis=1), seed=1)
+    alone = reliability.converge(table(having), having.sum(axis=1), seed=1)
+    assert found is not None
+    assert alone is not None
+    assert found.visits == 50
+    assert found.samples_per_visit == pytest.approx(100)
+    assert found.constant.value == pytest.approx(alone.constant.value, rel=0.2)
+
+
+def test_an_entropy_is_not_below_zero() -> None:
+    y = np.zeros((40, 2))
+    y[:, 0] = 100
+    y[7, 1] = 1
+    found = reliability.entropy_of(table(y))
+    assert 0 <= found.lo <= found.value <= found.hi
+
+
+def test_of_many_visits_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = equal_visits(np.random.default_rng(8), 800, 100)
+    samples = y.sum(axis=1).astype(float)
+    every = reliability.converge(table(y), samples, seed=1)
+    monkeypatch.setattr(reliability, "_MOST_PAIRS", 200 * 50)
+    part = reliability.converge(table(y), samples, seed=1)
+    assert every is not None
+    assert part is not None
+    assert max(part.samples) < max(every.samples) / 2
+    assert (part.visits, part.samples_per_visit) == (800, 100)
+    assert part.constant.value == pytest.approx(every.constant.value, rel=0.1)
+    again = reliability.converge(table(y), samples, seed=1)
+    assert again is not None
+    assert again.constant == part.constant
+
+
+def test_the_part_is_bounded_and_of_no_time_of_day() -> None:
+    few = table(np.ones((100, 3)))
+    assert len(reliability._part(few, np.arange(100))) == 100
+    many = table(np.ones((20_000, 1)))
+    part = reliability._part(many, np.arange(20_000))
+    assert len(part) == reliability._MOST_VISITS
+    assert part.mean() == pytest.approx(10_000, rel=0.05)
+    rich = table(np.ones((80, 8000)))
+    assert len(reliability._part(rich, np.arange(80))) == reliability._ENOUGH_VISITS
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 4), st.floats(0.02, 1))
+def test_no_figure_is_nan(seed: int, visits: int, rows: int, filled: float) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(1, 4, (visits, rows)) * (rng.random((visits, rows)) < filled)
+    full = table(y, x=np.full(visits, 10.0))
+    seen = reliability.seen_by(full)
+    found = reliability.converge(full, y.sum(axis=1).astype(float), seed)
+    assert (found is not None) == (len(seen) >= 8)
+    assert found is None or all_finite(found)
+    kept = reliability.restricted(full, seen)
+    assert kept.visits == len(seen)
+    assert kept.y.sum() == y.sum()
+    if len(seen) >= 2:
+        for figure in (reliability.entropy_of(kept), reliability.halves(kept, seed)):
+            assert 0 <= figure.lo <= figure.value + 1e-9 <= figure.hi + 2e-9 < np.inf

@@ -283,8 +283,16 @@ export interface components {
             exponent: number;
             /** Points */
             points: components["schemas"]["FitPoint"][];
-            /** Samples Per Visit */
+            /**
+             * Samples Per Visit
+             * @description Mean over `visits`.
+             */
             samples_per_visit: number;
+            /**
+             * Visits
+             * @description Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those that watched and saw nothing of the selection.
+             */
+            visits: number;
         };
         /**
          * FitPoint
@@ -556,7 +564,7 @@ export interface components {
             by: string[];
             /** @description In nats: the same between representative profiles. Null like the next ones: too few visits, or no random design. */
             entropy: components["schemas"]["IntervalAnswer"] | null;
-            /** @description Null with fewer than 8 visits. */
+            /** @description Null where fewer than 8 visits have a sample of a row. */
             fit: components["schemas"]["Fit"] | null;
             /** @description Distance of two random halves of the visits, 0…2, and where 95 % of splits lie. */
             manhattan: components["schemas"]["IntervalAnswer"] | null;

@@ -12,15 +12,14 @@ const BOTTOM = 44;
 
 interface Props {
   fit: Fit;
-  /** Visits of the present answer. */
-  visits: number;
   /** The distance that is wanted; drawn with the visits it needs. */
   wanted: number;
 }
 
-export function ConvergencePlot({ fit, visits, wanted }: Props) {
+export function ConvergencePlot({ fit, wanted }: Props) {
   const title = useId();
   const points = pointsOf(fit);
+  const visits = fit.visits;
   const needed = visitsFor(fit, wanted);
   const xs = [...points.map((p) => p.visits), visits, needed];
   const [x0, x1] = [Math.min(...xs) / 1.3, Math.max(...xs) * 1.3];
@@ -51,7 +50,7 @@ export function ConvergencePlot({ fit, visits, wanted }: Props) {
         </g>
       ))}
       <text className="axis-name" x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 8} textAnchor="middle">
-        visits
+        visits that have the selection
       </text>
       <text
         className="axis-name"

@@ -11,7 +11,7 @@ import { Segments } from '../ui/Segments.tsx';
 import { Failure } from '../ui/states/Failure.tsx';
 import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
 import { ConvergencePlot } from './ConvergencePlot.tsx';
-import { distanceOf, PRECISIONS, visitsFor } from './convergence.ts';
+import { distanceOf, moreVisits, PRECISIONS } from './convergence.ts';
 
 /** The server fits nothing to fewer. */
 const LEAST_VISITS = 8;
@@ -72,11 +72,16 @@ function Figures({ answer }: { answer: ReliabilityAnswer }) {
 function Convergence({ answer }: { answer: ReliabilityAnswer }) {
   const [wanted, setWanted] = useState(0.1);
   const { fit, totals } = answer;
-  const visits = totals.visits_landed;
-  if (fit === null || !(fit.constant.value > 0)) {
-    return <p className="card note">{unfitted(answer.totals)}</p>;
+  if (fit === null) return <p className="card note">{unfitted(totals)}</p>;
+  if (!(fit.constant.value > 0)) {
+    return (
+      <p className="card note">
+        {count(fit.visits)} visits all show the same profile: there is nothing to converge.
+      </p>
+    );
   }
-  const more = visitsFor(fit, wanted) - visits;
+  const landed = totals.visits_landed;
+  const more = moreVisits(fit, wanted, landed);
   return (
     <figure className="card convergence">
       <figcaption>
@@ -94,17 +99,21 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
         <p>
           {more > 0 ? (
             <>
-              <b>{count(more)} more visits</b> for ±{100 * wanted} %
+              <b>{plural(more, 'more visit')}</b> of the campaign for ±{100 * wanted} %
             </>
           ) : (
             <>
               <b>Enough visits</b> for ±{100 * wanted} %
             </>
           )}
-          : now {count(visits)} leave ±{(100 * distanceOf(fit, visits)).toFixed(1)} %.
+          : now{' '}
+          {fit.visits < landed
+            ? `the ${count(fit.visits)} of ${count(landed)} visits that have it`
+            : count(fit.visits)}{' '}
+          leave ±{(100 * distanceOf(fit, fit.visits)).toFixed(1)} %.
         </p>
       </figcaption>
-      <ConvergencePlot fit={fit} visits={visits} wanted={wanted} />
+      <ConvergencePlot fit={fit} wanted={wanted} />
       <p className="note">
         Random subsets of the visits lie C/√N from all of them, N samples each: C ={' '}
         {fit.constant.value.toPrecision(3)}
@@ -118,9 +127,10 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
 function unfitted({ design, visits_landed }: Totals): string {
   if (design === 'none')
     return 'How profiles converge can be seen on visits that were drawn at random, only.';
-  if (visits_landed < LEAST_VISITS)
-    return `${plural(visits_landed, 'visit')} landed: too few to see how the profile converges; ${LEAST_VISITS} are the least.`;
-  return 'The visits all show the same profile: there is nothing to converge.';
+  const landed = plural(visits_landed, 'visit');
+  return visits_landed < LEAST_VISITS
+    ? `${landed} landed: too few to see how the profile converges; ${LEAST_VISITS} are the least.`
+    : `Fewer than ${LEAST_VISITS} of ${landed} have the selection: too few to see how the profile converges.`;
 }
 
 function Card({

@@ -6,14 +6,23 @@ export type Fit = NonNullable<ReliabilityAnswer['fit']>;
 /** Distances between profiles that people ask for: shares that are off by so much in all. */
 export const PRECISIONS = [0.2, 0.1, 0.05, 0.02] as const;
 
-/** The distance to be expected of this many visits. */
+/** The distance to be expected of this many visits that have the selection. */
 export function distanceOf(fit: Fit, visits: number): number {
   return fit.constant.value / Math.sqrt(visits * fit.samples_per_visit);
 }
 
-/** Visits that bring a profile as near as this, each with as many samples as the present ones. */
+/** Visits with the selection that bring a profile as near as this, as many samples each as the present ones. */
 export function visitsFor(fit: Fit, distance: number): number {
   return Math.ceil((fit.constant.value / distance) ** 2 / fit.samples_per_visit);
+}
+
+/**
+ * Visits of the campaign still to land for this distance; ≤ 0 where there are enough.
+ *
+ * Of 1000 visits 50 may have had the selection, and so will 1 of 20 to come: 10 more that have it are 200 visits.
+ */
+export function moreVisits(fit: Fit, distance: number, landed: number): number {
+  return Math.ceil(((visitsFor(fit, distance) - fit.visits) * Math.max(landed, fit.visits)) / fit.visits);
 }
 
 /** The fit's points by visits instead of samples, fewest first. */

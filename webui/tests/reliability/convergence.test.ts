@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { distanceOf, pointsOf, ticks, visitsFor, type Fit } from '../../src/reliability/convergence.ts';
+import {
+  distanceOf,
+  moreVisits,
+  pointsOf,
+  ticks,
+  visitsFor,
+  type Fit,
+} from '../../src/reliability/convergence.ts';
 
 const fit: Fit = {
   constant: { value: 50, lo: 44, hi: 57 },
   exponent: -0.49,
   samples_per_visit: 100,
+  visits: 50,
   points: [
     { samples: 1000, distance: 1.6 },
     { samples: 500, distance: 2.2 },
@@ -16,6 +24,12 @@ describe('convergence', () => {
     expect(visitsFor(fit, 0.1)).toBe(2500);
     expect(visitsFor(fit, 0.05)).toBe(10_000);
     expect(distanceOf(fit, 2500)).toBeCloseTo(0.1, 10);
+  });
+
+  it('asks for visits of the campaign, of which few have the selection', () => {
+    expect(moreVisits(fit, 0.1, 50)).toBe(2450);
+    expect(moreVisits(fit, 0.1, 1000)).toBe(49_000);
+    expect(moreVisits(fit, distanceOf(fit, 49.9), 1000)).toBeLessThanOrEqual(0);
   });
 
   it('counts in visits', () => {
