@@ -32,6 +32,10 @@ million such visits come to 2e66, where one visit of 2^62 units was enough to sp
 MAX_DURATION_NS = 3600 * 10**9
 """A visit watches for seconds. The weight of its class is divided by the seconds watched: a capture that
 claimed centuries would weigh all others down to nothing."""
+_MAX_SEGMENTS = 512
+_MAX_EVENTS = 64
+"""Distinct events of a capture, twice what a gateway samples in a visit: they become rows of `sample_type`,
+whose ids have 15 bits and are never used again."""
 _MAX_WINDOW = 32 << 20
 """Bytes of zstd window: what a frame may ask for whatever its content is."""
 
@@ -79,7 +83,7 @@ def _check(capture: capture_pb2.Capture) -> None:
     _require(all(len(s) <= _MAX_STRING for s in strings), "a string is too long")
     for name, items in (("mappings", capture.mappings), ("groups", capture.groups)):
         _require(len(items) <= _MAX_ITEMS, f"too many {name}")
-    _require(len(capture.segments) < 1 << 15, "too many segments")
+    _require(len(capture.segments) <= _MAX_SEGMENTS, "too many segments")
     _require(len(capture.counters) < 1 << 15, "too many counters")
 
     texts = _Within(len(strings), "a text index")
@@ -126,6 +130,7 @@ def _check(capture: capture_pb2.Capture) -> None:
         _require(segment.duration_ns <= MAX_DURATION_NS, "a segment lasts longer than an hour")
         event = strings[segment.event], strings[segment.unit]
         units[event] = units.get(event, 0) + total * segment.period
+    _require(len(units) <= _MAX_EVENTS, "too many events")
     _require(max(units.values(), default=0) < MAX_UNITS, "an event's units are absurd")
 
     for reading in capture.counters:

@@ -85,6 +85,14 @@ def _too_many_samples(message: capture_pb2.Capture) -> None:
     message.segments[0].profiles[0].count[0] = 1 << 62
 
 
+def _segments(message: capture_pb2.Capture, number: int, names: int) -> None:
+    """So many segments of nothing, of so many events."""
+    first = len(message.strings)
+    message.strings.extend(f"event {n}" for n in range(names))
+    for n in range(number):
+        message.segments.add(event=first + n % names, support=capture_pb2.SUPPORT_OK, period=1)
+
+
 def _units_in_two_segments(message: capture_pb2.Capture, units: int) -> None:
     """Of one event, whose name stands in the table of strings twice."""
     message.strings.extend(["bytes", "bytes"])
@@ -118,6 +126,8 @@ CONTRADICTIONS: dict[str, Callable[[capture_pb2.Capture], object]] = {
     "units of one event in two segments": lambda m: _units_in_two_segments(m, 1 << 50),
     "an absurd duration": lambda m: setattr(m.segments[0], "duration_ns", (1 << 64) - 1),
     "a duration of more than an hour": lambda m: setattr(m.segments[0], "duration_ns", 3600 * 10**9 + 1),
+    "too many segments": lambda m: _segments(m, 513 - len(m.segments), 1),
+    "too many events": lambda m: _segments(m, 65, 65),
     "a profile's group": lambda m: setattr(m.segments[0].profiles[0], "group", 99),
     "profile columns": lambda m: m.segments[0].profiles[0].count.append(1),
     "a stack twice": lambda m: m.segments[0].profiles[0].stack_delta.__setitem__(1, 0),
