@@ -139,7 +139,12 @@ def trust(answer: Answer) -> RenderableType:
         Text(f"two random halves of the visits differ by {measured('manhattan')} of 2"),
     ]
     fit = answer["fit"]
-    if fit is not None and fit["constant"]["value"] > 0:
+    if fit is None:
+        lines.append(Text("Too few visits have the selection to say how many more would do.", style="dim"))
+    elif not fit["constant"]["value"] > 0:
+        lines.append(Text(f"all {fit['visits']:,} visits that have the selection show the same"))
+    else:
+        landed = answer["totals"]["visits_landed"]
         lines.append(
             Text(
                 f"distance from the fleet ≈ {fit['constant']['value']:.3g}/√samples (slope {fit['exponent']:.2f})"
@@ -148,10 +153,14 @@ def trust(answer: Answer) -> RenderableType:
         for distance in (0.2, 0.1, 0.05):
             samples = (fit["constant"]["value"] / distance) ** 2
             visits = samples / fit["samples_per_visit"]
+            needed = f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits"
+            if fit["visits"] < landed:
+                # Visits to come will have the selection as rarely as those that came.
+                needed += f" that have the selection, {visits * landed / fit['visits']:,.0f} of the campaign"
+            lines.append(Text(needed, style="dim"))
+        if fit["visits"] < landed:
             lines.append(
-                Text(
-                    f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits", style="dim"
-                )
+                Text(f"{fit['visits']:,} of {landed:,} landed visits have the selection", style="dim")
             )
     return Group(*lines)
 

@@ -269,9 +269,22 @@ def test_differences_by_chance_are_said_to_be_so():
 
 def test_trust_says_how_many_visits_would_do():
     measured = {"value": 1.0, "lo": 0.9, "hi": 1.1}
-    fit = {"constant": {**measured, "value": 2.0}, "exponent": -0.5, "samples_per_visit": 10.0, "points": []}
-    answer = {"rows_total": 5, "entropy": measured, "manhattan": measured, "fit": fit}
-    text = text_of(terminal.trust(answer))
-    assert "within 0.1: 400 samples, about 40 visits" in text
+    fit = {
+        "constant": {**measured, "value": 2.0},
+        "exponent": -0.5,
+        "samples_per_visit": 10.0,
+        "visits": 12,
+        "points": [],
+    }
+    answer = {"totals": FLEET, "rows_total": 5, "entropy": measured, "manhattan": measured, "fit": fit}
+    lines = [line.strip() for line in text_of(terminal.trust(answer)).splitlines()]
+    assert "within 0.1: 400 samples, about 40 visits" in lines
+    some = {**answer, "fit": {**fit, "visits": 3}}
+    lines = [line.strip() for line in text_of(terminal.trust(some)).splitlines()]
+    assert "within 0.1: 400 samples, about 40 visits that have the selection, 160 of the campaign" in lines
+    assert lines[-1] == "3 of 12 landed visits have the selection"
+    alike = {**answer, "fit": {**fit, "constant": {**measured, "value": 0.0}}}
+    assert "all 12 visits that have the selection show the same" in text_of(terminal.trust(alike))
+    assert "Too few visits have the selection" in text_of(terminal.trust({**answer, "fit": None}))
     nothing = {**answer, "entropy": None, "manhattan": None, "fit": None}
     assert "nothing can be said" in text_of(terminal.trust(nothing))
