@@ -158,16 +158,15 @@ def add(a: Sums, b: Sums) -> Sums:
         else:
             column[place_b] += new
         rows.append(column)
-    scalars = [a.x + b.x, a.xx + b.xx, a.xxxx + b.xxxx, a.xe + b.xe]
+    # Rounding must not leave less than nothing of a sum of squares where something was taken out.
+    squares = [np.maximum(old + new, 0.0) for old, new in ((a.xx, b.xx), (a.xxxx, b.xxxx), (a.xe, b.xe))]
     if len(b.row_visits) and int(b.row_visits.min()) < 1:  # something was taken out
         there = rows[1] != 0
         cell = cell[there]
-        # Rounding must not leave less than nothing of a sum of squares.
         rows = [
             np.maximum(column[there], 0) if column.dtype.kind == "f" else column[there] for column in rows
         ]
-        scalars[1:] = [np.maximum(column, 0.0) for column in scalars[1:]]
-    arguments: list[Any] = [divisor, a.visits + b.visits, a.machines | b.machines, *scalars]
+    arguments: list[Any] = [divisor, a.visits + b.visits, a.machines | b.machines, a.x + b.x, *squares]
     arguments += [counts(cell, len(divisor)), *rows]
     return Sums(*arguments)
 

@@ -31,7 +31,15 @@ Blobs = Sequence[bytes | memoryview]
 
 
 def encode(sums: Sums) -> list[bytes]:
-    """One blob for each cell."""
+    """One blob for each cell.
+
+    Raises `CorruptCell` for sums that `decode` refuses: what made them impossible is not in the cell yet,
+    so that it is kept out and not whatever is added next.
+    """
+    _possible(
+        sums.x, sums.xx, sums.xxxx, sums.xe, sums.own2, sums.total2, sums.own_x, sums.total_x, sums.own4,
+        sums.total4,
+    )  # fmt: skip
     single = _is_single(sums)
     blobs: list[bytes] = [b""] * len(sums)
     for kind, chosen in ((_ONE, np.flatnonzero(single)), (_MANY, np.flatnonzero(~single))):

@@ -293,6 +293,21 @@ def test_the_day_rebuilt_is_that_of_the_damaged_entry(
     assert count(engine, roll_queue) == 2
 
 
+def test_a_visit_too_large_for_a_cell_stays_out_and_its_neighbours_do_not(
+    engine: Engine, facts: CellFacts
+) -> None:
+    """Its Σx⁴ is beyond what is ever read again."""
+    for machine, seen in ((1, Seen({1: 3})), (2, Seen({1: 6 * 10**18}, period=1)), (3, Seen({2: 4}))):
+        facts.land(facts.visit(DAY_0 * 24, machine_id=machine), [seen])
+    while roll.roll(engine, batch=1).entries:
+        pass
+    with engine.connect() as connection:
+        day = select(roll_table.c.visits, roll_table.c.total).where(
+            roll_table.c.cube == 1, roll_table.c.level == 0
+        )
+        assert connection.execute(day).all() == [(2, 70)]
+
+
 def test_an_applications_cells_are_rebuilt_with_their_products_with_the_whole_event(
     engine: Engine, facts: CellFacts
 ) -> None:

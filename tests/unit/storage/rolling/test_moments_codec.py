@@ -99,6 +99,21 @@ def test_a_blob_of_the_first_version_is_read_for_ever() -> None:
     assert moments_codec.encode(sums) == [one]
 
 
+@pytest.mark.parametrize("amount", [1e76, float("inf"), float("nan"), -1.0])
+@pytest.mark.parametrize("name", ["x", "xx", "xxxx", "xe", "own2", "total2", "own_x", "total_x", "own4", "total4"])  # fmt: skip
+def test_what_could_not_be_read_again_is_not_written(name: str, amount: float) -> None:
+    sums = cell_of([(1, {1: (2, 3)}, 5), (2, {1: (1, 1)}, 5)], 10)
+    getattr(sums, name)[0] = amount
+    with pytest.raises(CorruptCell):
+        moments_codec.encode(sums)
+
+
+def test_a_single_visit_too_large_for_a_cell_is_not_written() -> None:
+    """Its blob would hold x alone, and the next visit could not be added to it."""
+    with pytest.raises(CorruptCell):
+        moments_codec.encode(one_visit(1, {1: (6 * 10**18, 0)}, 0, 1))
+
+
 @given(st.binary(max_size=120))
 def test_noise_is_an_error_or_a_cell(data: bytes) -> None:
     try:
