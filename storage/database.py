@@ -28,9 +28,16 @@ _BY_CODE: dict[str, type[errors.DatabaseError]] = {
     errorcodes.INVALID_PASSWORD: errors.DatabaseRefused,
     errorcodes.INVALID_AUTHORIZATION_SPECIFICATION: errors.DatabaseRefused,
     errorcodes.INSUFFICIENT_PRIVILEGE: errors.DatabaseRefused,
-    errorcodes.ADMIN_SHUTDOWN: errors.DatabaseUnavailable,
-    errorcodes.CRASH_SHUTDOWN: errors.DatabaseUnavailable,
-    errorcodes.CANNOT_CONNECT_NOW: errors.DatabaseUnavailable,
+    errorcodes.OBJECT_IN_USE: errors.DatabaseBusy,
+}
+# By the first letters of a SQLSTATE that the table above lacks. psycopg2 makes an OperationalError of
+# all of these, and of others that are no fault of the server's: an index row that is too long (54000)
+# is refused however often it is sent.
+_BY_CLASS: dict[str, type[errors.DatabaseError]] = {
+    "08": errors.DatabaseUnavailable,  # the connection
+    "57P": errors.DatabaseUnavailable,  # the server shuts down, starts, or ended the session
+    "53": errors.DatabaseFull,  # disk, memory, connections
+    "58": errors.DatabaseFull,  # its disk fails it
 }
 # A refused connection carries no SQLSTATE in psycopg2, only libpq's English text.
 _REFUSALS = (
@@ -112,8 +119,9 @@ def translate(error: BaseException) -> errors.DatabaseError | None:
     first = said[0] if said else type(error).__name__
     if error.pgcode == errorcodes.CHECK_VIOLATION and "no partition of relation" in first:
         return errors.PartitionMissing(f"{first}.")
-    kind = _BY_CODE.get(error.pgcode or "")
-    if kind is None and isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
+    code = error.pgcode or ""
+    kind = _BY_CODE.get(code) or _BY_CLASS.get(code[:3]) or _BY_CLASS.get(code[:2])
+    if not code and isinstance(error, psycopg2.OperationalError | psycopg2.InterfaceError):
         refused = any(text in first for text in _REFUSALS)
         kind = errors.DatabaseRefused if refused else errors.DatabaseUnavailable
     if kind is None:

@@ -5,7 +5,7 @@
     │   ├── DatabaseUnavailable     operator: the server does not answer; callers may try again
     │   ├── DatabaseRefused         operator: wrong user, password or database in the URL
     │   ├── DatabaseBusy            nobody: a lock was not to be had in time; try again
-    │   ├── DatabaseFull            operator: no disk space left
+    │   ├── DatabaseFull            operator: disk, memory or connections run out or fail
     │   ├── NotMigrated             operator: run `fleetprof db upgrade`
     │   └── PartitionMissing        caller: the day was dropped, or not made yet
     ├── Unknown
@@ -46,7 +46,7 @@ class DatabaseBusy(DatabaseError):
 
 
 class DatabaseFull(DatabaseError):
-    """The server has no disk space or no connection left."""
+    """The server has no disk space, memory or connection left, or its disk fails."""
 
 
 class NotMigrated(DatabaseError):

@@ -1,6 +1,7 @@
 """Images that frames lie in, as the store knows them: one binary for one build, wherever it runs."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from fleetpb import capture_pb2
 
@@ -13,7 +14,7 @@ _KINDS = {
 }
 KERNEL_MODE = (capture_pb2.Mapping.KERNEL, capture_pb2.Mapping.MODULE)
 _MAX_KEY = 1024
-"""Characters of a key: it is indexed, and an index row has a limit."""
+"""Bytes of a key in UTF-8: it is indexed, and PostgreSQL refuses a row of a btree beyond 2704 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class BinaryImage:
     """A row of `binary`."""
 
     key: str
-    """Build-id as hex, else content key, else `path:` and the path."""
+    """Build-id as hex, else content key, else `path:` and the path; of a long one the start and a hash."""
     name: str
     """Base name, e.g. libc.so.6."""
     path: str
@@ -35,8 +36,17 @@ def image_of(capture: capture_pb2.Capture, mapping: capture_pb2.Mapping) -> Bina
     path = capture.strings[mapping.path].removesuffix(" (deleted)")
     key = mapping.build_id.hex() or capture.strings[mapping.content_key] or f"path:{path}"
     return BinaryImage(
-        key=key[:_MAX_KEY],
+        key=_bounded(key),
         name=path.rpartition("/")[2] or path,
         path=path,
         kind=_KINDS.get(mapping.kind, "unknown"),
     )
+
+
+def _bounded(key: str) -> str:
+    """The key, or one as distinct that fits into an index: 1024 characters of Chinese are 3060 bytes."""
+    whole = key.encode("utf-8", "replace")
+    if len(whole) <= _MAX_KEY:
+        return key
+    digest = "#" + blake2b(whole, digest_size=16).hexdigest()
+    return whole[: _MAX_KEY - len(digest)].decode("utf-8", "ignore") + digest

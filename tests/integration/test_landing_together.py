@@ -1,6 +1,7 @@
 """Several captures in one transaction: the same rows as one by one, whatever is wrong with a neighbour."""
 
 import os
+import random
 from datetime import date
 from uuid import UUID, uuid4
 
@@ -12,12 +13,15 @@ from sqlalchemy import Engine, func, select, text
 from storage import captures, partitions
 from storage.database import open_engine
 from storage.errors import BadCapture, PartitionMissing
+from storage.landing import images
 from storage.landing.errors import UnknownCapture
+from storage.landing.images import image_of
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land, land_many
-from storage.schema import capture, capture_segment, profile, roll_queue, stack
+from storage.schema import binary, capture, capture_segment, function, profile, roll_queue, stack
+from symbolizer.landing import PASSING
 from tests.landed import BEFORE_MIDNIGHT, archived, queued, stored
-from tests.made_captures import MadeCapture, expected_stacks, expected_units, random_capture
+from tests.made_captures import MadeCapture, expected_stacks, expected_units, named, nameless, random_capture
 
 pytestmark = pytest.mark.integration
 
@@ -117,6 +121,40 @@ def test_one_of_each_kind_of_trouble_harms_no_other(engine: Engine) -> None:
         partitions.ensure(connection, [date(2026, 12, 20)])
     again = land_many(engine, Interner(engine), [ToLand(contrary, 1, *random_capture(contrary, 3)), items[4]])
     assert [result.outcome for result in again] == ["landed", "landed"]
+
+
+def in_many_letters(visit_id: UUID) -> ToLand:
+    """A capture whose one image has a path that a btree cannot hold, nor make smaller."""
+    letters = random.Random(1)
+    made = MadeCapture(visit_id)
+    path = "/" + "".join(chr(letters.randrange(0x4E00, 0x9FA5)) for _ in range(1024))
+    frame = made.frame(made.mapping(path), (named("f"), 1))
+    key = image_of(made.finished()[0], made.message.mappings[0]).key
+    other = made.frame(0, (nameless(64, key=key), 0))
+    made.segment({made.group(): {made.stack([frame, other]): 5}})
+    return ToLand(visit_id, 1, *made.finished())
+
+
+def test_a_path_in_any_script_lands(engine: Engine) -> None:
+    [visit_id] = archived(engine)
+    item = in_many_letters(visit_id)
+    assert land(engine, Interner(engine), visit_id, 1, item.capture, item.resolved).samples == 5
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(binary.c.path, function.c.binary_key).join(function, function.c.binary_key == binary.c.key)
+        ).all()
+    assert [row.path for row in rows] == [item.capture.strings[item.capture.mappings[0].path]]
+
+
+def test_a_row_that_postgresql_can_never_hold_is_one_captures_failure(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "_MAX_KEY", 10_000)
+    good, bad = archived(engine, 2)
+    results = land_many(engine, Interner(engine), [to_land(good, 1), in_many_letters(bad)])
+    assert [result.outcome for result in results] == ["landed", "failed"]
+    assert "index row" in str(results[1].error)
+    assert not isinstance(results[1].error, PASSING), "it counts as an attempt, and comes to an end"
 
 
 def test_a_capture_of_another_visit_fails_alone(engine: Engine) -> None:

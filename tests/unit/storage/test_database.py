@@ -56,6 +56,15 @@ def _error(kind, text, code=None):
         (_error(psycopg2.InterfaceError, "connection already closed"), errors.DatabaseUnavailable),
         (_error(psycopg2.OperationalError, "deadlock", errorcodes.DEADLOCK_DETECTED), errors.DatabaseBusy),
         (_error(psycopg2.OperationalError, "disk", errorcodes.DISK_FULL), errors.DatabaseFull),
+        (_error(psycopg2.OperationalError, "memory", errorcodes.OUT_OF_MEMORY), errors.DatabaseFull),
+        (_error(psycopg2.OperationalError, "in use", errorcodes.OBJECT_IN_USE), errors.DatabaseBusy),
+        (_error(psycopg2.OperationalError, "read failed", errorcodes.IO_ERROR), errors.DatabaseFull),
+        (
+            _error(psycopg2.OperationalError, "broke", errorcodes.CONNECTION_FAILURE),
+            errors.DatabaseUnavailable,
+        ),
+        (_error(psycopg2.OperationalError, "idle", "57P05"), errors.DatabaseUnavailable),
+        (_error(psycopg2.OperationalError, "server closed the connection"), errors.DatabaseUnavailable),
         (
             _error(psycopg2.ProgrammingError, 'relation "x" does not exist', errorcodes.UNDEFINED_TABLE),
             errors.NotMigrated,
@@ -83,6 +92,9 @@ def test_errors_say_who_must_act(error, expected):
     [
         _error(psycopg2.IntegrityError, "duplicate key", errorcodes.UNIQUE_VIOLATION),
         _error(psycopg2.IntegrityError, "check", errorcodes.CHECK_VIOLATION),
+        # An index row too long: the same row is refused for ever, the server answers well.
+        _error(psycopg2.OperationalError, "index row size", errorcodes.PROGRAM_LIMIT_EXCEEDED),
+        _error(psycopg2.OperationalError, "too complex", errorcodes.STATEMENT_TOO_COMPLEX),
         ValueError("not of the database"),
     ],
 )
