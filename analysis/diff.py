@@ -8,7 +8,7 @@ the two shares' intervals (Zou and Donner). Sources: DESIGN §4; Benjamini and H
 Zou and Donner, Statistics in Medicine 27 (2008).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy import special
@@ -17,14 +17,20 @@ from analysis import estimate, moments
 from analysis.arrays import Bool, Float
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
+from analysis.pool_rows import entries
 from analysis.shuffle import p_values, pool
+from analysis.visit_part import part
 from analysis.visit_table import VisitTable
 from analysis.weights import CLASSES, equal
 
 FALSE_DISCOVERIES = 0.05
 """Largest expected share of false rows among the significant ones."""
-_WORK = 10_000_000
-"""Visits × shuffles of one comparison: about a second."""
+_WORK = 1_500_000_000
+"""Entries of the table × shuffles of one comparison: at most two seconds of one core."""
+_DEAL_COST = 25
+"""Time to deal one visit, in entries."""
+_PAIRS_AT_ONCE = 400_000
+"""Pairs of row and visit that moments are made of at once: 80 MB."""
 _MOST_SHUFFLES = 5_000
 _LEAST_SHUFFLES = 1_000
 
@@ -59,19 +65,26 @@ class Diff:
     few: Bool
     """Too few contributing visits in the selection or its base."""
     power: Power
+    part: float
+    """Share of the visits that p-values are of, 0…1: less than 1 where shuffling all would take too long."""
 
 
 def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, share: float = 0.01) -> Diff:
-    """Compare all rows of two tables with the same rows; the same seed gives the same answer."""
+    """Compare all rows of two tables with the same rows; the same seed gives the same answer.
+
+    Shares and intervals are always of all visits. p-values are of a random part of them (`Diff.part`) where
+    visits × rows × shuffles are more than about two seconds' work; `power` is that of this part.
+    """
     if a.rows != b.rows:
         raise BadShape("Two tables are compared row by row: they need the same rows.")
-    shares_a, shares_b = (estimate.shares(_moments(table)) for table in (a, b))
+    shares_a, shares_b = (_shares(table) for table in (a, b))
+    parts = a, b
+    p = np.ones(a.rows)
     if a.visits and b.visits:
-        visits = pool(a, b)
-        shuffles = int(np.clip(_WORK // len(visits.x), _LEAST_SHUFFLES, _MOST_SHUFFLES))
-        p = p_values(visits, shuffles, np.random.default_rng(seed))
-    else:
-        p = np.ones(a.rows)
+        parts = part(a, b, most) if (most := _most_visits(a, b)) < a.visits + b.visits else parts
+        shuffles = int(np.clip(_WORK / _cost(*parts), _LEAST_SHUFFLES, _MOST_SHUFFLES))
+        p = p_values(pool(*parts), shuffles, np.random.default_rng(seed))
+    kept = [now.visits / max(whole.visits, 1) for now, whole in zip(parts, (a, b), strict=True)]
     q = benjamini_hochberg(p)
     delta = shares_a.value - shares_b.value
     below = np.hypot(shares_a.value - shares_a.lo, shares_b.hi - shares_b.value)
@@ -86,7 +99,8 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
         q=q,
         significant=q <= FALSE_DISCOVERIES,
         few=shares_a.few | shares_b.few,
-        power=Power(factor, share, _power(shares_a, shares_b, factor, share)),
+        power=Power(factor, share, _power((shares_a, shares_b), kept, factor, share)),
+        part=sum(table.visits for table in parts) / max(a.visits + b.visits, 1),
     )
 
 
@@ -99,27 +113,57 @@ def benjamini_hochberg(p: Float) -> Float:
     return q
 
 
-def _moments(table: VisitTable) -> moments.Moments:
-    """Moments of the visits, which here are all there are: those without a sample have no share."""
+def _cost(a: VisitTable, b: VisitTable) -> float:
+    """Entries that one shuffle takes the time of."""
+    visits = a.visits + b.visits
+    return float(max(entries(a.rows, visits, len(a.y) + len(b.y)) + _DEAL_COST * visits, 1))
+
+
+def _most_visits(a: VisitTable, b: VisitTable) -> int:
+    """Visits of both that can be shuffled often enough."""
+    return int((a.visits + b.visits) * min(1.0, _WORK / _LEAST_SHUFFLES / _cost(a, b)))
+
+
+def _shares(table: VisitTable) -> Estimates:
+    """Shares of all visits, some rows at a time: making moments takes about 200 bytes a pair."""
+    at_once = max(1, _PAIRS_AT_ONCE * table.rows // max(len(table.y), 1))
+    some = [
+        estimate.shares(_moments(table, first, min(at_once, table.rows - first)))
+        for first in range(0, max(table.rows, 1), at_once)
+    ]
+    return Estimates(
+        *(np.concatenate([getattr(found, field.name) for found in some]) for field in fields(Estimates))
+    )
+
+
+def _moments(table: VisitTable, first: int, rows: int) -> moments.Moments:
+    """Moments of some rows of the visits, which here are all there are: those without a sample have no share."""
     _, stratum = np.unique(table.stratum, return_inverse=True)
     weights = equal(np.bincount(stratum).astype(np.float64))
+    pairs = (table.row >= first) & (table.row < first + rows)
     return moments.from_visits(
         table.weight,
         stratum.astype(np.int64) * CLASSES,
         weights,
         x=table.x,
-        row=table.row,
-        visit=table.visit,
-        y=table.y,
-        rows=table.rows,
+        row=table.row[pairs] - first,
+        visit=table.visit[pairs],
+        y=table.y[pairs],
+        rows=rows,
     )
 
 
-def _power(a: Estimates, b: Estimates, factor: float, share: float) -> float:
-    """Power of a two-sided test that survives the correction for all rows, by the normal approximation."""
-    rows = max(len(a.value), 1)
+def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float, share: float) -> float:
+    """Power of a two-sided test that survives the correction for all rows, by the normal approximation.
+
+    `kept` is the share of each side's visits that are tested.
+    """
+    rows = max(len(sides[0].value), 1)
     changed = share * factor
-    samples = [_samples_at(side, size) for side, size in ((a, changed), (b, share))]
+    samples = [
+        _samples_at(side, size) * share_kept
+        for side, size, share_kept in zip(sides, (changed, share), kept, strict=True)
+    ]
     if not all(samples):
         return 0.0
     variance = changed * (1 - changed) / samples[0] + share * (1 - share) / samples[1]

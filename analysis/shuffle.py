@@ -10,17 +10,21 @@ Statistics 41 (2013); Besag and Clifford, Biometrika 78 (1991).
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
 from scipy.special import gammaln
 
 from analysis.arrays import Bool, Float, Int, sums
+from analysis.pool_rows import PoolRows
 from analysis.visit_table import VisitTable
 
 _ENOUGH_EXCEEDANCES = 40
 """Shuffles as extreme as what was seen after which a row's p-value is known well enough: ± 16 %."""
 _TAIL = 200
 """Largest statistics that a tail is fitted to."""
-_LARGEST_BLOCK = 1 << 21
-"""Visits × shuffles of a block."""
+_LARGEST_BLOCK = 1 << 19
+"""Visits × shuffles of a block: 4 MB an array."""
+_FEWEST_VISITS = 3
+"""That show a row of which anything can be said."""
 _CLOSE = 1e-9
 """Statistics nearer than this share are equal: sums in another order differ in their last digits."""
 
@@ -29,8 +33,8 @@ _CLOSE = 1e-9
 class Pool:
     """The visits of both selections, one after the other: D = a.visits + b.visits of them."""
 
-    y: Float
-    """Units of each row and visit; (R, D)."""
+    y: coo_array
+    """Units of each row and visit, > 0; (R, D)."""
     x: Float
     side: Bool
     """True: of b."""
@@ -50,7 +54,6 @@ def pool(a: VisitTable, b: VisitTable) -> Pool:
     Strata that only one of them has are dealt together, if both have such; else those stay where they are: visits
     of different strata are not exchangeable, and a canary of 30 visits seldom meets the smallest strata.
     """
-    y = np.concatenate([_dense(a), _dense(b)], axis=1)
     stratum = np.concatenate([a.stratum, b.stratum])
     partner = np.full(len(stratum), -1, np.int64)
     _, of_a, of_b = np.intersect1d(a.key, b.key, assume_unique=True, return_indices=True)
@@ -65,7 +68,13 @@ def pool(a: VisitTable, b: VisitTable) -> Pool:
     weight = np.concatenate([a.weight / (a.weight @ a.x), b.weight / (b.weight @ b.x)])
     slot = np.where(dealt >= 0, _mean_of(2 * dealt + side, weight), weight)
     return Pool(
-        y=y,
+        y=coo_array(
+            (
+                np.concatenate([a.y, b.y]),
+                (np.concatenate([a.row, b.row]), np.concatenate([a.visit, a.visits + b.visit])),
+            ),
+            shape=(a.rows, a.visits + b.visits),
+        ),
         x=np.concatenate([a.x, b.x]),
         side=side,
         slot=slot,
@@ -83,29 +92,33 @@ def _mean_of(number: Int, values: Float) -> Float:
 
 
 def p_values(visits: Pool, shuffles: int, random: np.random.Generator) -> Float:
-    """Two-sided p-values of the rows."""
-    rows = len(visits.y)
-    seen = _statistics(visits, visits.y, *_sides(visits, np.arange(len(visits.x))[None, :]))[:, 0]
+    """Two-sided p-values of the rows; 1 for those that fewer than three visits show."""
+    rows = PoolRows.of(visits.y, visits.x)
+    count = visits.y.shape[0]
+    seen = _statistics(rows, *_sides(visits, np.arange(len(visits.x))[None, :]))[:, 0]
     slack = _CLOSE * np.maximum(np.abs(seen), 1.0)
-    below, above, done = np.zeros(rows), np.zeros(rows), np.zeros(rows)
-    active = np.arange(rows)
-    found = np.zeros((rows, 0))
+    below, above, done = np.zeros(count), np.zeros(count), np.zeros(count)
+    least = _least(visits)
+    active = np.flatnonzero(least < 1)
+    rows = rows.take(least < 1)
+    found = np.zeros((len(active), 0))
     block = max(1, min(shuffles, _LARGEST_BLOCK // max(len(visits.x), 1)))
     left = shuffles
     while left and len(active):
-        count = min(block, left)
-        left -= count
-        new = _statistics(visits, visits.y[active], *_sides(visits, _deals(visits, count, random)))
+        now = min(block, left)
+        left -= now
+        new = _statistics(rows, *_sides(visits, _deals(visits, now, random)))
         below[active] += (new <= (seen + slack)[active, None]).sum(axis=1)
         above[active] += (new >= (seen - slack)[active, None]).sum(axis=1)
-        done[active] += count
+        done[active] += now
         unsure = np.minimum(below, above)[active] < _ENOUGH_EXCEEDANCES
         active, found = active[unsure], np.concatenate([found, new], axis=1)[unsure]
+        if not unsure.all():
+            rows = rows.take(unsure)
     p = (np.minimum(below, above) + 1) / (done + 1)
     upward = above[active] <= below[active]
     p[active] = np.minimum(p[active], _tail(np.where(upward, 1, -1)[:, None] * found, np.abs(seen[active])))
-    p = np.maximum(p, _least(visits))
-    return np.minimum(1.0, 2 * p)
+    return np.asarray(np.minimum(1.0, 2 * np.maximum(p, least)), np.float64)
 
 
 def _least(visits: Pool) -> Float:
@@ -113,19 +126,30 @@ def _least(visits: Pool) -> Float:
 
     No p-value may be smaller. A row that one visit shows says nothing, yet its studentised difference is the
     same in nearly every shuffle: what was left to vary was the whole that shares are taken of, and when
-    another row had really changed, the one visit's row was called changed too.
+    another row had really changed, the one visit's row was called changed too. Of 10 visits against 1000 that
+    chance is small even so (0.01 for the one visit to be among the 10), so rows of one or two visits have 1.
     """
-    shows = visits.y > 0
-    log = np.zeros(len(visits.y))
-    for stratum in range(int(visits.stratum.max(initial=-1)) + 1):
-        members = visits.stratum == stratum
-        n, n_a = members.sum(), (members & ~visits.side).sum()
-        k = shows[:, members].sum(axis=1)
-        k_a = shows[:, members & ~visits.side].sum(axis=1)
-        log += _log_choose(n - k, n_a - k_a) - _log_choose(n, n_a)
-    first = np.flatnonzero((visits.partner >= 0) & ~visits.side)
-    pairs = (shows[:, first] | shows[:, visits.partner[first]]).sum(axis=1)
-    return np.asarray(np.exp(log - pairs * np.log(2.0)), np.float64)
+    row, visit = visits.y.coords
+    rows, stratum = visits.y.shape[0], visits.stratum[visit]
+    strata, dealt = int(visits.stratum.max(initial=-1)) + 1, stratum >= 0
+    n, n_a = (
+        np.bincount(visits.stratum[(visits.stratum >= 0) & there], minlength=strata)
+        for there in (True, ~visits.side)
+    )
+    k, k_a = (
+        np.bincount(row[there] * strata + stratum[there], minlength=rows * strata).reshape(rows, strata)
+        for there in (dealt, dealt & ~visits.side[visit])
+    )
+    log = (_log_choose(n - k, n_a - k_a) - _log_choose(n, n_a)).sum(axis=1)
+    # A visit of both sides shows a row once, whichever of its halves does.
+    other = visits.partner[visit]
+    paired = other >= 0
+    places = len(visits.x)
+    both = np.unique(row[paired].astype(np.int64) * places + np.minimum(visit, other)[paired])
+    pairs = np.bincount(both // places, minlength=rows)
+    alone = np.bincount(row[~paired], minlength=rows)
+    least = np.exp(log - pairs * np.log(2.0))
+    return np.asarray(np.where(alone + pairs < _FEWEST_VISITS, 1.0, least), np.float64)
 
 
 def _log_choose(n: Int, k: Int) -> Float:
@@ -148,12 +172,6 @@ def _tail(statistics: Float, seen: Float) -> Float:
     return np.where((beyond > 0) & (excess > 0), _TAIL / shuffles * np.exp(-np.maximum(beyond, 0)), 1.0)
 
 
-def _dense(table: VisitTable) -> Float:
-    y = np.zeros((table.rows, table.visits))
-    y[table.row, table.visit] = table.y
-    return y
-
-
 def _deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
     """For each shuffle the slot that each visit gets; (count, D)."""
     d = len(visits.x)
@@ -172,23 +190,14 @@ def _deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
 
 def _sides(visits: Pool, slot: Int) -> tuple[Float, Float]:
     """Weights of the visits in a and in b after each shuffle, 0 where they are not in it; (D, count) each."""
-    weight, side = (visits.slot[slot] * visits.factor).T, visits.side[slot].T
+    slot = np.ascontiguousarray(slot.T)
+    weight, side = visits.slot[slot] * visits.factor[:, None], visits.side[slot]
     return np.where(side, 0.0, weight), np.where(side, weight, 0.0)
 
 
-def _statistics(visits: Pool, y: Float, in_a: Float, in_b: Float) -> Float:
+def _statistics(rows: PoolRows, in_a: Float, in_b: Float) -> Float:
     """Studentised difference of shares of each row in each shuffle; (R, count)."""
-    p_a, v_a = _share(visits.x, y, in_a)
-    p_b, v_b = _share(visits.x, y, in_b)
+    p_a, v_a = rows.shares(in_a)
+    p_b, v_b = rows.shares(in_b)
     error = np.sqrt(v_a + v_b)
     return np.divide(p_a - p_b, error, out=np.zeros_like(error), where=error > 0)
-
-
-def _share(x: Float, y: Float, weight: Float) -> tuple[Float, Float]:
-    """Shares and their variances by linearisation; (R, count) each."""
-    whole = np.maximum(x @ weight, np.finfo(np.float64).tiny)
-    p = (y @ weight) / whole
-    squared = weight**2
-    n = np.maximum((weight > 0).sum(axis=0), 2)
-    spread = (y**2) @ squared - 2 * p * ((y * x) @ squared) + p**2 * ((x * x) @ squared)
-    return p, np.maximum(spread, 0.0) / whole**2 * (n / (n - 1))

@@ -12,6 +12,7 @@ from scipy import stats
 from analysis import diff, shuffle
 from analysis.arrays import Float, Int
 from analysis.errors import BadShape
+from analysis.pool_rows import PoolRows
 from analysis.visit_table import VisitTable
 from tests.unit.analysis.frames import table
 
@@ -43,12 +44,13 @@ def test_p_values_are_what_all_permutations_give() -> None:
     pooled = shuffle.pool(a, b)
     got = shuffle.p_values(pooled, 20_000, np.random.default_rng(0))
     x, weight_a, weight_b = y.sum(axis=1), 1 / y[:4].sum(), 1 / y[4:].sum()
+    rows = PoolRows.of(pooled.y, pooled.x)
     everyone = set(range(9))
     found = []
     for chosen in combinations(range(9), 4):
         in_a, in_b = np.zeros((9, 1)), np.zeros((9, 1))
         in_a[list(chosen)], in_b[sorted(everyone - set(chosen))] = weight_a, weight_b
-        found.append(shuffle._statistics(pooled, pooled.y, in_a, in_b)[:, 0])
+        found.append(shuffle._statistics(rows, in_a, in_b)[:, 0])
     every = np.array(found)
     assert len(x) == 9
     tails = np.minimum((every <= every[0] + 1e-9).mean(axis=0), (every >= every[0] - 1e-9).mean(axis=0))
@@ -103,6 +105,28 @@ def test_a_row_of_a_few_visits_is_as_sure_as_where_they_fell() -> None:
     all_on_one_side = stats.hypergeom(18, 5, 9).pmf(5)
     assert found.p[1] == pytest.approx(2 * all_on_one_side, rel=0.2)
     assert found.p[1] >= 2 * all_on_one_side
+
+
+@pytest.mark.parametrize("shown", [1, 2])
+def test_a_row_of_one_or_two_visits_is_no_change_in_a_small_canary(shown: int) -> None:
+    """The one visit is among 10 of 1010 with a chance of only 0.01."""
+    rng = np.random.default_rng(12)
+    y = np.zeros((1010, 10))
+    y[:, 1:] = rng.poisson(100, (1010, 9))
+    y[:10, 1:4] = rng.poisson(150, (10, 3))
+    y[:shown, 0] = 3
+    found = diff.compare(table(y[:10]), table(y[10:], key=np.arange(10, 1010)), seed=1)
+    assert found.significant[1:4].all()
+    assert not found.significant[0]
+    assert found.p[0] == 1
+
+
+def test_a_visit_of_both_selections_shows_a_row_once() -> None:
+    y = np.full((20, 3), 100.0)
+    y[:, 2] = 0
+    changed = y * [1, 2, 1]
+    y[:2, 2], changed[:2, 2] = 5, 9
+    assert diff.compare(table(changed), table(y), seed=1).p[2] == 1
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
@@ -212,3 +236,20 @@ def test_more_visits_have_more_power() -> None:
 def test_rows_of_different_tables_are_not_compared() -> None:
     with pytest.raises(BadShape):
         diff.compare(table(np.ones((2, 2))), table(np.ones((2, 3))), seed=0)
+
+
+@pytest.mark.parametrize("rare", [0.0, 0.95])
+def test_sparse_and_dense_rows_have_the_same_shares(rare: float) -> None:
+    rng = np.random.default_rng(13)
+    y = visits(rng, 40) * (rng.random((40, 30)) >= rare)
+    pooled = shuffle.pool(
+        table(y[:30], x=np.full(30, 900.0)), table(y[30:], x=np.full(10, 900.0), key=np.arange(30, 40))
+    )
+    rows = PoolRows.of(pooled.y, pooled.x)
+    assert isinstance(rows.y, np.ndarray) == (rare == 0)
+    weight = rng.random((40, 5))
+    share, variance = rows.shares(weight)
+    expected = (y.T @ weight) / (900 * weight.sum(axis=0))
+    errors = np.square((y.T[:, :, None] - 900 * expected[:, None, :]) * weight).sum(axis=1)
+    assert share == pytest.approx(expected)
+    assert variance == pytest.approx(errors / (900 * weight.sum(axis=0)) ** 2 * 40 / 39)

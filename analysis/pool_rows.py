@@ -1,0 +1,52 @@
+"""Rows of two selections' visits, ready to be weighed again in every shuffle."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from analysis.arrays import Bool, Float
+
+SPARSE_COST = 3
+"""Time of a product with one stored entry, in those with one entry of a dense table (0.30 and 0.11 ns measured)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRows:
+    """R rows × D visits: dense if most visits show most rows, else sparse."""
+
+    y: Float | csr_array
+    yy: Float | csr_array
+    """y², entry by entry."""
+    yx: Float | csr_array
+    """y times the visit's x."""
+    x: Float
+    """(D,)."""
+
+    @classmethod
+    def of(cls, y: coo_array, x: Float) -> "PoolRows":
+        """The rows, each pair of row and visit once."""
+        rows = y.tocsr()
+        squared = csr_array((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
+        crossed = csr_array((rows.data * x[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+        if entries(y.shape[0], y.shape[1], y.nnz) < y.shape[0] * y.shape[1]:
+            return cls(rows, squared, crossed, x)
+        return cls(rows.toarray(), squared.toarray(), crossed.toarray(), x)
+
+    def take(self, chosen: Bool) -> "PoolRows":
+        """Only the chosen rows."""
+        return PoolRows(self.y[chosen], self.yy[chosen], self.yx[chosen], self.x)
+
+    def shares(self, weight: Float) -> tuple[Float, Float]:
+        """Shares and their variances by linearisation, (R, n) each, for n weights of every visit, (D, n)."""
+        whole = np.maximum(self.x @ weight, np.finfo(np.float64).tiny)
+        p = (self.y @ weight) / whole
+        squared = weight**2
+        n = np.maximum((weight > 0).sum(axis=0), 2)
+        spread = self.yy @ squared - 2 * p * (self.yx @ squared) + p**2 * ((self.x * self.x) @ squared)
+        return p, np.maximum(spread, 0.0) / whole**2 * (n / (n - 1))
+
+
+def entries(rows: int, visits: int, pairs: int) -> int:
+    """What one product costs, in entries of a dense table."""
+    return min(rows * visits, SPARSE_COST * pairs)
