@@ -27,14 +27,14 @@ class Keep:
 
     facts_days: int
     cells_days: int
-    """At least; cells go in buckets of 64 days, and never before facts."""
+    """At least; cells go in buckets of 64 days, and never before facts, however long these are kept back."""
 
     def facts_from(self, today: date) -> date:
         """The first day whose facts and raw captures are kept."""
         return today - timedelta(days=self.facts_days)
 
     def cells_from(self, today: date) -> date:
-        """The first day whose cells and visits are kept."""
+        """The first day whose cells and visits are kept, if no facts are kept back."""
         return kept_from(today - timedelta(days=max(self.cells_days, self.facts_days)))
 
 
@@ -44,6 +44,7 @@ class Retained:
 
     facts_from: date
     cells_from: date
+    """No later than the bucket of the oldest day whose facts are still there."""
     dropped: tuple[OldDay, ...] = ()
     """Days whose facts went, ascending."""
     kept_back: OldDay | None = None
@@ -70,12 +71,14 @@ def retain(
     `DatabaseError`; done again, it goes on. Several may run at once.
     """
     done = _drop_facts(engine, Retained(keep.facts_from(today), keep.cells_from(today)), stopping)
-    if not stopping():
-        with engine.begin() as connection:
-            done = replace(done, cells=drop_cells(connection, done.cells_from))
     with engine.connect() as connection:
         facts = partitions.oldest(connection)
     raw_from = min(done.facts_from, facts or done.facts_from)
+    # What is merged of a day that was kept back goes into cells, and is weighed by its coverage.
+    done = replace(done, cells_from=min(done.cells_from, kept_from(raw_from)))
+    if not stopping():
+        with engine.begin() as connection:
+            done = replace(done, cells=drop_cells(connection, done.cells_from))
     while not stopping():
         with engine.begin() as connection:
             batch = drop_captures(connection, archive, raw_from)

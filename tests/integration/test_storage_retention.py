@@ -311,6 +311,30 @@ class TestHistory:
         assert retain(engine, archive, on + timedelta(days=64), self.KEEP).cells == sum(before) // 2
         assert self.counts(engine) == [0] * 5
 
+    def test_a_day_of_facts_kept_back_keeps_its_bucket(
+        self, engine: Engine, archived: list[UUID], archive: Archive
+    ) -> None:
+        """Its visits are yet to be merged into these cells, and weighed by this coverage."""
+        bucket = kept_from(TODAY)
+        kept_back = bucket + timedelta(days=63)
+        self.fill(engine, archived, [bucket + timedelta(days=n) for n in range(-64, 64)])
+        with engine.begin() as connection:
+            partitions.ensure(connection, [kept_back])
+            statement = insert(roll_queue).values(day=kept_back, visit_id=uuid4(), sign=1)
+            entry = connection.execute(statement.returning(roll_queue.c.entry_id)).scalar_one()
+        on = bucket + timedelta(days=66)
+        keep = Keep(0, 0)
+        assert keep.cells_from(on) == bucket + timedelta(days=64)
+        before = self.counts(engine)
+        done = retain(engine, archive, on, keep)
+        assert (done.kept_back is not None, done.cells_from) == (True, bucket)
+        assert done.cells == sum(before) // 2, "only what is older than the bucket"
+        assert done.visits == 0
+        with engine.begin() as connection:
+            connection.execute(roll_queue.delete().where(roll_queue.c.entry_id == entry))
+        assert retain(engine, archive, on, keep).cells == sum(before) // 2
+        assert self.counts(engine) == [0] * 5
+
     def test_visits_go_with_all_they_brought(
         self, engine: Engine, archive: Archive, archived: list[UUID]
     ) -> None:
