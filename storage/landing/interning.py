@@ -243,13 +243,16 @@ def _upsert(
     )
     copy_into(connection, table, columns, rows, target=fresh)
     if note and table.name in SWEPT:
-        for id_ in SWEPT[table.name]:
-            connection.execute(
-                text(
-                    f"INSERT INTO dictionary_touched (dictionary, id) SELECT '{table.name}', d.{id_} FROM {fresh} t"  # noqa: S608 - names of the schema
-                    f" JOIN {name} d ON {same} WHERE d.{id_} IS NOT NULL ORDER BY d.{id_} ON CONFLICT DO NOTHING"
-                )
+        # All in one order: of two workers that each note a function and what it is an alias of, in the
+        # other's order, each would hold what the other waits for.
+        noted = ", ".join(f"d.{id_}" for id_ in SWEPT[table.name])
+        connection.execute(
+            text(
+                f"INSERT INTO dictionary_touched (dictionary, id) SELECT DISTINCT '{table.name}', used.id FROM {fresh} t"  # noqa: S608 - names of the schema
+                f" JOIN {name} d ON {same} CROSS JOIN LATERAL unnest(ARRAY[{noted}]) used (id)"
+                " WHERE used.id IS NOT NULL ORDER BY used.id ON CONFLICT DO NOTHING"
             )
+        )
     missing = (
         f"SELECT {names} FROM {fresh} t WHERE NOT EXISTS (SELECT FROM {name} d WHERE {same}) ORDER BY {order}"  # noqa: S608 - names of the schema
     )

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, text, update
 
 from storage.database import open_engine
+from storage.dictionary_sweep import epochs
 from storage.landing.interning import Interner, function_hash, identity
 from storage.landing.land import land
 from storage.landing.markers import Kind
 from storage.landing.rename import rename, unnamed_starts
 from storage.landing.resolved import FunctionName, Status
-from storage.schema import function, stack
+from storage.schema import dictionary_touched, function, stack
 from tests.landed import archived, interned, stored
 from tests.made_captures import LIBRARY, expected_stacks, named, nameless, random_capture
 
@@ -190,6 +191,23 @@ def test_a_name_gives_way_to_a_better_one_only(engine: Engine) -> None:
     assert rename(engine, interner, KEY, {16: symtab}) == 0
     assert rename(engine, interner, KEY, {16: full}) == 0
     assert current() == "f.c"
+
+
+def test_what_a_sweep_shall_keep_is_noted_in_one_order(engine: Engine) -> None:
+    """Names and what they are names for, by one number: two workers then wait in one direction only."""
+    names = [named(f"f{i}") for i in range(3)]
+    ids = Interner(engine).functions(names, [Kind.USER] * 3).tolist()
+    (first, _), (middle, one), (last, other) = sorted(zip(ids, names, strict=True))
+    with engine.begin() as connection:
+        connection.execute(update(function).where(function.c.function_id == last).values(alias_of=first))
+    epochs.begin(engine)
+    assert Interner(engine).functions([one, other], [Kind.USER] * 2).tolist() == [middle, first]
+    touched = dictionary_touched.c
+    with engine.connect() as connection:
+        noted = connection.scalars(
+            select(touched.id).where(touched.dictionary == "function").order_by(text("ctid"))
+        ).all()
+    assert noted == [first, middle, last], "as they were written"
 
 
 def test_starts_that_never_landed_and_other_binaries_are_left_alone(engine: Engine) -> None:
