@@ -9,10 +9,8 @@ reason and the collector's sweep sends the capture again; one that can never lan
 
 import hashlib
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -28,6 +26,7 @@ from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
 from storage.landing.land import Landed, ToLand, land_many
 from storage.landing.resolved import BinaryReport
+from symbolizer.held_leases import HeldLeases
 from symbolizer.resolve import Resolver
 
 log = logging.getLogger(__name__)
@@ -77,8 +76,8 @@ class Lander:
             log.info("nothing to land: visit=%s", visit_id)
             return None
         started = time.monotonic()
-        with self._held(leases):
-            ready = [(lease, item) for lease in leases if (item := self._read(lease)) is not None]
+        with HeldLeases(self._engine, leases, seconds=self._terms.seconds) as held:
+            ready = [(lease, item) for lease in leases if (item := self._read(lease, held)) is not None]
             try:
                 results = land_many(self._engine, self._interner, [item for _, item in ready])
             except DatabaseError as error:
@@ -115,12 +114,13 @@ class Lander:
             )
         return [first, *others]
 
-    def _read(self, lease: Lease) -> ToLand | None:
+    def _read(self, lease: Lease, held: HeldLeases) -> ToLand | None:
         """The capture with names for its frames; None: it failed and that is noted."""
         try:
             capture = decode_capture(self._blob(lease))
             return ToLand(lease.visit_id, lease.generation, capture, self._resolver.resolve(capture))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is noted and the others go on
+            held.let_go(lease)
             self._failed(lease, error)
             return None
 
@@ -146,31 +146,6 @@ class Lander:
                 connection, visit_id, why=why, attempt=lease.attempt, counts=counts
             )
         )
-
-    @contextmanager
-    def _held(self, leases: Iterable[Lease]) -> Iterator[None]:
-        """Renew the leases, from a thread, while inside: a cold debug file may take minutes to read."""
-        done = threading.Event()
-
-        def renew() -> None:
-            held = list(leases)
-            while held and not done.wait(self._terms.seconds / 3):
-                for lease in list(held):
-                    # One transaction each: nobody waits for this one while it waits for another.
-                    try:
-                        with self._engine.begin() as connection:
-                            if not captures.renew(connection, lease, seconds=self._terms.seconds):
-                                held.remove(lease)
-                    except DatabaseError as error:  # the landing meets it too, and says what becomes of it
-                        log.warning("lease not renewed: visit=%s why=%s", lease.visit_id, error)
-
-        thread = threading.Thread(target=renew, name="lease", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
 
     def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:
         """Tell the store what is new about binaries' symbols; it matters to nobody's numbers."""

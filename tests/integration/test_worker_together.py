@@ -4,14 +4,16 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import Queue
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Connection, Engine, func, select, update
 
 from fleetpb import capture_pb2
 from storage import captures
 from storage.archive import Archive
+from storage.captures import Lease
 from storage.database import open_engine
 from storage.landing.resolved import ResolvedFrames
 from storage.schema import capture, profile
@@ -125,6 +127,33 @@ def test_a_failure_gives_back_only_the_one_it_is_of(
     assert lander(before).land(first).outcome == "landed"
     assert (waiting.row(bad).failure, waiting.row(bad).attempts) == ("RuntimeError: a mistake of ours", 1)
     assert waiting.row(good).landed == 1
+
+
+def test_a_lease_given_back_is_not_renewed_while_the_others_are_read(
+    engine: Engine, waiting: Waiting, lander: Callable[..., Lander], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It rests and is anybody's then; renewed, it would wait for the slowest of the batch and longer."""
+    bad, slow, *_ = [waiting.archive() for _ in range(5)]
+    renewed: Queue[UUID] = Queue()
+    renew = captures.renew
+
+    def noted(connection: Connection, lease: Lease, *, seconds: float) -> bool:
+        renewed.put(lease.visit_id)
+        return renew(connection, lease, seconds=seconds)
+
+    monkeypatch.setattr(captures, "renew", noted)
+    seen: list[UUID] = []
+
+    def before(visit_id: UUID) -> None:
+        if visit_id == bad:
+            raise RuntimeError("a mistake of ours")
+        if visit_id == slow:
+            while seen.count(slow) < 3:
+                seen.append(renewed.get(timeout=60))
+
+    lander(before, seconds=3.0).land(bad)
+    assert bad not in seen
+    assert waiting.row(bad).failure == "RuntimeError: a mistake of ours"
 
 
 def test_a_capture_that_kills_its_worker_is_found_and_costs_the_others_one_attempt(
