@@ -12,6 +12,7 @@ from time import monotonic
 import structlog
 from sqlalchemy import Engine, func, select
 
+from storage.errors import DatabaseError, StorageError
 from storage.rolling.compact import compact
 from storage.rolling.cubes import HOURS_KEPT_DAYS
 from storage.rolling.expire import drop_hours
@@ -36,29 +37,46 @@ class Merging:
     _roller: Roller = field(init=False)
     _merged_at: float = field(default=float("-inf"), init=False)
     _compacted_at: float = field(default=float("-inf"), init=False)
+    _mended: set[tuple[int, int]] = field(default_factory=set, init=False)
+    """Buckets whose damaged parts were made again; once more would give the same."""
 
     def __post_init__(self) -> None:
         self._roller = Roller(self.engine)
 
     def merge(self, now: datetime) -> None:
-        """Merge what is due. Raises `DatabaseError`; what was committed stays, the rest waits."""
+        """Merge what is due. Raises `DatabaseError`; what was committed stays, the rest waits.
+
+        Whatever is wrong with data is logged and waits for the next time: sampling goes on.
+        """
         if monotonic() - self._merged_at >= self.every_s or self._waiting() >= BATCH:
-            self._merge()
+            self._unless_damaged(self._merge)
             self._merged_at = monotonic()
         if monotonic() - self._compacted_at >= COMPACT_S and not self.stopped():
-            self._close_days(now)
-            self._compacted_at = monotonic()
+            self._compacted_at = monotonic()  # also if it fails: not again at once
+            self._unless_damaged(lambda: self._close_days(now))
+
+    @staticmethod
+    def _unless_damaged(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except DatabaseError:
+            raise
+        except StorageError as error:
+            _log.error("cells cannot be merged", why=str(error))
 
     def _merge(self) -> None:
+        left = self._waiting()
         while not self.stopped():
             rolled = self._roller.roll()
             if rolled.expired:
                 _log.warning("landed visits of dropped days stay out of the cells", visits=rolled.expired)
-            if rolled.entries < BATCH:
+            # A part of a batch may have had many facts, or a damaged one: those that waited with it follow.
+            left -= rolled.entries
+            if not rolled.entries or (rolled.entries < BATCH and left <= 0):
                 return
 
     def _close_days(self, now: datetime) -> None:
-        for level, bucket in compact(self.engine, now).buckets:
+        for level, bucket in compact(self.engine, now, mended=self._mended).buckets:
             _log.info("closed days merged", days=4**level, bucket=bucket)
         with self.engine.begin() as connection:
             if deleted := drop_hours(connection, now.date() - timedelta(days=HOURS_KEPT_DAYS)):

@@ -12,8 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import structlog
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
+from storage.errors import BadSelection, DatabaseError, StorageError
 from storage.landing.codec import encode_many
 from storage.query.reading import among
 from storage.query.strata import read_strata
@@ -30,8 +32,10 @@ from storage.rolling.cubes import (
     day_number,
     day_of,
 )
+from storage.rolling.errors import DayGone
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.reading import Cells, WeightedCells, read_cells, read_exposure, read_weighted
+from storage.rolling.rebuild import rebuild
 from storage.rolling.sorting import Float64, Int64
 from storage.rolling.weighing import (
     NO_FACTS,
@@ -50,6 +54,8 @@ CLOSED_AFTER = timedelta(hours=48)
 _FACTS = 8_000_000
 """Pairs of cells that are merged in one go, if a single key has no more; about 1 GB."""
 
+_log = structlog.get_logger("rolling")
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
@@ -59,17 +65,65 @@ class Compacted:
     """(level, bucket), each for all cubes."""
 
 
-def compact(engine: Engine, now: datetime) -> Compacted:
+def compact(engine: Engine, now: datetime, *, mended: set[tuple[int, int]] | None = None) -> Compacted:
     """Build the buckets whose days are all closed at `now`, each in a transaction of its own.
 
-    Any number may run at once. Gauges are left in their days: levels are averaged, not added up.
+    Any number may run at once. Gauges are left in their days: levels are averaged, not added up. Of a
+    bucket whose cells are damaged the days, or the buckets below, are made again, once as `mended`
+    remembers between calls; if that does not help it stays unbuilt. Raises `DatabaseError` only.
     """
     built = []
+    mended = set() if mended is None else mended
     for level in WEIGHTED_LEVELS:
         with engine.connect() as connection:
             found = _buildable(connection, level, now)
-        built += [(level, bucket) for bucket in found if _build(engine, level, bucket, now)]
+        built += [(level, bucket) for bucket in found if _built_or_mended(engine, level, bucket, now, mended)]
     return Compacted(tuple(built))
+
+
+def _built_or_mended(
+    engine: Engine, level: int, bucket: int, now: datetime, mended: set[tuple[int, int]]
+) -> bool:
+    """Build a bucket, if need be after making again what it is built from."""
+    size = bucket_days(level)
+    try:
+        return _build(engine, level, bucket, now)
+    except DatabaseError:
+        raise
+    except StorageError as error:
+        _log.error("closed days cannot be merged", days=size, bucket=bucket, why=str(error))
+        # Too many bytes would be as many again.
+        if (level, bucket) in mended or isinstance(error, BadSelection):
+            return False
+    mended.add((level, bucket))
+    if level == 1:
+        for day in range(bucket * size, (bucket + 1) * size):
+            _rebuild(engine, day)
+    else:
+        parts = range(4 * bucket, 4 * bucket + 4)
+        with engine.begin() as connection:
+            c = roll_built.c
+            connection.execute(delete(roll_built).where(c.level == level - 1, c.bucket.in_(parts)))
+        for part in parts:
+            _built_or_mended(engine, level - 1, part, now, mended)
+    try:
+        return _build(engine, level, bucket, now)
+    except DatabaseError:
+        raise
+    except StorageError as error:
+        _log.error("closed days stay unmerged", days=size, bucket=bucket, why=str(error))
+        return False
+
+
+def _rebuild(engine: Engine, day: int) -> None:
+    try:
+        rebuild(engine, day_of(day))
+    except DatabaseError:
+        raise
+    except DayGone:
+        return
+    except StorageError as error:
+        _log.error("cells could not be rebuilt", day=str(day_of(day)), why=str(error))
 
 
 def closed_before(now: datetime) -> int:

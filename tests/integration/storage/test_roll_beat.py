@@ -4,13 +4,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, insert, select
+from sqlalchemy import Engine, delete, func, insert, select, update
 from typer.testing import CliRunner
 
 from collector.merging import Merging
 from services.commands.db import app
+from storage.errors import DatabaseBusy
 from storage.rolling.cubes import HOUR, HOURS_KEPT_DAYS, day_of
-from storage.schema import dim_value, roll, roll_built, roll_queue
+from storage.schema import chunk, dim_value, roll, roll_built, roll_queue, roll_weighted
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
 
 pytestmark = pytest.mark.integration
@@ -54,6 +55,57 @@ def test_a_beat_closes_days_and_drops_old_hours(engine: Engine, facts: CellFacts
     Merging(engine, every_s=0, stopped=lambda: False).merge(late)
     assert number(engine, roll.c.bucket, roll.c.level == HOUR) == 0
     assert number(engine, roll.c.bucket) > 0
+
+
+def test_a_damaged_cell_is_made_again_before_its_days_are_closed(engine: Engine, facts: CellFacts) -> None:
+    Merging(engine, every_s=0, stopped=lambda: False).merge(DAY)
+    with engine.begin() as connection:
+        connection.execute(update(roll).values(data=b"\x09"))
+    Merging(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
+    assert_right(engine)
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == 3
+
+
+def test_a_damaged_bucket_is_made_again_from_its_days(engine: Engine, facts: CellFacts) -> None:
+    """Also when their facts are long gone."""
+    later = DAY + timedelta(days=60)
+    Merging(engine, every_s=0, stopped=lambda: False).merge(later)
+    with engine.begin() as connection:
+        connection.execute(delete(roll_built).where(roll_built.c.level > 1))
+        connection.execute(update(roll_weighted).where(roll_weighted.c.level == 1).values(data=b"\x09"))
+        connection.execute(update(chunk).values(data=b"x"))
+    Merging(engine, every_s=0, stopped=lambda: False).merge(later)
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 2) == 3
+    assert number(engine, roll_weighted.c.bucket, roll_weighted.c.data == b"\x09") == 0
+
+
+def test_a_day_that_cannot_be_mended_stays_open_and_ends_nothing(engine: Engine, facts: CellFacts) -> None:
+    later = DAY + timedelta(days=HOURS_KEPT_DAYS + 1)
+    merging = Merging(engine, every_s=0, stopped=lambda: False)
+    merging.merge(DAY)
+    with engine.begin() as connection:
+        connection.execute(update(roll).values(data=b"\x09"))
+        connection.execute(update(chunk).values(data=b"x"))
+    Merging(engine, every_s=0, stopped=lambda: False).merge(later)
+    assert number(engine, roll_built.c.bucket) == 0
+    assert number(engine, roll.c.bucket, roll.c.level == HOUR) == 0, "the rest of the work is done"
+
+
+def test_a_failure_of_the_beat_is_not_repeated_at_once(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def fails(*args: Any, **kwargs: Any) -> None:
+        tries.append(args)
+        raise DatabaseBusy
+
+    monkeypatch.setattr("collector.merging.compact", fails)
+    merging = Merging(engine, every_s=0, stopped=lambda: False)
+    with pytest.raises(DatabaseBusy):
+        merging.merge(DAY)
+    merging.merge(DAY)
+    assert len(tries) == 1
 
 
 def test_an_operator_merges_and_rebuilds(
