@@ -37,6 +37,7 @@ from storage.rolling.cubes import (
 )
 from storage.rolling.moments import empty
 from storage.rolling.reading import Cells, WeightedCells
+from storage.rolling.rows import ANSWER_BYTES
 
 VISITS_A_CELL = 8
 """Fewer visits are read as fast from their own chunks, and these know more."""
@@ -104,8 +105,12 @@ def read_cell_samples(
         more, more_closed = cells, closed
         if plan.cube is not APPLICATION:
             of_each = replace(read.source, cube=APPLICATION)
-            more = reading.read_cells(connection, of_each, covered, facts=False, functions=False)
-            more_closed = reading.read_weighted(connection, of_each, covered, facts=False, functions=False)
+            more = reading.read_cells(
+                connection, of_each, covered, facts=False, functions=False, limit=ANSWER_BYTES
+            )
+            more_closed = reading.read_weighted(
+                connection, of_each, covered, facts=False, functions=False, limit=ANSWER_BYTES
+            )
             row_cells, row_closed = weighing.open(more), _closed(more_closed)
         applications = _applications(more, row_cells, more_closed, _Loose(visits, loose, weight))
     stack, units, weighted = _by_stack(cells, open_, closed, _Loose(visits, loose, weight))
@@ -201,8 +206,12 @@ class _Read:
     ) -> "_Read":
         return cls(
             source,
-            reading.read_cells(connection, source, covered, k1=plan.k1, functions=not plan.by_application),
-            reading.read_weighted(connection, source, covered, k1=plan.k1, functions=not plan.by_application),
+            reading.read_cells(
+                connection, source, covered, k1=plan.k1, functions=not plan.by_application, limit=ANSWER_BYTES
+            ),
+            reading.read_weighted(
+                connection, source, covered, k1=plan.k1, functions=not plan.by_application, limit=ANSWER_BYTES
+            ),
             _Exposed.read(connection, source, merged_hours(plan, covered)),
             read_seconds(connection, visits, source.sample_type_id, stacks=source.stacks),
         )

@@ -1,6 +1,6 @@
 """Visits and their facts out of the database: what the queue names, or what cells should already hold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -32,6 +32,9 @@ from storage.rolling.rows import Columns
 from storage.rolling.sorting import Int64
 from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit
 
+MOST_FACTS = 20_000_000
+"""Facts merged in one go, if a single visit has no more: about 1 GB while it lasts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -50,25 +53,53 @@ class Entry:
 def take(connection: Connection, limit: int, *, only: int | None = None) -> list[Entry]:
     """Take up to `limit` of the oldest entries off the queue; others pass by them until we commit.
 
-    `only` names the one entry that is meant: without it there is nothing to take, also when somebody
-    else is at it.
+    Fewer when their facts are many (`portions`). `only` names the one entry that is meant: without it
+    there is nothing to take, also when somebody else is at it.
     """
-    oldest = (
-        select(roll_queue.c.entry_id)
-        .order_by(roll_queue.c.entry_id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
+    c = roll_queue.c
+    oldest = select(c.entry_id, c.day, c.visit_id, c.sign).order_by(c.entry_id).limit(limit)
     if only is not None:
-        oldest = oldest.where(roll_queue.c.entry_id == only)
-    taken = connection.execute(
-        delete(roll_queue)
-        .where(roll_queue.c.entry_id.in_(oldest))
-        .returning(roll_queue.c.entry_id, roll_queue.c.day, roll_queue.c.visit_id, roll_queue.c.sign)
-    ).all()
-    return [
+        oldest = oldest.where(c.entry_id == only)
+    found = connection.execute(oldest.with_for_update(skip_locked=True)).all()
+    waiting = [
         Entry(row.day, row.visit_id, row.sign, row.entry_id if row.sign < 0 else None, row.entry_id)
-        for row in sorted(taken, key=lambda row: int(row.entry_id))
+        for row in found
+    ]
+    taken = next(portions(connection, waiting), [])
+    connection.execute(delete(roll_queue).where(c.entry_id.in_([entry.entry_id for entry in taken])))
+    return taken
+
+
+def portions(connection: Connection, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """The entries in their order, in parts of at most `MOST_FACTS`; one that has more is alone."""
+    part: list[Entry] = []
+    total = 0
+    for entry, facts in zip(entries, _facts(connection, entries), strict=True):
+        if part and total + facts > MOST_FACTS:
+            yield part
+            part, total = [], 0
+        part.append(entry)
+        total += facts
+    if part:
+        yield part
+
+
+def _facts(connection: Connection, entries: Sequence[Entry]) -> list[int]:
+    """How many facts each brings."""
+    of_visit: dict[UUID, int] = {}
+    of_entry: dict[int, int] = {}
+    if stored := [entry for entry in entries if entry.replaced is None]:
+        p = profile.c
+        ids, days = [entry.visit_id for entry in stored], {entry.day for entry in stored}
+        sums = select(p.visit_id, func.sum(p.facts)).where(p.visit_id.in_(ids), p.day.in_(days))
+        of_visit = {id_: int(n) for id_, n in connection.execute(sums.group_by(p.visit_id))}
+    if replaced := [entry.replaced for entry in entries if entry.replaced is not None]:
+        r = roll_replaced.c
+        before = select(r.entry_id, func.sum(r.facts)).where(r.entry_id.in_(replaced)).group_by(r.entry_id)
+        of_entry = {id_: int(n) for id_, n in connection.execute(before)}
+    return [
+        of_visit.get(entry.visit_id, 0) if entry.replaced is None else of_entry.get(entry.replaced, 0)
+        for entry in entries
     ]
 
 

@@ -129,7 +129,7 @@ def read_cells(
     """The raw cells of `cover.hours` and `cover.days`, where `k1` and `k2` are among these (None: any).
 
     Without `facts` or `moments` those blobs are not read at all; without `functions` the moments say only
-    what is true of each cell as a whole. Raises `CorruptCell`, and `BadSelection`
+    what is true of each cell as a whole. Raises `CorruptCell`, and `TooMuch`
     past `limit` bytes.
     """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))

@@ -127,4 +127,4 @@ def _merged_visits(connection: Connection, day: date) -> Iterator[Sequence[Entry
     )
     found += [Entry(day, row.visit_id, 1, row.entry_id) for row in before]
     for start in range(0, len(found), _BATCH):
-        yield found[start : start + _BATCH]
+        yield from entries.portions(connection, found[start : start + _BATCH])

@@ -1,6 +1,6 @@
 """Rolling: what has landed is merged into the cells, each visit exactly once.
 
-    DELETE FROM roll_queue … FOR UPDATE SKIP LOCKED RETURNING …
+    SELECT … FROM roll_queue … FOR UPDATE SKIP LOCKED, DELETE FROM roll_queue …
 
 begins the transaction that merges the entries' visits, so an entry is gone exactly if its visit is in the
 cells. Any number of rollers share the queue; they wait for each other only where they write cells of the
@@ -28,7 +28,7 @@ from storage.rolling.rebuild import rebuild
 from storage.rolling.stack_functions import StackFunctions
 
 BATCH = 400
-"""Visits merged in one transaction: about a million facts of a large machine each, and 1 GB while it lasts."""
+"""Visits merged in one transaction, or fewer when they have more facts than `entries.MOST_FACTS`."""
 
 _log = structlog.get_logger("rolling")
 

@@ -308,6 +308,31 @@ def test_a_visit_too_large_for_a_cell_stays_out_and_its_neighbours_do_not(
         assert connection.execute(day).all() == [(2, 70)]
 
 
+def test_visits_of_many_facts_are_merged_and_rebuilt_in_parts(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "MOST_FACTS", 3)
+    ids = [facts.visit(DAY_0 * 24, machine_id=1 + n) for n in range(3)]
+    for id_, stacks in zip(ids, ({1: 1, 2: 1}, {3: 1}, {1: 1, 2: 1, 3: 1, 4: 1}), strict=True):
+        facts.land(id_, [Seen(stacks)])
+    assert [roll.roll(engine).entries for _ in range(3)] == [2, 1, 0]
+    facts.land(ids[2], [Seen({5: 1})], again=True)
+    read: list[int] = []
+    read_batch = entries.read_batch
+
+    def counted(*args: Any) -> Any:
+        batch = read_batch(*args)
+        read.append(len(batch.stack))
+        return batch
+
+    monkeypatch.setattr(entries, "read_batch", counted)
+    rebuild(engine, day_of(DAY_0))
+    assert sorted(read) in ([1, 2, 4], [3, 4]), "as they were before, four are alone"
+    assert_right(engine)
+    assert [roll.roll(engine).entries for _ in range(3)] == [1, 1, 0], "four out, then one in"
+    assert_right(engine, bits=False)
+
+
 def test_an_applications_cells_are_rebuilt_with_their_products_with_the_whole_event(
     engine: Engine, facts: CellFacts
 ) -> None:

@@ -9,8 +9,12 @@ from typer.testing import CliRunner
 
 from collector.merging import Merging
 from services.commands.db import app
+from storage.database import snapshot
 from storage.errors import DatabaseBusy
-from storage.rolling.cubes import HOUR, HOURS_KEPT_DAYS, day_of
+from storage.query.reading import TooMuch
+from storage.rolling.cover import Cover
+from storage.rolling.cubes import EVENT, HOUR, HOURS_KEPT_DAYS, Source, day_of
+from storage.rolling.reading import read_cells
 from storage.schema import chunk, dim_value, roll, roll_built, roll_queue, roll_weighted
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
 
@@ -126,3 +130,9 @@ def test_an_operator_merges_and_rebuilds(
     assert_right(engine)
     unknown = CliRunner().invoke(app, ["rebuild", day, "--application", "none"])
     assert "Nobody has sampled" in str(unknown.exception)
+
+
+def test_an_answer_of_too_many_cells_is_refused(engine: Engine, facts: CellFacts) -> None:
+    Merging(engine, every_s=0, stopped=lambda: False).merge(DAY)
+    with snapshot(engine) as connection, pytest.raises(TooMuch):
+        read_cells(connection, Source(EVENT, 1, True, 1), Cover(days=(DAY_0,)), limit=100)
