@@ -122,6 +122,9 @@ def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) ->
     told.add("waiting_at_end", int(last["waiting"]))
     told.add("to_merge_at_end", int(last["to_merge"]))
     told.add("set_aside", int(last["set_aside"]), exactly(0))
+    # What the API and the worker hold grows with the dictionaries of a young store, which is no leak.
+    told.add("stacks_start", int(first["stacks"]))
+    told.add("stacks_end", int(last["stacks"]))
     told.add("database_mib_start", first["database_mib"])
     told.add("database_mib_end", last["database_mib"])
     told.add("answer_s_worst", max(samples.slowest_s))

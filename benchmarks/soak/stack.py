@@ -36,13 +36,15 @@ _COUNTS: Final = text("""
            (SELECT coalesce(extract(epoch FROM now() - min(archived_at)), 0)::float8 FROM capture
              WHERE landed < wanted) AS lag_s,
            (SELECT count(*) FROM roll_queue) AS to_merge,
+           (SELECT count(*) FROM stack) AS stacks,
            pg_database_size(current_database()) / 1048576.0::float8 AS database_mib
 """)
 _WRONG: Final = re.compile(r"\b(error|critical|exception)\b|traceback", re.IGNORECASE)
+# A window that is full long before the end: what is read for an answer then stays the same.
 _QUERIES: Final = (
-    "table?by=function&limit=50&from=now-1h",
-    "flame?from=now-1h&max_nodes=20000",
-    "table?by=application&from=now-1h",
+    "table?by=function&limit=50&from=now-5m",
+    "flame?from=now-5m&max_nodes=20000",
+    "table?by=application&from=now-5m",
     "status",
 )
 

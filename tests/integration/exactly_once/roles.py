@@ -171,7 +171,7 @@ def retirer(actor: Actor) -> None:
                     .select_from(capture)
                     .where(capture.c.day == day, capture.c.landed == 0)
                 ).scalar_one()
-            if waiting > 2:
+            if waiting > 1:
                 time.sleep(0.1)
                 continue
             keep = Keep(facts_days=(TODAY - day).days - 1, cells_days=KEEP.cells_days)

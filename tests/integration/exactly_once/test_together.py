@@ -13,10 +13,10 @@ from tests.integration.exactly_once.crew import Crew, Journal, Stage
 from tests.integration.exactly_once.settling import dropped, settle
 from tests.integration.exactly_once.world import make_world
 
-VISITS = int(os.environ.get("FLEETPROF_STORM_VISITS", "24"))
+VISITS = int(os.environ.get("FLEETPROF_STORM_VISITS", "16"))
 SEED = int(os.environ.get("FLEETPROF_STORM_SEED", "1"))
 CRASHES = 2 * VISITS
-CHECKS = VISITS // 3
+CHECKS = max(8, VISITS // 3)
 ROLES = {
     roles.lander: 60,
     roles.worker: 60,
