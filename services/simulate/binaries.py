@@ -135,8 +135,8 @@ class SymbolFolder:
             text = build.build_id.hex()
             target = self._folder / ".build-id" / text[:2] / text[2:]
             if not target.exists():
-                _make_readable(target.parent.parent)
-                _make_readable(target.parent)
+                for folder in (self._folder, target.parent.parent, target.parent):
+                    _make_readable(folder)
                 with NamedTemporaryFile(dir=target.parent, delete=False) as file:
                     file.write(content_of(build))
                 Path(file.name).chmod(0o644)
