@@ -209,6 +209,8 @@ def test_a_live_page_shows_what_lands_and_never_goes_blank(new_visitor: Callable
     visitor.page.clock.install()
     page = visitor.open("?from=now-15m")
     expect(figure(page, "Samples")).to_contain_text("150")
+    expect(page.locator("canvas")).to_be_visible()  # the flame graph comes by a request of its own
+    expect(rows(page).first).to_be_visible()
     page.evaluate(
         """() => { window.blanks = 0;
         new MutationObserver(() => { if (!document.querySelector('.line.body') || !document.querySelector('canvas')) window.blanks++; })
