@@ -14,11 +14,10 @@ Of many visits C is fitted to a random part, always the same one: C does not dep
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, special
 
 from analysis.arrays import Float, Int, sums
-from analysis.visit_table import VisitTable
+from analysis.visit_table import VisitTable, scattered
 
 _LEAST_VISITS = 8
 """Visits below which no subset says anything about the rest."""
@@ -90,23 +89,6 @@ def seen_by(table: VisitTable) -> Int:
     return np.flatnonzero(weighted > 0)
 
 
-def restricted(table: VisitTable, visits: Int) -> VisitTable:
-    """The table of some of its visits, each once and numbered in the order given."""
-    number = np.full(table.visits, -1, np.int64)
-    number[visits] = np.arange(len(visits))
-    pairs = number[table.visit] >= 0
-    return replace(
-        table,
-        key=table.key[visits],
-        stratum=table.stratum[visits],
-        weight=table.weight[visits],
-        x=table.x[visits],
-        row=table.row[pairs],
-        visit=number[table.visit[pairs]],
-        y=table.y[pairs],
-    )
-
-
 def entropy_of(table: VisitTable) -> Measured:
     """Entropy of the visits' profile, with its jackknife interval; [value, value] of a single visit."""
     profiles = _profiles(table)
@@ -146,7 +128,7 @@ def converge(table: VisitTable, samples: Float, seed: int, top: int | None = Non
     if len(seen) < _LEAST_VISITS or not samples[seen].sum() > 0:
         return None
     part = seen[_part(table, seen)]
-    profiles, of_part = _profiles(restricted(table, part)), samples[part]
+    profiles, of_part = _profiles(table.of(part)), samples[part]
     members, distances = _points(profiles, np.arange(len(part)), of_part, seed, top)
     constant = _constant(members, distances)
     measured = Measured(0.0, 0.0, 0.0)
@@ -168,17 +150,9 @@ def _part(table: VisitTable, among: Int) -> Int:
     One that lands later changes little: the others stay in the order they had.
     """
     pairs = np.bincount(table.visit, minlength=table.visits)[among]
-    order = np.argsort(_hashed(table.key[among]), kind="stable")
+    order = np.argsort(scattered(table.key[among]), kind="stable")
     fit = int(np.searchsorted(np.cumsum(pairs[order]), _MOST_PAIRS, side="right"))
     return np.sort(order[: min(max(fit, _ENOUGH_VISITS), _MOST_VISITS)])
-
-
-def _hashed(keys: Int) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finalizer (Steele et al. 2014): keys that count up come out in no order."""
-    mixed = keys.astype(np.uint64)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _points(

@@ -8,10 +8,9 @@ because their base has 20 000. Source: Cochran, Sampling Techniques (1977), chap
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from analysis.arrays import Bool, Float, Int
-from analysis.visit_table import VisitTable
+from analysis.arrays import Bool
+from analysis.visit_table import VisitTable, scattered
 
 _FEWEST = 2
 """Visits of a stratum that are kept at least: one has no variance."""
@@ -39,7 +38,7 @@ def _level(sizes: list[int], cost: list[int], most: int) -> int:
 
 def _kept(table: VisitTable, paired: Bool, limit: int) -> VisitTable:
     keep, scale = np.zeros(table.visits, np.bool_), np.ones(table.visits)
-    order = np.argsort(_hash(table.key), kind="stable")
+    order = np.argsort(scattered(table.key), kind="stable")
     for group in (paired, ~paired):
         share = limit / max(int(group.sum()), 1)
         if share >= 1:
@@ -52,27 +51,5 @@ def _kept(table: VisitTable, paired: Bool, limit: int) -> VisitTable:
             count = min(len(of), max(_FEWEST, round(share * len(of))))
             keep[of[:count]] = True
             scale[of[:count]] = len(of) / count
-    return _only(table, keep, scale)
-
-
-def _only(table: VisitTable, keep: Bool, scale: Float) -> VisitTable:
-    place = np.cumsum(keep) - 1
-    pairs = keep[table.visit]
-    return replace(
-        table,
-        key=table.key[keep],
-        stratum=table.stratum[keep],
-        weight=(table.weight * scale)[keep],
-        x=table.x[keep],
-        row=table.row[pairs],
-        visit=place[table.visit[pairs]],
-        y=table.y[pairs],
-    )
-
-
-def _hash(key: Int) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finaliser: neighbouring keys, as of visits that followed one another, are far apart."""
-    z = key.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
+    kept = np.flatnonzero(keep)
+    return replace(table.of(kept), weight=(table.weight * scale)[kept])

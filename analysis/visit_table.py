@@ -1,8 +1,9 @@
 """What each visit saw of each row: the input of diffs and of reliability figures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.arrays import Float, Int, sums
 from analysis.errors import BadShape
@@ -50,3 +51,27 @@ class VisitTable:
             if whole > 0
             else np.zeros(self.rows)
         )
+
+    def of(self, visits: Int) -> "VisitTable":
+        """The table of some of its visits, each once and numbered in the order given."""
+        number = np.full(self.visits, -1, np.int64)
+        number[visits] = np.arange(len(visits))
+        pairs = number[self.visit] >= 0
+        return replace(
+            self,
+            key=self.key[visits],
+            stratum=self.stratum[visits],
+            weight=self.weight[visits],
+            x=self.x[visits],
+            row=self.row[pairs],
+            visit=number[self.visit[pairs]],
+            y=self.y[pairs],
+        )
+
+
+def scattered(keys: Int) -> npt.NDArray[np.uint64]:
+    """SplitMix64's finalizer (Steele et al. 2014): keys of visits that followed one another come out far apart."""
+    mixed = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))

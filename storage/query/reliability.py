@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from analysis.reliability import Convergence, Measured, converge, entropy_of, halves, restricted, seen_by
+from analysis.reliability import Convergence, Measured, converge, entropy_of, halves, seen_by
 from storage.query.arrays import Int64, sum_at
 from storage.query.design import Ids
 from storage.query.evidence import Visits
@@ -55,7 +55,7 @@ def reliability(
     seen = seen_by(table)
     if len(seen) < _LEAST_VISITS:
         return Reliability(len(rows.own), None, None, None)
-    table, taken = restricted(table, seen), taken[seen]
+    table, taken = table.of(seen), taken[seen]
     return Reliability(
         rows_total=len(rows.own),
         entropy=entropy_of(table),

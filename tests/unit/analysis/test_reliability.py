@@ -216,7 +216,7 @@ def test_no_figure_is_nan(seed: int, visits: int, rows: int, filled: float) -> N
     found = reliability.converge(full, y.sum(axis=1).astype(float), seed)
     assert (found is not None) == (len(seen) >= 8)
     assert found is None or all_finite(found)
-    kept = reliability.restricted(full, seen)
+    kept = full.of(seen)
     assert kept.visits == len(seen)
     assert kept.y.sum() == y.sum()
     if len(seen) >= 2:
