@@ -1,8 +1,9 @@
 """Every table of the store, with the meaning of every column.
 
-The tables fall into five families: who there is (`machine`, `stratum`, `campaign`), what was
+The tables fall into six families: who there is (`machine`, `stratum`, `campaign`), what was
 visited (`visit`, `capture`, `coverage` and what captures brought about machines), the interned
-dictionaries (`function`, `stack`, `dim_value`, `label_set`, `sample_type`, `binary`), the facts
+dictionaries (`function`, `stack`, `dim_value`, `label_set`, `sample_type`, `binary`), where symbols
+come from (`debug_file`, `symcache`, `source_file` and what is asked and landed again for them), the facts
 (`profile`, `chunk`, `line_chunk`, partitioned by UTC day), and what is merged from them (`roll`,
 `roll_weighted`, `exposure`, `roll_queue`, `roll_replaced`, `fseries`). Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
@@ -193,7 +194,14 @@ capture = Table(
     Index(None, "day"),
     Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
     Index(
-        "ix_capture_to_land", "archived_at", postgresql_where=text("landed < wanted and set_aside is null")
+        "ix_capture_fresh",
+        "archived_at",
+        postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
+    ),
+    Index(
+        "ix_capture_again",
+        "archived_at",
+        postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
     ),
     comment="a raw capture in the archive, and what remains to be done with it",
 )
@@ -207,6 +215,7 @@ capture_binary = Table(
     Column("samples", BigInteger, nullable=False, comment="samples whose stack has a frame in it"),
     Column("unresolved", BigInteger, nullable=False, comment="of those, with a frame here that has no name"),
     Index(None, "visit_id"),
+    Index(None, "day", postgresql_using="brin"),  # rows come in the order of days, and are many
     comment="which captures hold which binary, so that an upload finds what to land again",
 )
 
@@ -339,21 +348,153 @@ binary = Table(
     Column("first_seen", _utc, nullable=False, server_default=_now),
 )
 
+# --- Symbols --------------------------------------------------------------------------------------
+
 debug_file = Table(
     "debug_file",
     metadata,
     Column("debug_file_id", Integer, Identity(always=True), primary_key=True),
     Column("binary_key", Text, nullable=False),
-    Column("kind", Text, nullable=False, comment="executable, debuginfo, symbols, kallsyms, source"),
+    Column(
+        "kind", Text, nullable=False, comment="executable, debuginfo, symbols, kallsyms, altlink or split"
+    ),
+    Column(
+        "variant",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="which of those that stand beside each other: of kallsyms the digest of the module set",
+    ),
+    Column("name", Text, nullable=False, server_default="", comment="base name it was uploaded under"),
     Column("quality", SmallInteger, nullable=False, comment="3 DWARF, 2 symtab, 1 dynsym, 0 none"),
-    Column("blob", Text, nullable=False),
-    Column("bytes", BigInteger, nullable=False),
-    Column("sha256", LargeBinary, nullable=False),
-    Column("origin", Text, nullable=False, comment="upload, debuginfod URL, gateway, local path"),
-    Column("added_at", _utc, nullable=False, server_default=_now),
+    Column("sha256", LargeBinary, nullable=False, comment="of the file; says where its blob lies"),
+    Column("bytes", BigInteger, nullable=False, comment="of the blob"),
+    Column("raw_bytes", BigInteger, nullable=False, comment="of the file"),
+    Column("origin", Text, nullable=False, comment="upload, gateway, or the debuginfod URL"),
+    Column("uploaded_by", Text, nullable=False, server_default="", comment="who, as far as it is known"),
+    Column("added_at", _utc, nullable=False, server_default=_now, comment="last time it was uploaded"),
+    Column("rejected", Text, comment="why it is not to be used, a sentence; NULL: it may be"),
+    Column("used_at", _utc, comment="last day somebody read it; NULL: nobody yet"),
     UniqueConstraint("binary_key", "sha256"),
-    comment="candidates for a binary's symbols, the best quality wins",
+    Index(None, "sha256"),
+    comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
 )
+
+source_file = Table(
+    "source_file",
+    metadata,
+    Column("sha256", LargeBinary, primary_key=True, comment="of the text; says where its blob lies"),
+    Column("bytes", BigInteger, nullable=False, comment="of the blob"),
+    Column("raw_bytes", BigInteger, nullable=False, comment="of the text"),
+    Column("added_at", _utc, nullable=False, server_default=_now),
+    comment="source files, each content once however many builds have it (DIGEST G18)",
+)
+
+source_path = Table(
+    "source_path",
+    metadata,
+    Column("binary_key", Text, primary_key=True),
+    Column("path", Text, primary_key=True, comment="as the debug information states it, normalised"),
+    Column("sha256", LargeBinary, ForeignKey("source_file.sha256"), nullable=False),
+    Column("added_at", _utc, nullable=False, server_default=_now),
+    Index(None, "sha256"),
+    comment="which source a binary was built from",
+)
+
+symbol_absence = Table(
+    "symbol_absence",
+    metadata,
+    Column("binary_key", Text, primary_key=True),
+    Column("kind", Text, primary_key=True, comment="of debug_file, or source:… for a source file"),
+    Column("source", Text, primary_key=True, comment="who did not have it: a debuginfod URL, …"),
+    Column("reason", Text, nullable=False, comment="a sentence"),
+    Column("until", _utc, nullable=False, comment="not to be asked again before"),
+    Index(None, "until"),
+    comment="symbols that are known not to be somewhere, so that one worker asks for all",
+)
+
+symcache = Table(
+    "symcache",
+    metadata,
+    Column("binary_key", Text, primary_key=True),
+    Column("producer", Text, primary_key=True, comment="program, version and format of the cache"),
+    Column("source_sha256", LargeBinary, comment="of the debug file it was built from; NULL until built"),
+    Column("sha256", LargeBinary, comment="of the cache; says where its blob lies; NULL until built"),
+    Column("bytes", BigInteger, comment="of the blob"),
+    Column("raw_bytes", BigInteger, comment="of the cache"),
+    Column("built_at", _utc),
+    Column("build_cpu_s", Double),
+    Column("peak_rss_bytes", BigInteger),
+    Column("used_at", _utc, comment="last day somebody read it"),
+    Column("failure", Text, nullable=False, server_default="", comment="of the last build, a sentence"),
+    Column("failed_sha256", LargeBinary, comment="of the debug file that build was made from"),
+    Column(
+        "failed_until", _utc, comment="that file is not built again before; NULL: the last build did not fail"
+    ),
+    Column("lease", Uuid, comment="names the build under way; NULL: there is none"),
+    Column("lease_sha256", LargeBinary, comment="of the debug file that is being built"),
+    Column("leased_until", _utc, comment="a builder that is silent for so long has died"),
+    Column("attempts", Integer, nullable=False, server_default="0", comment="builds begun since one ended"),
+    Index(None, "sha256", postgresql_where=text("sha256 is not null")),
+    comment="lookup tables built from debug files, and who builds which",
+)
+
+symbol_ask = Table(
+    "symbol_ask",
+    metadata,
+    Column("binary_key", Text, primary_key=True),
+    Column("kind", Text, primary_key=True, comment="what was asked for: a kind of debug_file"),
+    Column("machine_id", Integer, ForeignKey("machine.machine_id"), nullable=False, comment="asked last"),
+    Column("asked_at", _utc, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("detail", Text, nullable=False, server_default="", comment="what was answered, a sentence"),
+    Column("attempts", Integer, nullable=False, comment="machines asked"),
+    Column("again_at", _utc, comment="another machine may be asked from then on; NULL: never"),
+    CheckConstraint("outcome in ('asked', 'got', 'absent', 'refused', 'failed')", name="outcome"),
+    Index(None, "asked_at"),
+    comment="gateways that were asked for symbols nobody has: one at a time in the whole fleet",
+)
+
+relanding = Table(
+    "relanding",
+    metadata,
+    Column("relanding_id", Integer, Identity(always=True), primary_key=True),
+    Column("binary_key", Text, nullable=False),
+    Column("why", Text, nullable=False, comment="a sentence, e.g. which file was uploaded"),
+    Column("nameless", Boolean, nullable=False, comment="true: only captures with frames that have no name"),
+    Column("asked_at", _utc, nullable=False, server_default=_now),
+    Column("renamed", Integer, nullable=False, server_default="0", comment="functions named in place"),
+    Column("captures", Integer, nullable=False, server_default="0", comment="to be landed again"),
+    Column(
+        "failed",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="of them, set aside or no longer archived; counted at the end",
+    ),
+    Column("finished_at", _utc),
+    Index("ix_relanding_open", "binary_key", postgresql_where=text("finished_at is null")),
+    comment="captures that are landed again because a binary's symbols have become better",
+)
+
+relanding_capture = Table(
+    "relanding_capture",
+    metadata,
+    Column(
+        "relanding_id",
+        Integer,
+        ForeignKey("relanding.relanding_id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("visit_id", Uuid, primary_key=True),
+    Column("day", Date, nullable=False, comment="the visit's; the newest are landed again first"),
+    Column("generation", Integer, comment="it shall be landed as; NULL: its turn has not come"),
+    Index("ix_relanding_capture_waiting", "day", postgresql_where=text("generation is null")),
+    comment="what a relanding under way is about; its rows go when it is finished",
+)
+
+# --- Dictionaries of what was sampled -------------------------------------------------------------
 
 function = Table(
     "function",

@@ -186,20 +186,57 @@ def upgrade() -> None:
         sa.Column("debug_file_id", sa.Integer(), sa.Identity(always=True), nullable=False),
         sa.Column("binary_key", sa.Text(), nullable=False),
         sa.Column(
-            "kind", sa.Text(), nullable=False, comment="executable, debuginfo, symbols, kallsyms, source"
+            "kind",
+            sa.Text(),
+            nullable=False,
+            comment="executable, debuginfo, symbols, kallsyms, altlink or split",
+        ),
+        sa.Column(
+            "variant",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="which of those that stand beside each other: of kallsyms the digest of the module set",
+        ),
+        sa.Column(
+            "name", sa.Text(), server_default="", nullable=False, comment="base name it was uploaded under"
         ),
         sa.Column(
             "quality", sa.SmallInteger(), nullable=False, comment="3 DWARF, 2 symtab, 1 dynsym, 0 none"
         ),
-        sa.Column("blob", sa.Text(), nullable=False),
-        sa.Column("bytes", sa.BigInteger(), nullable=False),
-        sa.Column("sha256", sa.LargeBinary(), nullable=False),
-        sa.Column("origin", sa.Text(), nullable=False, comment="upload, debuginfod URL, gateway, local path"),
-        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "sha256", sa.LargeBinary(), nullable=False, comment="of the file; says where its blob lies"
+        ),
+        sa.Column("bytes", sa.BigInteger(), nullable=False, comment="of the blob"),
+        sa.Column("raw_bytes", sa.BigInteger(), nullable=False, comment="of the file"),
+        sa.Column("origin", sa.Text(), nullable=False, comment="upload, gateway, or the debuginfod URL"),
+        sa.Column(
+            "uploaded_by", sa.Text(), server_default="", nullable=False, comment="who, as far as it is known"
+        ),
+        sa.Column(
+            "added_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+            comment="last time it was uploaded",
+        ),
+        sa.Column(
+            "rejected",
+            sa.Text(),
+            nullable=True,
+            comment="why it is not to be used, a sentence; NULL: it may be",
+        ),
+        sa.Column(
+            "used_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="last day somebody read it; NULL: nobody yet",
+        ),
         sa.PrimaryKeyConstraint("debug_file_id", name=op.f("pk_debug_file")),
         sa.UniqueConstraint("binary_key", "sha256", name=op.f("uq_debug_file_binary_key_sha256")),
-        comment="candidates for a binary's symbols, the best quality wins",
+        comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
     )
+    op.create_index(op.f("ix_debug_file_sha256"), "debug_file", ["sha256"], unique=False)
     op.create_table(
         "dictionary_epoch",
         sa.Column("only", sa.Boolean(), server_default=sa.text("true"), nullable=False, comment="one row"),
@@ -466,6 +503,40 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_profile_visit_id"), "profile", ["visit_id"], unique=False)
     op.create_table(
+        "relanding",
+        sa.Column("relanding_id", sa.Integer(), sa.Identity(always=True), nullable=False),
+        sa.Column("binary_key", sa.Text(), nullable=False),
+        sa.Column("why", sa.Text(), nullable=False, comment="a sentence, e.g. which file was uploaded"),
+        sa.Column(
+            "nameless",
+            sa.Boolean(),
+            nullable=False,
+            comment="true: only captures with frames that have no name",
+        ),
+        sa.Column("asked_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.Column(
+            "renamed", sa.Integer(), server_default="0", nullable=False, comment="functions named in place"
+        ),
+        sa.Column("captures", sa.Integer(), server_default="0", nullable=False, comment="to be landed again"),
+        sa.Column(
+            "failed",
+            sa.Integer(),
+            server_default="0",
+            nullable=False,
+            comment="of them, set aside or no longer archived; counted at the end",
+        ),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.PrimaryKeyConstraint("relanding_id", name=op.f("pk_relanding")),
+        comment="captures that are landed again because a binary's symbols have become better",
+    )
+    op.create_index(
+        "ix_relanding_open",
+        "relanding",
+        ["binary_key"],
+        unique=False,
+        postgresql_where=sa.text("finished_at is null"),
+    )
+    op.create_table(
         "roll",
         sa.Column("cube", sa.SmallInteger(), autoincrement=False, nullable=False),
         sa.Column("campaign_id", sa.SmallInteger(), autoincrement=False, nullable=False),
@@ -658,6 +729,17 @@ def upgrade() -> None:
         sa.UniqueConstraint("event", "unit", name=op.f("uq_sample_type_event_unit")),
     )
     op.create_table(
+        "source_file",
+        sa.Column(
+            "sha256", sa.LargeBinary(), nullable=False, comment="of the text; says where its blob lies"
+        ),
+        sa.Column("bytes", sa.BigInteger(), nullable=False, comment="of the blob"),
+        sa.Column("raw_bytes", sa.BigInteger(), nullable=False, comment="of the text"),
+        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_source_file")),
+        comment="source files, each content once however many builds have it (DIGEST G18)",
+    )
+    op.create_table(
         "stack",
         sa.Column("stack_id", sa.Integer(), sa.Identity(always=True), nullable=False),
         sa.Column("hash", sa.Uuid(), nullable=False),
@@ -680,6 +762,85 @@ def upgrade() -> None:
         comment="draws are random within a stratum: datacenter × platform",
     )
     op.create_table(
+        "symbol_absence",
+        sa.Column("binary_key", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False, comment="of debug_file, or source:… for a source file"),
+        sa.Column("source", sa.Text(), nullable=False, comment="who did not have it: a debuginfod URL, …"),
+        sa.Column("reason", sa.Text(), nullable=False, comment="a sentence"),
+        sa.Column(
+            "until", sa.DateTime(timezone=True), nullable=False, comment="not to be asked again before"
+        ),
+        sa.PrimaryKeyConstraint("binary_key", "kind", "source", name=op.f("pk_symbol_absence")),
+        comment="symbols that are known not to be somewhere, so that one worker asks for all",
+    )
+    op.create_index(op.f("ix_symbol_absence_until"), "symbol_absence", ["until"], unique=False)
+    op.create_table(
+        "symcache",
+        sa.Column("binary_key", sa.Text(), nullable=False),
+        sa.Column("producer", sa.Text(), nullable=False, comment="program, version and format of the cache"),
+        sa.Column(
+            "source_sha256",
+            sa.LargeBinary(),
+            nullable=True,
+            comment="of the debug file it was built from; NULL until built",
+        ),
+        sa.Column(
+            "sha256",
+            sa.LargeBinary(),
+            nullable=True,
+            comment="of the cache; says where its blob lies; NULL until built",
+        ),
+        sa.Column("bytes", sa.BigInteger(), nullable=True, comment="of the blob"),
+        sa.Column("raw_bytes", sa.BigInteger(), nullable=True, comment="of the cache"),
+        sa.Column("built_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("build_cpu_s", sa.Double(), nullable=True),
+        sa.Column("peak_rss_bytes", sa.BigInteger(), nullable=True),
+        sa.Column("used_at", sa.DateTime(timezone=True), nullable=True, comment="last day somebody read it"),
+        sa.Column(
+            "failure", sa.Text(), server_default="", nullable=False, comment="of the last build, a sentence"
+        ),
+        sa.Column(
+            "failed_sha256",
+            sa.LargeBinary(),
+            nullable=True,
+            comment="of the debug file that build was made from",
+        ),
+        sa.Column(
+            "failed_until",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="that file is not built again before; NULL: the last build did not fail",
+        ),
+        sa.Column(
+            "lease", sa.Uuid(), nullable=True, comment="names the build under way; NULL: there is none"
+        ),
+        sa.Column(
+            "lease_sha256", sa.LargeBinary(), nullable=True, comment="of the debug file that is being built"
+        ),
+        sa.Column(
+            "leased_until",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="a builder that is silent for so long has died",
+        ),
+        sa.Column(
+            "attempts",
+            sa.Integer(),
+            server_default="0",
+            nullable=False,
+            comment="builds begun since one ended",
+        ),
+        sa.PrimaryKeyConstraint("binary_key", "producer", name=op.f("pk_symcache")),
+        comment="lookup tables built from debug files, and who builds which",
+    )
+    op.create_index(
+        op.f("ix_symcache_sha256"),
+        "symcache",
+        ["sha256"],
+        unique=False,
+        postgresql_where=sa.text("sha256 is not null"),
+    )
+    op.create_table(
         "capture_binary",
         sa.Column("binary_id", sa.Integer(), nullable=False),
         sa.Column("visit_id", sa.Uuid(), nullable=False),
@@ -698,6 +859,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("binary_id", "visit_id", name=op.f("pk_capture_binary")),
         comment="which captures hold which binary, so that an upload finds what to land again",
+    )
+    op.create_index(
+        op.f("ix_capture_binary_day"), "capture_binary", ["day"], unique=False, postgresql_using="brin"
     )
     op.create_index(op.f("ix_capture_binary_visit_id"), "capture_binary", ["visit_id"], unique=False)
     op.create_table(
@@ -748,6 +912,73 @@ def upgrade() -> None:
         ["day", "sample_type_id"],
         unique=False,
     )
+    op.create_table(
+        "relanding_capture",
+        sa.Column("relanding_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("visit_id", sa.Uuid(), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False, comment="the visit's; the newest are landed again first"),
+        sa.Column(
+            "generation",
+            sa.Integer(),
+            nullable=True,
+            comment="it shall be landed as; NULL: its turn has not come",
+        ),
+        sa.ForeignKeyConstraint(
+            ["relanding_id"],
+            ["relanding.relanding_id"],
+            name=op.f("fk_relanding_capture_relanding_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("relanding_id", "visit_id", name=op.f("pk_relanding_capture")),
+        comment="what a relanding under way is about; its rows go when it is finished",
+    )
+    op.create_index(
+        "ix_relanding_capture_waiting",
+        "relanding_capture",
+        ["day"],
+        unique=False,
+        postgresql_where=sa.text("generation is null"),
+    )
+    op.create_table(
+        "source_path",
+        sa.Column("binary_key", sa.Text(), nullable=False),
+        sa.Column(
+            "path", sa.Text(), nullable=False, comment="as the debug information states it, normalised"
+        ),
+        sa.Column("sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.ForeignKeyConstraint(["sha256"], ["source_file.sha256"], name=op.f("fk_source_path_sha256")),
+        sa.PrimaryKeyConstraint("binary_key", "path", name=op.f("pk_source_path")),
+        comment="which source a binary was built from",
+    )
+    op.create_index(op.f("ix_source_path_sha256"), "source_path", ["sha256"], unique=False)
+    op.create_table(
+        "symbol_ask",
+        sa.Column("binary_key", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False, comment="what was asked for: a kind of debug_file"),
+        sa.Column("machine_id", sa.Integer(), nullable=False, comment="asked last"),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("outcome", sa.Text(), nullable=False),
+        sa.Column(
+            "detail", sa.Text(), server_default="", nullable=False, comment="what was answered, a sentence"
+        ),
+        sa.Column("attempts", sa.Integer(), nullable=False, comment="machines asked"),
+        sa.Column(
+            "again_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="another machine may be asked from then on; NULL: never",
+        ),
+        sa.CheckConstraint(
+            "outcome in ('asked', 'got', 'absent', 'refused', 'failed')", name=op.f("ck_symbol_ask_outcome")
+        ),
+        sa.ForeignKeyConstraint(
+            ["machine_id"], ["machine.machine_id"], name=op.f("fk_symbol_ask_machine_id")
+        ),
+        sa.PrimaryKeyConstraint("binary_key", "kind", name=op.f("pk_symbol_ask")),
+        comment="gateways that were asked for symbols nobody has: one at a time in the whole fleet",
+    )
+    op.create_index(op.f("ix_symbol_ask_asked_at"), "symbol_ask", ["asked_at"], unique=False)
     op.create_table(
         "visit",
         sa.Column("visit_id", sa.Uuid(), nullable=False, comment="also the capture's id"),
@@ -876,16 +1107,23 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("visit_id", name=op.f("pk_capture")),
         comment="a raw capture in the archive, and what remains to be done with it",
     )
-    op.create_index(op.f("ix_capture_day"), "capture", ["day"], unique=False)
     op.create_index(
-        "ix_capture_kept", "capture", ["day"], unique=False, postgresql_where=sa.text("blob <> ''")
-    )
-    op.create_index(
-        "ix_capture_to_land",
+        "ix_capture_again",
         "capture",
         ["archived_at"],
         unique=False,
-        postgresql_where=sa.text("landed < wanted and set_aside is null"),
+        postgresql_where=sa.text("landed > 0 and landed < wanted and set_aside is null"),
+    )
+    op.create_index(op.f("ix_capture_day"), "capture", ["day"], unique=False)
+    op.create_index(
+        "ix_capture_fresh",
+        "capture",
+        ["archived_at"],
+        unique=False,
+        postgresql_where=sa.text("landed = 0 and landed < wanted and set_aside is null"),
+    )
+    op.create_index(
+        "ix_capture_kept", "capture", ["day"], unique=False, postgresql_where=sa.text("blob <> ''")
     )
     # ### end Alembic commands ###
     for table, column in COMPRESSED:
@@ -896,23 +1134,46 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index("ix_capture_kept", table_name="capture", postgresql_where=sa.text("blob <> ''"))
     op.drop_index(
-        "ix_capture_to_land",
+        "ix_capture_fresh",
         table_name="capture",
-        postgresql_where=sa.text("landed < wanted and set_aside is null"),
+        postgresql_where=sa.text("landed = 0 and landed < wanted and set_aside is null"),
     )
     op.drop_index(op.f("ix_capture_day"), table_name="capture")
+    op.drop_index(
+        "ix_capture_again",
+        table_name="capture",
+        postgresql_where=sa.text("landed > 0 and landed < wanted and set_aside is null"),
+    )
     op.drop_table("capture")
     op.drop_index("ix_visit_open", table_name="visit", postgresql_where=sa.text("outcome = 'drawn'"))
     op.drop_index(op.f("ix_visit_machine_id_drawn_at"), table_name="visit")
     op.drop_index(op.f("ix_visit_campaign_id_drawn_at"), table_name="visit")
     op.drop_index(op.f("ix_visit_campaign_id_day_stratum_id"), table_name="visit")
     op.drop_table("visit")
+    op.drop_index(op.f("ix_symbol_ask_asked_at"), table_name="symbol_ask")
+    op.drop_table("symbol_ask")
+    op.drop_index(op.f("ix_source_path_sha256"), table_name="source_path")
+    op.drop_table("source_path")
+    op.drop_index(
+        "ix_relanding_capture_waiting",
+        table_name="relanding_capture",
+        postgresql_where=sa.text("generation is null"),
+    )
+    op.drop_table("relanding_capture")
     op.drop_index(op.f("ix_capture_segment_day_sample_type_id"), table_name="capture_segment")
     op.drop_table("capture_segment")
     op.drop_index(op.f("ix_capture_binary_visit_id"), table_name="capture_binary")
+    op.drop_index(op.f("ix_capture_binary_day"), table_name="capture_binary", postgresql_using="brin")
     op.drop_table("capture_binary")
+    op.drop_index(
+        op.f("ix_symcache_sha256"), table_name="symcache", postgresql_where=sa.text("sha256 is not null")
+    )
+    op.drop_table("symcache")
+    op.drop_index(op.f("ix_symbol_absence_until"), table_name="symbol_absence")
+    op.drop_table("symbol_absence")
     op.drop_table("stratum")
     op.drop_table("stack")
+    op.drop_table("source_file")
     op.drop_table("sample_type")
     op.drop_table("roll_weighted")
     op.drop_table("roll_replaced")
@@ -920,6 +1181,10 @@ def downgrade() -> None:
     op.drop_table("roll_queue")
     op.drop_table("roll_built")
     op.drop_table("roll")
+    op.drop_index(
+        "ix_relanding_open", table_name="relanding", postgresql_where=sa.text("finished_at is null")
+    )
+    op.drop_table("relanding")
     op.drop_index(op.f("ix_profile_visit_id"), table_name="profile")
     op.drop_index(op.f("ix_profile_sample_type_id_application_day"), table_name="profile")
     op.drop_table("profile")
@@ -948,6 +1213,7 @@ def downgrade() -> None:
     op.drop_table("dim_value")
     op.drop_table("dictionary_touched")
     op.drop_table("dictionary_epoch")
+    op.drop_index(op.f("ix_debug_file_sha256"), table_name="debug_file")
     op.drop_table("debug_file")
     op.drop_table("coverage")
     op.drop_table("chunk")
