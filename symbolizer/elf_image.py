@@ -18,7 +18,7 @@ from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache
 from symbolizer.image import ImageFrames, Named, Statuses
-from symbolizer.symtab import MISS, SymbolTable, whole_name
+from symbolizer.symbol_table import MISS, SymbolTable, whole_name
 
 # Ids of frames: ~s for symbol s alone; else (s + 1) << 32 | location, s + 1 = 0 where no symbol names it.
 _SYMBOL_SHIFT: Final = 32

@@ -17,7 +17,8 @@ from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image, KallsymsImage, UnknownImage
 from symbolizer.kallsyms import Kallsyms
 from symbolizer.sources import Found, Missing, SymbolSource
-from symbolizer.symtab import NO_SYMBOLS, SymbolTable, read_symbols
+from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
+from symbolizer.symtab import read_symbols
 
 DEFAULT_CAPACITY: Final = 512
 DEFAULT_RECHECK_S: Final = 600.0

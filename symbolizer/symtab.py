@@ -1,4 +1,4 @@
-"""Function symbols of an ELF file, sorted for look-up by address.
+"""Function symbols of ELF files, sorted into a table for look-up by address.
 
 Rules (System V gABI "Symbol Table"; checked against llvm-symbolizer and perf):
 - a function is a symbol of type FUNC or IFUNC, or an untyped one (hand-written assembly), in an
@@ -6,20 +6,16 @@ Rules (System V gABI "Symbol Table"; checked against llvm-symbolizer and perf):
 - a symbol without a size reaches to the next symbol or the end of its section, and is only a label if
   it lies within one that has a size;
 - of several at one address: sized before unsized, typed before untyped, GLOBAL before WEAK before
-  LOCAL, then as perf: fewer leading underscores, the longer name;
-- where one lies within another, the innermost holds the address;
-- an address outside [start, end) of every symbol is a miss. It is never given to the nearest one.
+  LOCAL, then as perf: fewer leading underscores, the longer name.
 """
 
-import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from symbolizer.addresses import NOWHERE, U64, ElfVaddrs
+from symbolizer.addresses import NOWHERE, U64
 from symbolizer.elf import ElfFile
 from symbolizer.elf_records import (
     SHF_EXECINSTR,
@@ -34,28 +30,13 @@ from symbolizer.elf_records import (
     Records,
 )
 from symbolizer.plt import read_stubs
-
-MISS: Final = -1
-MAX_NAME_BYTES: Final = 1 << 16
-MAX_NESTING: Final = 64
-_COLD: Final = re.compile(r"\.cold(?:\.\d+)?$")
+from symbolizer.symbol_table import NO_SYMBOLS, Functions, Indexes, Names, SymbolTable
 
 # Bits of a rank, from the most significant: unsized, untyped, scope, underscores, shortness.
 _UNSIZED: Final = np.uint64(1 << 51)
 _UNTYPED: Final = np.uint64(1 << 50)
 _SCOPE: Final = np.uint64(1 << 48)
 _UNDERSCORE: Final = np.uint64(1 << 32)
-
-Indexes = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A function's name as the table has it, and its half-open range of virtual addresses."""
-
-    name: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,68 +54,6 @@ class _Columns:
 
     def pick(self, which: npt.NDArray[np.bool_] | Indexes) -> "_Columns":
         return _Columns(*(getattr(self, name)[which] for name in self.__slots__))
-
-
-class SymbolTable:
-    """Functions by virtual address; parallel arrays, strictly ascending by start."""
-
-    def __init__(self, columns: _Columns, texts: list[bytes], stubs: set[int]) -> None:
-        self.starts = columns.start
-        following = np.append(self.starts[1:], columns.limit[-1:])
-        reach = np.clip(np.minimum(following, columns.limit), self.starts, NOWHERE)
-        self.is_sized = columns.size > 0
-        self.ends = np.where(self.is_sized, _end(columns), reach)
-        self._table = columns.table
-        self._at = columns.at
-        self._texts = texts
-        self.is_stripped = not np.isin(columns.table, list(stubs), invert=True).any()
-        """No function of its own has a name; at best the stubs of other libraries' do."""
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def find(self, addresses: ElfVaddrs) -> Indexes:
-        """Index of the innermost symbol that holds each address, `MISS` where none does."""
-        if not len(self.starts):
-            return np.full(len(addresses.values), MISS, np.int64)
-        index = np.searchsorted(self.starts, addresses.values, "right").astype(np.int64) - 1
-        outside = np.flatnonzero((index >= 0) & (addresses.values >= self.ends[index]))
-        for _ in range(MAX_NESTING):
-            if not len(outside):
-                return index
-            index[outside] = self._around[index[outside]]
-            still = (index[outside] >= 0) & (addresses.values[outside] >= self.ends[index[outside]])
-            outside = outside[still]
-        index[outside] = MISS
-        return index
-
-    @cached_property
-    def _around(self) -> Indexes:
-        """The symbol that holds each one's start, the latest begun; `MISS` for most."""
-        around = np.full(len(self.starts), MISS, np.int64)
-        reach = np.maximum.accumulate(self.ends)
-        overlapping = np.flatnonzero(self.starts[1:] < reach[:-1])
-        open_ones: list[int] = []
-        for before, start in zip(overlapping.tolist(), self.starts[1:][overlapping].tolist(), strict=True):
-            open_ones.append(before)
-            while open_ones and self.ends[open_ones[-1]] <= start:
-                open_ones.pop()
-            if open_ones:
-                around[before + 1] = open_ones[-1]
-        return around
-
-    def find_name(self, name: str) -> int:
-        """Index of a symbol of this name, `MISS` if there is none."""
-        return self._by_name.get(name, MISS)
-
-    @cached_property
-    def _by_name(self) -> dict[str, int]:
-        return {self.symbol(index).name: index for index in range(len(self))}
-
-    def symbol(self, index: int) -> Symbol:
-        """The symbol of an index that `find` gave."""
-        name = _text(self._texts[self._table[index]], int(self._at[index]))
-        return Symbol(name.decode("utf-8", "replace"), int(self.starts[index]), int(self.ends[index]))
 
 
 def read_symbols(*files: ElfFile) -> SymbolTable:
@@ -164,7 +83,18 @@ def read_symbols(*files: ElfFile) -> SymbolTable:
     if not len(columns.start):
         return NO_SYMBOLS
     columns = columns.pick(np.lexsort((columns.at, columns.table, columns.rank, columns.start)))
-    return SymbolTable(columns.pick(np.append(True, columns.start[1:] != columns.start[:-1])), texts, stubs)
+    return _table(columns.pick(np.append(True, columns.start[1:] != columns.start[:-1])), texts, stubs)
+
+
+def _table(columns: _Columns, texts: list[bytes], stubs: set[int]) -> SymbolTable:
+    following = np.append(columns.start[1:], columns.limit[-1:])
+    reach = np.clip(np.minimum(following, columns.limit), columns.start, NOWHERE)
+    is_sized = columns.size > 0
+    return SymbolTable(
+        Functions(columns.start, np.where(is_sized, _end(columns), reach), is_sized),
+        Names(texts, columns.table, columns.at),
+        is_stripped=not np.isin(columns.table, list(stubs), invert=True).any(),
+    )
 
 
 def _with_embedded(files: tuple[ElfFile, ...]) -> list[ElfFile]:
@@ -226,11 +156,6 @@ def _plainness(text: bytes, at: U64) -> U64:
     return np.asarray(_UNDERSCORE * (underscores + np.uint64(1)) - np.minimum(length, _UNDERSCORE))
 
 
-def _text(table: bytes, at: int) -> bytes:
-    end = table.find(b"\0", at, at + MAX_NAME_BYTES)
-    return table[at : end if end >= 0 else at + MAX_NAME_BYTES]
-
-
 def _end(columns: _Columns) -> U64:
     """Ends of sized symbols, not beyond the address space."""
     return np.asarray(columns.start + np.minimum(columns.size, NOWHERE - columns.start))
@@ -244,11 +169,3 @@ _NONE: Final = _Columns(
     np.zeros(0, np.int32),
     np.zeros(0, np.uint64),
 )
-
-
-def whole_name(raw: str) -> str:
-    """The function that a symbol is, or is the part of that a compiler moved away as seldom executed."""
-    return _COLD.sub("", raw)
-
-
-NO_SYMBOLS: Final = SymbolTable(_NONE, [], set())

@@ -9,7 +9,7 @@ from storage.landing.resolved import Status
 from symbolizer.elf import ElfFile
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import Resolver
-from symbolizer.symtab import whole_name
+from symbolizer.symbol_table import whole_name
 
 SPLIT = """
 #include <stdio.h>

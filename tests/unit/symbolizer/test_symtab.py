@@ -5,7 +5,8 @@ import pytest
 
 from symbolizer.addresses import NOWHERE, ElfVaddrs
 from symbolizer.elf import ElfFile
-from symbolizer.symtab import MAX_NESTING, MISS, NO_SYMBOLS, SymbolTable, read_symbols
+from symbolizer.symbol_table import MAX_NESTING, MISS, NO_SYMBOLS, SymbolTable
+from symbolizer.symtab import read_symbols
 
 ASSEMBLY = """
 .text
