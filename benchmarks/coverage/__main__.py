@@ -30,7 +30,7 @@ from benchmarks.coverage import plan, store
 from benchmarks.coverage.crew import Crew, Result, Task, ask, compare, write
 from benchmarks.coverage.fleet import PLANTED, Fleet
 from benchmarks.coverage.tally import Changes, Intervals, Totals
-from benchmarks.report import Bar, Report, at_most
+from benchmarks.report import Bar, Report, at_least, at_most
 from services.embedded.postgres import EmbeddedPostgres
 from storage import migrate
 from storage.database import open_engine
@@ -74,8 +74,8 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
         stack.callback(server.stop)
         migrate.upgrade(server.url())
         engine = open_engine(server.url(), application="coverage")
+        stack.callback(engine.dispose)
         places = store.prepare(engine, fleet)
-        engine.dispose()
         crew = Crew(server.url(), fleet, places, seed)
         stack.callback(crew.close)
 
@@ -84,6 +84,7 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
 
         tasks = [(number, False) for number in range(campaigns)] + [(number, True) for number in range(grown)]
         drawn = sum(each("visits", write, tasks))
+        store.merge(engine, campaigns * plan.HOURS * plan.ANSWERED_PER_HOUR // 2)
         totals = Totals(fleet)
         intervals = []
         for planted, visits in zip(PLANTED, (50, 200, 1000), strict=True):
@@ -110,6 +111,7 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
         unadjusted = totals.unadjusted(crew_seed=seed, campaigns=campaigns)
     report = Report("coverage", peer="beside")
     _report_intervals(report, intervals)
+    _report_paths(report, intervals[-1])
     _report_totals(report, totals, unadjusted)
     _report_changes(report, nulls, power)
     report.add("visits_drawn", drawn)
@@ -137,6 +139,13 @@ def _report_intervals(report: Report, intervals: list[Intervals]) -> None:
     report.add("width_vs_oracle", widest.width, at_most(1.25), peer=f"{widths} of the three")
 
 
+def _report_paths(report: Report, whole: Intervals) -> None:
+    """Whole days must have been answered by merged cells and by both; hours are by each visit's chunks."""
+    shares = {path: whole.paths.count(path) / whole.replications for path in ("cells", "mixed")}
+    spelled = ", ".join(f"{share:.2f} {path}" for path, share in shares.items())
+    report.add("least_path_share", min(shares.values()), at_least(0.25), peer=f"whole days: {spelled}")
+
+
 def _report_totals(report: Report, totals: Totals, unadjusted: float) -> None:
     report.add(
         "bias_in_se",
@@ -158,6 +167,7 @@ def _report_changes(report: Report, nulls: list[Changes], power: Changes) -> Non
         key = null.what.replace(":", "_")
         report.note(f"null_any_false_{key}", round(null.any_false, 4))
         report.note(f"null_comparisons_{key}", null.comparisons)
+    report.note("power_told", round(power.told, 3))
     report.add(
         "power_x1_5", power.found, peer=f"{power.told:.2f} as the product states it; 1 % at {power.what}"
     )

@@ -44,11 +44,10 @@ class Window:
 
     @property
     def selection(self) -> Selection:
-        """What is asked of the product."""
+        """What is asked of the product; for all hours of a campaign the whole day, which has cells of its own."""
         start = start_of(self.campaign) + timedelta(hours=self.first_hour)
-        return Selection(
-            start, start + timedelta(hours=self.hours), campaign=name_of(self.campaign, grown=self.grown)
-        )
+        asked = timedelta(days=1) if self.hours == HOURS else timedelta(hours=self.hours)
+        return Selection(start, start + asked, campaign=name_of(self.campaign, grown=self.grown))
 
 
 def name_of(campaign: int, *, grown: bool) -> str:

@@ -18,6 +18,7 @@ from storage.coverage import CLASSES, UNKNOWN_CLASS
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.landing.resolved import FunctionName, ResolvedFrames, Status
+from storage.rolling.roll import Roller
 from storage.schema import capture, coverage, machine, visit
 
 if TYPE_CHECKING:
@@ -64,6 +65,19 @@ def prepare(engine: Engine, fleet: Fleet) -> Places:
             insert(machine).returning(machine.c.machine_id, sort_by_parameter_order=True), rows
         )
         return Places(np.array(found.scalars().all()), np.array([ids[key] for key in keys]))
+
+
+def merge(engine: Engine, visits: int) -> None:
+    """Merge so many visits into cells, the first ones that were landed; the others wait.
+
+    So some questions are answered from cells, some from chunks and some from both.
+    """
+    roller = Roller(engine)
+    while visits > 0:
+        merged = roller.roll(batch=min(_TOGETHER, visits)).entries
+        if not merged:
+            raise LandingFailed(f"{visits} visits that should wait to be merged do not")
+        visits -= merged
 
 
 class Writer:

@@ -26,6 +26,8 @@ class Intervals:
     fleet: Fleet
     planted: Planted
     visits: int
+    paths: list[str] = field(default_factory=list)
+    """Of each answer: cells, chunks or mixed."""
     _error: list[Float] = field(default_factory=list)
     _below: list[Float] = field(default_factory=list)
     _above: list[Float] = field(default_factory=list)
@@ -44,6 +46,7 @@ class Intervals:
         self._width.append(answered.hi[functions] - answered.lo[functions])
         self._few.append(answered.few[functions])
         self._landed.append(answered.landed)
+        self.paths.append(answered.path)
 
     @property
     def replications(self) -> int:
