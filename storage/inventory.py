@@ -138,22 +138,32 @@ def remove(connection: Connection, name: str) -> None:
         )
 
 
-def stratum_ids(connection: Connection, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """The strata of these (datacenter, platform) pairs, made where they are missing."""
+def stratum_ids(
+    connection: Connection, keys: Iterable[tuple[str, str]], *, thinning: int = 0
+) -> dict[tuple[str, str], int]:
+    """The strata of these (datacenter, platform) pairs, made where they are missing.
+
+    Machine-time whose visits were thinned is a stratum of its own (`storage.schema.stratum`).
+    """
     wanted = sorted(set(keys))
     if not wanted:
         return {}
-    found = _strata(connection, wanted)
+    found = _strata(connection, wanted, thinning)
     if missing := [key for key in wanted if key not in found]:
-        rows = [{"datacenter": datacenter, "platform": platform} for datacenter, platform in missing]
+        rows = [
+            {"datacenter": datacenter, "platform": platform, "thinning": thinning}
+            for datacenter, platform in missing
+        ]
         connection.execute(insert(stratum).values(rows).on_conflict_do_nothing())
-        found |= _strata(connection, missing)
+        found |= _strata(connection, missing, thinning)
     return found
 
 
-def _strata(connection: Connection, keys: list[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _strata(connection: Connection, keys: list[tuple[str, str]], thinning: int) -> dict[tuple[str, str], int]:
     rows = connection.execute(
-        select(stratum).where(tuple_(stratum.c.datacenter, stratum.c.platform).in_(keys))
+        select(stratum).where(
+            tuple_(stratum.c.datacenter, stratum.c.platform).in_(keys), stratum.c.thinning == thinning
+        )
     )
     return {(row.datacenter, row.platform): row.stratum_id for row in rows}
 

@@ -84,8 +84,15 @@ stratum = Table(
     Column("stratum_id", Integer, Identity(always=True), primary_key=True),
     Column("datacenter", Text, nullable=False),
     Column("platform", Text, nullable=False),
-    UniqueConstraint("datacenter", "platform"),
-    comment="draws are random within a stratum: datacenter × platform",
+    Column(
+        "thinning",
+        SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="times its visits were halved because captures waited to be landed; 0: as planned",
+    ),
+    UniqueConstraint("datacenter", "platform", "thinning"),
+    comment="draws are random within a stratum: datacenter × platform, and the hours drawn from as densely",
 )
 
 campaign = Table(
@@ -172,6 +179,13 @@ capture = Table(
     Column("raw_bytes", BigInteger, nullable=False, comment="after decompression"),
     Column("sha256", LargeBinary, nullable=False, comment="of the blob"),
     Column("samples", BigInteger, nullable=False),
+    Column(
+        "partition",
+        SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="captures of one need the same binaries: hash of the program with most samples",
+    ),
     Column("archived_at", _utc, nullable=False, server_default=_now),
     Column("wanted", Integer, nullable=False, server_default="1", comment="generation that should be landed"),
     Column(
@@ -191,6 +205,11 @@ capture = Table(
         "failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"
     ),
     Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
+    Column(
+        "newer_format",
+        Integer,
+        comment="it was set aside because its layout is this one, newer than the program; NULL: not for that",
+    ),
     Index(None, "day"),
     Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
     Index(

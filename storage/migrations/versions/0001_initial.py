@@ -757,9 +757,18 @@ def upgrade() -> None:
         sa.Column("stratum_id", sa.Integer(), sa.Identity(always=True), nullable=False),
         sa.Column("datacenter", sa.Text(), nullable=False),
         sa.Column("platform", sa.Text(), nullable=False),
+        sa.Column(
+            "thinning",
+            sa.SmallInteger(),
+            server_default="0",
+            nullable=False,
+            comment="times its visits were halved because captures waited to be landed; 0: as planned",
+        ),
         sa.PrimaryKeyConstraint("stratum_id", name=op.f("pk_stratum")),
-        sa.UniqueConstraint("datacenter", "platform", name=op.f("uq_stratum_datacenter_platform")),
-        comment="draws are random within a stratum: datacenter × platform",
+        sa.UniqueConstraint(
+            "datacenter", "platform", "thinning", name=op.f("uq_stratum_datacenter_platform_thinning")
+        ),
+        comment="draws are random within a stratum: datacenter × platform, and the hours drawn from as densely",
     )
     op.create_table(
         "symbol_absence",
@@ -1059,6 +1068,13 @@ def upgrade() -> None:
         sa.Column("raw_bytes", sa.BigInteger(), nullable=False, comment="after decompression"),
         sa.Column("sha256", sa.LargeBinary(), nullable=False, comment="of the blob"),
         sa.Column("samples", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "partition",
+            sa.SmallInteger(),
+            server_default="0",
+            nullable=False,
+            comment="captures of one need the same binaries: hash of the program with most samples",
+        ),
         sa.Column("archived_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column(
             "wanted",
@@ -1103,6 +1119,12 @@ def upgrade() -> None:
             comment="why the last attempt failed, a sentence",
         ),
         sa.Column("set_aside", sa.Text(), nullable=True, comment="why it is no longer tried; NULL: it is"),
+        sa.Column(
+            "newer_format",
+            sa.Integer(),
+            nullable=True,
+            comment="it was set aside because its layout is this one, newer than the program; NULL: not for that",
+        ),
         sa.ForeignKeyConstraint(["visit_id"], ["visit.visit_id"], name=op.f("fk_capture_visit_id")),
         sa.PrimaryKeyConstraint("visit_id", name=op.f("pk_capture")),
         comment="a raw capture in the archive, and what remains to be done with it",
