@@ -16,6 +16,7 @@ from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image, KallsymsImage, UnknownImage
 from symbolizer.kallsyms import Kallsyms
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.sources import Found, Missing, SymbolSource
 from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
 from symbolizer.symtab import read_symbols
@@ -53,12 +54,14 @@ class Images:
         self._capacity = capacity
         self._recheck_s = recheck_s
         self._clock = clock
-        self._known: OrderedDict[tuple[int, str, str], _Remembered] = OrderedDict()
-        self._kernels: OrderedDict[bytes, tuple[Kallsyms | Missing, float]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, str, KernelIdentity | None], _Remembered] = OrderedDict()
+        self._kernels: OrderedDict[KernelIdentity, tuple[Kallsyms | Missing, float]] = OrderedDict()
 
-    def open(self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: bytes) -> Image:
-        """The image of a mapping; `kernel` is the build-id of the kernel it ran under. Never raises."""
-        owner = kernel.hex() if kind == capture_pb2.Mapping.MODULE else ""
+    def open(
+        self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
+    ) -> Image:
+        """The image of a mapping; `kernel` is the one it ran under. Never raises."""
+        owner = kernel if kind == capture_pb2.Mapping.MODULE else None
         key = (int(kind), identity.key, owner)
         known = self._known.get(key)
         if known is None or known.until <= self._clock():
@@ -73,13 +76,16 @@ class Images:
             self._known.popitem(last=False)
         return known.image
 
-    def _find(self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: bytes) -> Image:
+    def _find(
+        self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
+    ) -> Image:
         if kind == capture_pb2.Mapping.FILE:
             return self._file(identity)
         if kind == capture_pb2.Mapping.VDSO:
             return self._vdso(identity)
         if kind == capture_pb2.Mapping.KERNEL:
-            return self._kernel_part(identity.build_id or kernel, identity.name, None)
+            build_id = identity.build_id or kernel.build_id
+            return self._kernel_part(KernelIdentity(build_id, kernel.modules), identity.name, None)
         return self._kernel_part(kernel, identity.name, identity.name.strip("[]"))
 
     def _file(self, identity: ImageIdentity) -> Image:
@@ -135,8 +141,8 @@ class Images:
         except MalformedElf as error:
             return UnknownImage(f"The vdso cannot be used. {error}")
 
-    def _kernel_part(self, build_id: bytes, name: str, module: str | None) -> Image:
-        symbols = self._kernel_symbols(build_id, module)
+    def _kernel_part(self, kernel: KernelIdentity, name: str, module: str | None) -> Image:
+        symbols = self._kernel_symbols(kernel, module)
         if isinstance(symbols, Missing):
             return UnknownImage(symbols.reason)
         if module is None:
@@ -148,16 +154,16 @@ class Images:
             else UnknownImage(f"The kernel does not name functions of {name}.")
         )
 
-    def _kernel_symbols(self, build_id: bytes, module: str | None) -> Kallsyms | Missing:
+    def _kernel_symbols(self, kernel: KernelIdentity, module: str | None) -> Kallsyms | Missing:
         """Symbols of a kernel; read again after a while if they are missing, or the module's are."""
-        known = self._kernels.get(build_id)
+        known = self._kernels.get(kernel)
         if known is not None:
             symbols, read_at = known
             lacks = isinstance(symbols, Missing) or (module is not None and module not in symbols.modules)
             if not lacks or self._clock() < read_at + self._recheck_s:
                 return symbols
-        symbols = self._source.kernel(build_id)
-        self._kernels[build_id] = symbols, self._clock()
+        symbols = self._source.kernel(kernel)
+        self._kernels[kernel] = symbols, self._clock()
         while len(self._kernels) > MAX_KERNELS:
             self._kernels.popitem(last=False)
         return symbols

@@ -1,14 +1,27 @@
-"""/proc/kallsyms: names of the running kernel's and its modules' functions, by offset.
+"""Names of a kernel's and its modules' functions, by offset: one table for every boot of a build.
 
-Lines are `address type name [module]`; types t, T, w, W are code (nm(1)). Addresses are of this boot
-(KASLR), so they are turned into offsets at once: from `_stext` for the kernel, from the load address
-for a module. A symbol reaches to the next one of its image; the last to the end of its page. Of
+Two texts give them. /proc/kallsyms has lines `address type name [module]`; types t, T, w, W are code
+(nm(1)); its addresses are of one boot (KASLR). A **kernel table** is what remains when they are turned
+into offsets, from `_stext` for the kernel and from the start of .text for a module:
+
+    fleetprof kernel symbols 1
+    kernel BUILD-ID SIZE COUNT     bytes of its text (0 not known), and how many functions follow; all hex
+    module NAME BUILD-ID SIZE COUNT    for each loaded module, ascending by name; `-`: it has no build-id
+                                   an empty line, then all functions, image after image:
+    OFFSET TYPE NAME               ascending by offset, then by name and type
+
+It says nothing of the machine's address space, and machines with one kernel and one set of modules
+write the same bytes (`gateway/kernel_table.py` does).
+
+A symbol reaches to the next one of its image; the last to the image's end, else that of its page. Of
 several names at one address the choice is perf's: global before local before weak, fewer leading
 underscores, the longer name.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -18,11 +31,21 @@ from symbolizer.addresses import PAGE_SIZE, U64, FileOffsets
 from symbolizer.elf import ElfFile
 from symbolizer.elf_records import SHT_SYMTAB
 from symbolizer.errors import MalformedImage, SymbolsHidden
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.symtab import read_symbols
 
+TABLE_MAGIC: Final = b"fleetprof kernel symbols 1\n"
 MAX_BYTES: Final = 1 << 28
+MAX_MODULES: Final = 1 << 14
 MISS: Final = -1
 
+_SYMBOL: Final = re.compile(
+    rb"^([0-9a-f]{1,16}) ([tTwW]) ([^\s]+)(?:[ \t]+\[([^\]\s]+)\])?[ \t]*$", re.MULTILINE
+)
+_END: Final = re.compile(rb"^([0-9a-f]{1,16}) \w _etext$", re.MULTILINE)
+_HEAD: Final = re.compile(
+    rb"(?:kernel|module (?P<name>\S+)) (?P<build>(?:[0-9a-f]{2})+|-) (?P<size>[0-9a-f]{1,16}) (?P<count>[0-9a-f]{1,8})"
+)
 _SCOPE: Final = {b"T": 0, b"t": 1, b"W": 2, b"w": 2}
 _MARKERS: Final = frozenset({b"_stext", b"_text", b"_etext", b"_sinittext", b"_einittext", b"__init_begin"})
 """Linker symbols that share an address with a function; they name a boundary, not the function."""
@@ -47,49 +70,152 @@ class OffsetTable:
 
 @dataclass(frozen=True, slots=True)
 class Kallsyms:
-    """The symbols of one boot."""
+    """The functions of one kernel and of modules for it."""
 
     kernel: OffsetTable
     modules: Mapping[str, OffsetTable]
-    """By module name, without brackets. A module is here only if its load address was given."""
+    """By module name, without brackets; only those whose functions are known."""
+    builds: Mapping[str, str] = field(default_factory=dict)
+    """Build-id (hex, '' where it has none) of each module that was loaded, by name."""
+
+    def only(self, wanted: KernelIdentity) -> "Kallsyms":
+        """Without modules that are of another build than the wanted kernel's."""
+        same = {name: table for name, table in self.modules.items() if self._is_same(name, wanted)}
+        return Kallsyms(self.kernel, same, self.builds)
+
+    def _is_same(self, module: str, wanted: KernelIdentity) -> bool:
+        """By build-id. Without one only where all modules are the same: nothing else tells two builds apart."""
+        build = wanted.build_of(module)
+        if build:
+            return build == self.builds.get(module)
+        return build == self.builds.get(module) and dict(wanted.modules) == dict(self.builds)
 
 
-def parse_kallsyms(text: bytes, module_bases: Mapping[str, int]) -> Kallsyms:
-    """Parse the whole of /proc/kallsyms; `module_bases` are the modules' load addresses.
+@dataclass(frozen=True, slots=True)
+class LoadedModule:
+    """A module of one boot: where its .text is, and the bytes it takes from there at most (0 not known)."""
+
+    name: str
+    build_id: str
+    """Hex; '' where it has none."""
+    base: int
+    size: int = 0
+
+
+def table_of_boot(text: bytes, build_id: bytes, modules: Iterable[LoadedModule]) -> bytes:
+    """The kernel table of a boot, from the whole of /proc/kallsyms.
 
     Raises `SymbolsHidden` if every address is 0 (kptr_restrict), `MalformedImage` if `_stext` is missing.
     """
     if len(text) > MAX_BYTES:
         raise MalformedImage(f"kallsyms of {len(text)} bytes; the limit is {MAX_BYTES}.")
-    found: dict[bytes, list[tuple[int, int, bytes]]] = {}
-    stext = 0
-    for line in text.splitlines():
-        fields = line.split(None, 3)
-        if len(fields) < 3:
-            continue
-        scope = _SCOPE.get(fields[1])
-        if scope is None:
-            continue
-        try:
-            address = int(fields[0], 16)
-        except ValueError as error:
-            raise MalformedImage(f"kallsyms has the address {fields[0]!r}.") from error
-        if address >= 1 << 64:
-            raise MalformedImage("kallsyms has an address over 64 bits.")
-        if fields[2] == b"_stext":
-            stext = address
-        module = fields[3].strip(b"[] \t") if len(fields) > 3 else b""
-        found.setdefault(module, []).append((address, scope, fields[2]))
-    if found and not any(address for symbols in found.values() for address, _, _ in symbols):
+    found: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
+    start, nothing_shown = 0, True
+    for address, kind, name, module in _SYMBOL.findall(text):
+        value = int(address, 16)
+        nothing_shown = nothing_shown and not value
+        if name == b"_stext" and not module:
+            start = value
+        found.setdefault(module, []).append((value, name, kind))
+    if found and nothing_shown:
         raise SymbolsHidden("The kernel hides its symbol addresses (kptr_restrict).")
-    if not stext:
+    if not start:
         raise MalformedImage("kallsyms names no _stext.")
-    modules = {
-        name: _table(found[name.encode()], base)
-        for name, base in module_bases.items()
-        if name.encode() in found
-    }
-    return Kallsyms(_table(found[b""], stext), modules)
+    end = _END.search(text)
+    size = max(int(end[1], 16) - start, 0) if end else 0
+    lines = _lines(found[b""], start, size)
+    heads = [b"kernel %s %x %x" % (build_id.hex().encode() or b"-", size, len(lines))]
+    for module_ in sorted(modules, key=lambda module: module.name):
+        name = module_.name.encode()
+        functions = _lines(found.get(name, []) if module_.base else [], module_.base, module_.size)
+        build = module_.build_id.encode() or b"-"
+        heads.append(b"module %s %s %x %x" % (name, build, module_.size, len(functions)))
+        lines += functions
+    return TABLE_MAGIC + b"\n".join(heads) + b"\n\n" + b"".join(lines)
+
+
+def _lines(symbols: list[tuple[int, bytes, bytes]], base: int, size: int) -> list[bytes]:
+    return [
+        b"%x %s %s\n" % (address - base, kind, name)
+        for address, name, kind in sorted(symbols)
+        if address >= base and (not size or address < base + size)
+    ]
+
+
+def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:
+    """A kernel table: the kernel's build-id (b"" not known), and its functions. Raises `MalformedImage`."""
+    if not text.startswith(TABLE_MAGIC):
+        raise MalformedImage("It is no table of a kernel's functions.")
+    if len(text) > MAX_BYTES:
+        raise MalformedImage(f"It is a kernel table of {len(text)} bytes; the limit is {MAX_BYTES}.")
+    head, _, body = text[len(TABLE_MAGIC) :].partition(b"\n\n")
+    heads = [_HEAD.fullmatch(line) for line in head.split(b"\n", MAX_MODULES)]
+    fields = body.split()
+    if sum(int(image["count"], 16) if image else 0 for image in heads) * 3 != len(fields):
+        raise MalformedImage("It has more or fewer functions than it says.")
+    kernel: tuple[bytes, OffsetTable] | None = None
+    builds: dict[str, str] = {}
+    modules: dict[str, OffsetTable] = {}
+    at = 0
+    for image in heads:
+        if image is None or (image["name"] is None) != (kernel is None):
+            raise MalformedImage("It describes its images out of form.")
+        after = at + 3 * int(image["count"], 16)
+        table = _read_table(fields[at:after], int(image["size"], 16))
+        build = image["build"].decode().removeprefix("-")
+        at = after
+        if kernel is None:
+            kernel = bytes.fromhex(build), table
+            continue
+        name = image["name"].decode("utf-8", "replace")
+        builds[name] = build
+        if table.names:
+            modules[name] = table
+    assert kernel is not None  # there is a first line
+    return kernel[0], Kallsyms(kernel[1], modules, builds)
+
+
+def _read_table(fields: Sequence[bytes], size: int) -> OffsetTable:
+    try:
+        starts = np.array([int(field, 16) for field in fields[0::3]], np.uint64)
+        scopes = [_SCOPE[field] for field in fields[1::3]]
+    except (ValueError, KeyError, OverflowError) as error:
+        raise MalformedImage("A function of it has an offset or type out of form.") from error
+    if (starts[1:] < starts[:-1]).any():
+        raise MalformedImage("Its functions do not ascend.")
+    return _table(starts, scopes, fields[2::3], size)
+
+
+def _table(starts: U64, scopes: Sequence[int], names: Sequence[bytes], size: int) -> OffsetTable:
+    """One name for each start; `starts` ascend."""
+    if not len(starts):
+        return OffsetTable(starts, starts, ())
+    first = np.flatnonzero(np.append(True, starts[1:] != starts[:-1]))
+    chosen = [
+        names[at]
+        if after == at + 1
+        else min(zip(names[at:after], scopes[at:after], strict=True), key=_preference)[0]
+        for at, after in pairwise([*first.tolist(), len(starts)])
+    ]
+    kept = starts[first]
+    last = int(kept[-1])
+    end = size if size > last else min(last // PAGE_SIZE * PAGE_SIZE + PAGE_SIZE, (1 << 64) - 1)
+    return OffsetTable(kept, np.append(kept[1:], np.uint64(end)), tuple(chosen))
+
+
+def _preference(symbol: tuple[bytes, int]) -> tuple[bool, int, int, int, bytes]:
+    name, scope = symbol
+    underscores = len(name) - len(name.lstrip(b"_"))
+    return name in _MARKERS, scope, underscores, -len(name), name
+
+
+def parse_kallsyms(text: bytes, module_bases: Mapping[str, int]) -> Kallsyms:
+    """The whole of /proc/kallsyms; `module_bases` are the modules' load addresses.
+
+    Raises `SymbolsHidden` if every address is 0 (kptr_restrict), `MalformedImage` if `_stext` is missing.
+    """
+    modules = [LoadedModule(name, "", base) for name, base in module_bases.items()]
+    return parse_table(table_of_boot(text, b"", modules))[1]
 
 
 def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
@@ -98,37 +224,19 @@ def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
     Raises `MalformedElf`, `MalformedImage` if `_stext` is missing.
     """
     symbols = read_symbols(vmlinux)
-    start = _stext(vmlinux)
+    start = np.uint64(start_of_kernel(vmlinux))
     first = int(np.searchsorted(symbols.starts, start))
     names = tuple(symbols.symbol(index).name.encode() for index in range(first, len(symbols)))
     return Kallsyms(OffsetTable(symbols.starts[first:] - start, symbols.ends[first:] - start, names), {})
 
 
-def _stext(vmlinux: ElfFile) -> np.uint64:
-    """Where offsets of the kernel count from; no function, so not in the table of functions."""
+def start_of_kernel(vmlinux: ElfFile) -> int:
+    """`_stext`, where offsets of the kernel count from; no function, so not in the table of functions.
+
+    Raises `MalformedElf`, `MalformedImage` if it is missing.
+    """
     for records, text in vmlinux.symbols(SHT_SYMTAB):
         at = text.find(b"\0_stext\0") + 1
         if at and (records["name"] == at).any():
-            return np.uint64(records["value"][records["name"] == at][0])
+            return int(records["value"][records["name"] == at][0])
     raise MalformedImage("Its symbols name no _stext.")
-
-
-def _table(symbols: list[tuple[int, int, bytes]], base: int) -> OffsetTable:
-    symbols.sort(key=_preference)
-    starts: list[int] = []
-    names: list[bytes] = []
-    for address, _, name in symbols:
-        if address >= base and (not starts or address - base != starts[-1]):
-            starts.append(address - base)
-            names.append(name)
-    last = starts[-1] if starts else 0
-    end = (base + last) // PAGE_SIZE * PAGE_SIZE + PAGE_SIZE - base
-    return OffsetTable(
-        np.array(starts, np.uint64), np.array([*starts[1:], end] if starts else [], np.uint64), tuple(names)
-    )
-
-
-def _preference(symbol: tuple[int, int, bytes]) -> tuple[int, bool, int, int, int, bytes]:
-    address, scope, name = symbol
-    underscores = len(name) - len(name.lstrip(b"_"))
-    return address, name in _MARKERS, scope, underscores, -len(name), name

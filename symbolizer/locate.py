@@ -20,6 +20,7 @@ from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms, kallsyms_of
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.running_kernel import RunningKernel
 from symbolizer.sources import Found, Missing
 
@@ -83,18 +84,18 @@ class LocalFiles:
             reason = f"{path} is the debug file of another build."
         return Missing(reason)
 
-    def kernel(self, build_id: bytes) -> Kallsyms | Missing:
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """The running kernel's symbols, if it is that build; else those of its vmlinux."""
-        symbols = self._kernel.symbols(build_id)
+        symbols = self._kernel.symbols(kernel)
         if isinstance(symbols, Kallsyms):
             return symbols
-        for path in self._by_build_id(build_id, ".debug", ""):
+        for path in self._by_build_id(kernel.build_id, ".debug", ""):
             opened = _open(path)
             if isinstance(opened, Missing):
                 continue
             with opened.content:
                 try:
-                    if opened.elf.build_id == build_id:
+                    if opened.elf.build_id == kernel.build_id:
                         return kallsyms_of(opened.elf)
                 except MalformedImage as error:
                     symbols = Missing(f"{path} cannot be used. {error}")

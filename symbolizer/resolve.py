@@ -26,6 +26,7 @@ from symbolizer.calls import CallTable, ranges
 from symbolizer.identity import ImageIdentity, identity_of
 from symbolizer.image import Image
 from symbolizer.images import Images
+from symbolizer.kernel_identity import kernel_of
 from symbolizer.sources import SymbolSource
 
 KERNEL: Final = "[kernel]"
@@ -61,7 +62,7 @@ class Resolver:
         offsets = RecordedPointers(np.array(columns.offset, np.uint64), exact).looked_up().values
         starts = _function_starts(offsets, np.array(columns.into_function, np.uint64))
         given = _names_in(capture)
-        kernel = _kernel_build_id(capture)
+        kernel = kernel_of(capture)
         calls = CallTable(len(mapping))
         reports: dict[str, BinaryReport] = {}
         for index, positions in _by_mapping(mapping):
@@ -138,10 +139,3 @@ def _names_in(capture: capture_pb2.Capture) -> dict[int, str]:
         for frame, text in zip(excerpt.frame, excerpt.name, strict=True)
         if capture.strings[text]
     }
-
-
-def _kernel_build_id(capture: capture_pb2.Capture) -> bytes:
-    try:
-        return bytes.fromhex(capture.machine.kernel_build_id)
-    except ValueError:
-        return b""

@@ -1,6 +1,6 @@
 """The kernel this process runs on: its build-id, its symbols, its vdso.
 
-Sources: /sys/kernel/notes (ELF notes), /proc/kallsyms, /sys/module/M/sections/.text, /proc/self/maps.
+Sources: /sys/kernel/notes (ELF notes), /proc/kallsyms, /sys/module/M/{coresize,notes,sections}, /proc/self/maps.
 """
 
 from pathlib import Path
@@ -8,36 +8,49 @@ from typing import Final
 
 from symbolizer.elf import ElfFile, build_id_in, notes_in
 from symbolizer.errors import SymbolizerError
-from symbolizer.kallsyms import Kallsyms, parse_kallsyms
+from symbolizer.kallsyms import Kallsyms, LoadedModule, parse_table, table_of_boot
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.sources import Missing
 
 MAX_VDSO_BYTES: Final = 1 << 20
 
 
 class RunningKernel:
-    """Symbols of the running kernel; reads below `root`, and only when asked."""
+    """Symbols of the running kernel; reads below `root`, and only when asked. For one thread."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
+        self._read: tuple[list[LoadedModule], bytes, Kallsyms] | None = None
 
     def build_id(self) -> bytes:
         """GNU build-id of the running kernel; b"" if it cannot be read."""
-        try:
-            notes = (self._root / "sys/kernel/notes").read_bytes()
-        except OSError:
-            return b""
-        return build_id_in(notes_in(notes))
+        return build_id_in(notes_in(self._bytes("sys/kernel/notes")))
 
-    def symbols(self, build_id: bytes) -> Kallsyms | Missing:
-        """Its functions, if `build_id` is its own."""
-        if not build_id or build_id != self.build_id():
+    def symbols(self, kernel: KernelIdentity) -> Kallsyms | Missing:
+        """Its functions, if it is that build, and those of modules that are."""
+        if not kernel.build_id or kernel.build_id != self.build_id():
             return Missing("It is another kernel than the one running here.")
-        try:
-            return parse_kallsyms((self._root / "proc/kallsyms").read_bytes(), self._module_bases())
-        except OSError as error:
-            return Missing(f"/proc/kallsyms cannot be read: {error.strerror}.")
-        except SymbolizerError as error:
-            return Missing(str(error))
+        read = self._read_symbols()
+        return read if isinstance(read, Missing) else read[1].only(kernel)
+
+    def table(self) -> bytes | Missing:
+        """Its kernel table (`kallsyms.py`), the same after every boot, for others to use."""
+        read = self._read_symbols()
+        return read if isinstance(read, Missing) else read[0]
+
+    def _read_symbols(self) -> tuple[bytes, Kallsyms] | Missing:
+        """Read once, and again when other modules are loaded."""
+        modules = self._modules()
+        if self._read is None or self._read[0] != modules:
+            try:
+                text = (self._root / "proc/kallsyms").read_bytes()
+                table = table_of_boot(text, self.build_id(), modules)
+                self._read = modules, table, parse_table(table)[1]
+            except OSError as error:
+                return Missing(f"/proc/kallsyms cannot be read: {error.strerror}.")
+            except SymbolizerError as error:
+                return Missing(str(error))
+        return self._read[1:]
 
     def vdso(self, build_id: bytes) -> ElfFile | Missing:
         """The image every process of this kernel has, if `build_id` is its own."""
@@ -49,17 +62,22 @@ class RunningKernel:
             return Missing("It is the vdso of another kernel than the one running here.")
         return elf
 
-    def _module_bases(self) -> dict[str, int]:
-        """Address of each loaded module's .text; a module that hides it is left out."""
-        bases = {}
-        for path in self._root.glob("sys/module/*/sections/.text"):
-            try:
-                base = int(path.read_text(), 16)
-            except (OSError, ValueError):
-                continue
-            if base:
-                bases[path.parts[-3]] = base
-        return bases
+    def _modules(self) -> list[LoadedModule]:
+        """Loaded modules, ascending by name; base 0 where it is hidden. What is built in has no size."""
+        modules = []
+        for path in sorted(self._root.glob("sys/module/*/coresize")):
+            name = path.parent.name
+            base = self._bytes(f"sys/module/{name}/sections/.text").strip() or b"0"
+            notes = notes_in(self._bytes(f"sys/module/{name}/notes/.note.gnu.build-id"))
+            size = self._bytes(f"sys/module/{name}/coresize").strip() or b"0"
+            modules.append(LoadedModule(name, build_id_in(notes).hex(), int(base, 16), int(size)))
+        return modules
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            return (self._root / path).read_bytes()
+        except OSError:
+            return b""
 
 
 def _own_vdso() -> bytes:

@@ -11,6 +11,7 @@ from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms
+from symbolizer.kernel_identity import KernelIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class SymbolSource(Protocol):
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
         """The separate file with its DWARF or full symbol table."""
 
-    def kernel(self, build_id: bytes) -> Kallsyms | Missing:
-        """Symbols of the kernel of this build-id and of the modules loaded into it."""
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
+        """Symbols of the kernel of this build, and of those of its modules that are known to be of the same build."""
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
         """The vdso image that a kernel maps into every process."""

@@ -12,11 +12,13 @@ from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image
 from symbolizer.images import Images
 from symbolizer.kallsyms import Kallsyms, parse_kallsyms
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found, Missing
 
 Mapping = capture_pb2.Mapping
-KERNEL = b"\x0b" * 20
+BUILD = b"\x0b" * 20
+KERNEL = KernelIdentity(BUILD)
 BEFORE = b"ffffffff81000000 T _stext\n"
 AFTER = BEFORE + b"ffffffffc0200000 t nf_hook\t[nf_tables]\n"
 
@@ -36,7 +38,7 @@ class Counting:
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
         return self._files.debug_file(identity, executable)
 
-    def kernel(self, build_id: bytes) -> Kallsyms | Missing:
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         self.asked.append("kernel")
         if self.kallsyms is None:
             return Missing("hidden")
@@ -126,7 +128,7 @@ def test_all_modules_of_a_kernel_are_read_at_once(source: Counting, images: Imag
     source.kallsyms = AFTER
     images.open(Mapping.MODULE, module("nf_tables"), KERNEL)
     images.open(Mapping.MODULE, module("zfs"), KERNEL)
-    kernel = ImageIdentity(KERNEL.hex(), "[kernel]", "[kernel]", KERNEL, "")
+    kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
     assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
     assert source.asked == ["kernel"]
 
@@ -135,7 +137,7 @@ def test_a_kernel_that_hides_its_symbols_is_asked_again_later(
     source: Counting, images: Images, clock: Clock
 ) -> None:
     source.kallsyms = None
-    kernel = ImageIdentity(KERNEL.hex(), "[kernel]", "[kernel]", KERNEL, "")
+    kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
     assert images.open(Mapping.KERNEL, kernel, KERNEL).reason == "hidden"
     images.open(Mapping.KERNEL, kernel, KERNEL)
     assert source.asked == ["kernel"]

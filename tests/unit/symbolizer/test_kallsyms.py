@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from symbolizer.addresses import FileOffsets
 from symbolizer.errors import MalformedImage, SymbolizerError, SymbolsHidden
 from symbolizer.kallsyms import MISS, OffsetTable, parse_kallsyms
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.running_kernel import RunningKernel
 from symbolizer.sources import Missing
 
@@ -75,11 +76,16 @@ def test_no_text_breaks_it(tail: bytes) -> None:
     assert (kernel.starts < kernel.ends).all()
 
 
+def note(build_id: bytes) -> bytes:
+    return b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0" + build_id
+
+
 def kernel_below(root: Path, kallsyms: bytes) -> RunningKernel:
-    notes = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0" + b"\x07" * 20
     for name, content in (
-        ("sys/kernel/notes", notes),
+        ("sys/kernel/notes", note(b"\x07" * 20)),
         ("proc/kallsyms", kallsyms),
+        ("sys/module/nf_tables/coresize", b"8192\n"),
+        ("sys/module/nf_tables/notes/.note.gnu.build-id", note(b"\x09" * 20)),
         ("sys/module/nf_tables/sections/.text", b"0xffffffffc0200000\n"),
     ):
         path = root / name
@@ -90,23 +96,24 @@ def kernel_below(root: Path, kallsyms: bytes) -> RunningKernel:
 
 def test_only_the_running_build_is_answered_for(tmp_path: Path) -> None:
     kernel = kernel_below(tmp_path, TEXT)
-    symbols = kernel.symbols(b"\x07" * 20)
+    ours = KernelIdentity(b"\x07" * 20, (("nf_tables", "09" * 20),))
+    symbols = kernel.symbols(ours)
     assert not isinstance(symbols, Missing)
     assert find(symbols.modules["nf_tables"], 0x41) == b"nf_second"
-    assert isinstance(kernel.symbols(b"\x08" * 20), Missing)
-    assert isinstance(kernel.symbols(b""), Missing)
-    assert isinstance(RunningKernel(tmp_path / "nothing").symbols(b"\x07" * 20), Missing)
+    assert isinstance(kernel.symbols(KernelIdentity(b"\x08" * 20, ours.modules)), Missing)
+    assert isinstance(kernel.symbols(KernelIdentity(b"")), Missing)
+    assert isinstance(RunningKernel(tmp_path / "nothing").symbols(ours), Missing)
 
 
 def test_hidden_symbols_are_a_value_with_its_reason(tmp_path: Path) -> None:
     hidden = kernel_below(tmp_path, TEXT.replace(b"ffffffff", b"00000000").replace(b"81000", b"00000"))
-    missing = hidden.symbols(b"\x07" * 20)
+    missing = hidden.symbols(KernelIdentity(b"\x07" * 20))
     assert isinstance(missing, Missing)
 
 
 def test_this_machines_kernel_names_its_own_functions() -> None:
     kernel = RunningKernel()
-    symbols = kernel.symbols(kernel.build_id())
+    symbols = kernel.symbols(KernelIdentity(kernel.build_id()))
     if isinstance(symbols, Missing):
         pytest.skip(symbols.reason)
     raw = [line.split() for line in Path("/proc/kallsyms").read_text().splitlines()]

@@ -10,6 +10,7 @@ from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found, Missing
 
@@ -76,7 +77,7 @@ def test_another_kernel_is_known_by_its_vmlinux(files: LocalFiles, tmp_path: Pat
         Symbol("vfs_read", 0x1040, 32),
     ]
     path.write_bytes(elf_file(kernel_id, functions))
-    found = files.kernel(kernel_id)
+    found = files.kernel(KernelIdentity(kernel_id))
     assert isinstance(found, Kallsyms)
     table = found.kernel
     offsets = FileOffsets(np.array([0, 63, 64, 95, 96], np.uint64))
@@ -90,11 +91,11 @@ def test_a_vmlinux_without_a_start_or_of_another_build_is_of_no_use(
     path = tmp_path / "debug" / ".build-id" / "05" / ("05" * 19)
     path.parent.mkdir(parents=True)
     path.write_bytes(elf_file(b"\x05" * 20, [Symbol("vfs_read", 0x1000, 32)]))
-    missing = files.kernel(b"\x05" * 20)
+    missing = files.kernel(KernelIdentity(b"\x05" * 20))
     assert isinstance(missing, Missing)
     assert "_stext" in missing.reason
     path.write_bytes(elf_file(b"\x06" * 20, [Symbol("_stext", 0x1000, 0), Symbol("vfs_read", 0x1000, 32)]))
-    assert isinstance(files.kernel(b"\x05" * 20), Missing)
+    assert isinstance(files.kernel(KernelIdentity(b"\x05" * 20)), Missing)
 
 
 def test_without_a_build_id_the_content_decides(programs, files: LocalFiles) -> None:

@@ -12,6 +12,7 @@ from storage.landing.resolved import FunctionName, ResolvedFrames, Status
 from symbolizer.elf import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms, parse_kallsyms
+from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import JIT, UNKNOWN, Resolver
 from symbolizer.sources import Found, Missing
@@ -38,8 +39,8 @@ class OneKernel:
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
         return self._files.debug_file(identity, executable)
 
-    def kernel(self, build_id: bytes) -> Kallsyms | Missing:
-        if build_id != KERNEL:
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
+        if kernel.build_id != KERNEL:
             return Missing("another kernel")
         return parse_kallsyms(KALLSYMS, {"nf_tables": 0xFFFFFFFFC0200000})
 

@@ -1,0 +1,35 @@
+"""Which kernel a capture was taken under: its build, and the builds of the modules loaded into it."""
+
+from dataclasses import dataclass
+
+from fleetpb import capture_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class KernelIdentity:
+    """A kernel as a gateway saw it. Machines of one fleet share few: it says nothing of a boot."""
+
+    build_id: bytes
+    """GNU build-id; b"" not known."""
+    modules: tuple[tuple[str, str], ...] = ()
+    """Name and build-id (hex, '' where it has none) of each loaded module, ascending by name."""
+
+    def build_of(self, module: str) -> str | None:
+        """Build-id of a module as hex, '' where it has none; None: the capture does not name that module."""
+        return dict(self.modules).get(module)
+
+
+def kernel_of(capture: capture_pb2.Capture) -> KernelIdentity:
+    """The kernel a capture was taken under.
+
+    Modules are those that were loaded at its end, and those its frames lie in: one may be gone by then.
+    """
+    modules = dict(capture.system.modules)
+    for mapping in capture.mappings:
+        if mapping.kind == capture_pb2.Mapping.MODULE:
+            modules[capture.strings[mapping.path].strip("[]")] = mapping.build_id.hex()
+    try:
+        build_id = bytes.fromhex(capture.machine.kernel_build_id)
+    except ValueError:
+        build_id = b""
+    return KernelIdentity(build_id, tuple(sorted(modules.items())))
