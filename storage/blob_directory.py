@@ -1,0 +1,130 @@
+"""Blobs in a directory on a local or network file system that honours fsync and rename."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from storage.errors import ArchiveUnavailable, BlobMissing, BlobTooLarge
+
+CHUNK_BYTES = 1 << 20
+_UNFINISHED = ".unfinished-"
+
+
+class BlobDirectory:
+    """One of the places an `Archive` may be; keys are paths below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, key: str, chunks: Iterable[bytes]) -> int:
+        """Write all chunks under a temporary name, sync, rename; the bytes written."""
+        path = self._root / key
+        temporary = path.parent / f"{_UNFINISHED}{uuid4().hex}"
+        with self._writing():
+            self._make_folder(path.parent)
+            file = temporary.open("xb")
+        try:
+            with file:
+                for chunk in chunks:  # what its maker raises is not the archive's failure
+                    with self._writing():
+                        file.write(chunk)
+                with self._writing():
+                    file.flush()
+                    os.fsync(file.fileno())
+                    size = os.fstat(file.fileno()).st_size
+            with self._writing():
+                temporary.rename(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        with self._writing():
+            _sync_folder(path.parent)
+        return size
+
+    def chunks(self, key: str, limit: int) -> Iterator[bytes]:
+        """The blob in parts of a mebibyte."""
+        with self._reading(key):
+            file = (self._root / key).open("rb")
+        with file:
+            with self._reading(key):
+                size = os.fstat(file.fileno()).st_size
+            if size > limit:
+                raise BlobTooLarge(f"{key} has {size} bytes, more than the {limit} accepted.")
+            while True:
+                with self._reading(key):
+                    chunk = file.read(CHUNK_BYTES)
+                if not chunk:
+                    return
+                yield chunk
+
+    def size(self, key: str) -> int:
+        """Bytes of the blob."""
+        with self._reading(key):
+            return (self._root / key).stat().st_size
+
+    def keys(self, prefix: str) -> Iterator[tuple[str, datetime]]:
+        """Every blob below `prefix` and the time it was written."""
+        for path in self._files(self._root / prefix):
+            if not path.name.startswith("."):
+                with suppress(FileNotFoundError):
+                    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                    yield path.relative_to(self._root).as_posix(), written
+
+    def delete(self, key: str) -> None:
+        """Remove the blob if it is there."""
+        with self._writing():
+            (self._root / key).unlink(missing_ok=True)
+
+    def discard_unfinished(self, before: datetime) -> int:
+        """Remove temporary files older than `before`; their number."""
+        removed = 0
+        for path in self._files(self._root):
+            if path.name.startswith(_UNFINISHED):
+                with suppress(FileNotFoundError):
+                    if path.stat().st_mtime < before.timestamp():
+                        path.unlink()
+                        removed += 1
+        return removed
+
+    def _files(self, folder: Path) -> Iterator[Path]:
+        for parent, _, names in os.walk(folder):
+            for name in names:
+                yield Path(parent, name)
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make the folder and those above it, each durably, readable by this user only."""
+        if folder.is_dir():
+            return
+        if folder.parent != folder:
+            self._make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(folder.parent)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ArchiveUnavailable(
+                f"The archive {self._root} cannot be written: {error.strerror}."
+            ) from error
+
+    @contextmanager
+    def _reading(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise BlobMissing(f"The archive has no {key}.") from error
+        except OSError as error:
+            raise ArchiveUnavailable(f"The archive {self._root} cannot be read: {error.strerror}.") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
