@@ -122,6 +122,10 @@ def differences(answer: Answer, *, rows: int = 20) -> RenderableType:
                 style="dim",
             )
         )
+    if answer["part"] < 1:
+        lines.append(
+            Text(f"Chance was judged by a random {share(answer['part'])} of the visits.", style="dim")
+        )
     return Group(table, *lines)
 
 

@@ -67,6 +67,7 @@ def diff(selection: Selection, base: Selection, answer: DiffAnswer) -> Json:
         "rows": [_diff_row(row) for row in answer.comparison.rows],
         "rows_total": answer.comparison.rows_total,
         "power": power and {"factor": power.factor, "share": power.share, "power": power.power},
+        "part": answer.comparison.part,
     }
 
 

@@ -287,6 +287,12 @@ class DiffAnswer(Answer):
     rows: list[DiffRow] = Field(description="The heaviest of either, by descending difference.")
     rows_total: int = Field(description="Rows that either has.")
     power: Power | None = Field(description="Null without a random design.")
+    part: float = Field(
+        description="Share of the visits that p-values and power are of: a random part where shuffling all of them "
+        "would take too long. Shares and intervals are of all.",
+        ge=0,
+        le=1,
+    )
 
 
 class FitPoint(Answer):

@@ -63,6 +63,8 @@ class Comparison:
     rows_total: int
     """Rows that either has."""
     power: Power | None
+    part: float
+    """Share of the visits that p-values and power are of, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ def diff(
     ]
     rows.sort(key=lambda row: -abs(row.delta))
     total = len(sides[0].places.keys() | sides[1].places.keys())
-    return Comparison(tuple(rows), total, None if result is None else result.power)
+    power, part = (None, 1.0) if result is None else (result.power, result.part)
+    return Comparison(tuple(rows), total, power, part)
 
 
 def _heaviest(sides: Sequence[_Side], shares: Sequence[Float], limit: int) -> list[tuple[str, ...]]:

@@ -86,8 +86,19 @@ def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, que
     assert answer.comparison.rows_total == len(NAMES)
     assert answer.comparison.power is not None
     assert 0 <= answer.comparison.power.power <= 1
+    assert answer.comparison.part == 1
     again = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
     assert again.comparison == answer.comparison, "chance is drawn once"
+
+
+def test_a_comparison_says_that_it_judged_chance_by_a_part(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    land(engine, 1, SAME, visits=60, seed=2)
+    land(engine, 2, SAME, visits=60, seed=3)
+    monkeypatch.setattr("analysis.diff._WORK", 1_500_000)
+    answer = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
+    assert 0 < answer.comparison.part < 1
 
 
 def test_nothing_is_significant_where_nothing_changed(engine: Engine, queries: QueryEngine):

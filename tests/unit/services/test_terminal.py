@@ -215,6 +215,7 @@ COMPARED = {
     "by": ["function"],
     "rows": [],
     "power": None,
+    "part": 1.0,
 }
 
 
@@ -263,6 +264,9 @@ def test_differences_by_chance_are_said_to_be_so():
     assert "+15.00 ?" in lines[2]
     assert lines[3].startswith("1 of 2 rows differ by more than chance")
     assert "83.0 %" in lines[4]
+    assert len(lines) == 5
+    thinned = text_of(terminal.differences({**answer, "part": 0.16}))
+    assert "by a random 16.0 % of the visits" in " ".join(thinned.split())
     unknown = {**row, "lo": None, "hi": None, "significant": False}
     assert "not known" in text_of(terminal.differences({**answer, "rows": [unknown], "power": None}))
 

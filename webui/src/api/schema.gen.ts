@@ -185,6 +185,11 @@ export interface components {
             base_totals: components["schemas"]["TotalsAnswer"];
             /** By */
             by: string[];
+            /**
+             * Part
+             * @description Share of the visits that p-values and power are of: a random part where shuffling all of them would take too long. Shares and intervals are of all.
+             */
+            part: number;
             /** @description Null without a random design. */
             power: components["schemas"]["Power"] | null;
             /**
