@@ -4,7 +4,7 @@ If nothing differs, a visit's stratum decides what it looks like, not the select
 visits are shuffled within strata (`analysis.shuffle`), and a row's p-value is how often chance alone makes
 a difference as large as the one seen. The p-values pass Benjamini and Hochberg's step-up
 procedure: of the rows called significant at most 5 % are false on average. The interval of a difference is made of
-the two shares' intervals (Zou and Donner). Sources: DESIGN §4; Benjamini and Hochberg, JRSS B 57 (1995);
+the two shares' intervals (Zou and Donner). Sources: docs/numbers.md; Benjamini and Hochberg, JRSS B 57 (1995);
 Zou and Donner, Statistics in Medicine 27 (2008).
 """
 

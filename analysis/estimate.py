@@ -7,7 +7,7 @@ known less well the fewer visits contribute to the row: the number of samples is
 no narrow interval would be honest, and where most rows are so, 90 % instead of 95 % contain the truth. A total has the
 interval of Fay and Feuer, which is the same idea for a number without an upper end (exact Poisson).
 Rows that nobody has seen have an upper bound too: that of the visits, had each been one sample.
-Sources: DESIGN §4; Korn and Graubard, Survey Methodology 24 (1998); Fay and Feuer, Statistics in
+Sources: docs/numbers.md; Korn and Graubard, Survey Methodology 24 (1998); Fay and Feuer, Statistics in
 Medicine 16 (1997).
 """
 

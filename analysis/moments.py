@@ -13,7 +13,7 @@ happened in each. With visits as clusters, the variance of Z is fpc times
 and likewise the covariance with Σ w·x. Where every drawn visit landed that is the usual
 n/(n − 1)·(Σz² − Z²/n) up to terms of order 1/n. A stratum of a single visit has no spread of its own: its z²
 stands for it, which is too wide rather than too narrow. The same numbers come from visits one by one
-(`from_visits`) and from the sums that merged cells keep (`from_sums`). Sources: DESIGN §4; Särndal, Swensson,
+(`from_visits`) and from the sums that merged cells keep (`from_sums`). Sources: docs/numbers.md; Särndal, Swensson,
 Wretman, Model Assisted Survey Sampling, §5.6, §9.8 and §15.6.
 """
 

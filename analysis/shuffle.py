@@ -3,7 +3,7 @@
 Every visit of a selection holds a *slot*: the side (a or b) and the mean weight there. A shuffle deals the
 slots of a stratum out again at random; a visit of both selections only swaps its own two. Rows whose p-value is
 plainly large drop out early (Besag and Clifford's sequential p-values stay valid), so that
-many shuffles are spent only where they decide something. Sources: DESIGN §4; Chung and Romano, Annals of
+many shuffles are spent only where they decide something. Sources: docs/numbers.md; Chung and Romano, Annals of
 Statistics 41 (2013); Besag and Clifford, Biometrika 78 (1991).
 """
 

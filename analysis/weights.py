@@ -8,7 +8,7 @@ the landed visits watched Σs seconds. A unit observed there stands for
 units: machine-seconds that were there for each that was watched. Machines that fail to answer are
 busier than the others, so the same is done within classes of utilisation: a class gets the share of
 N · T that its *drawn* visits have, failures included, and divides it by what its landed visits watched.
-Always Σ w·s = N · T, so nothing is lost and nothing is added. Source: DESIGN §4; Särndal, Swensson,
+Always Σ w·s = N · T, so nothing is lost and nothing is added. Source: docs/numbers.md; Särndal, Swensson,
 Wretman, Model Assisted Survey Sampling, §15.6 (response homogeneity groups).
 """
 

@@ -139,7 +139,7 @@ class Benchmark:
 
 
 def report(found: Findings, load: Load) -> Report:
-    """The figures with their bars (DESIGN: performance we promise)."""
+    """The figures with their bars (the performance we promise)."""
     told = Report("gateway", peer="perf record")
     cpus = len(os.sched_getaffinity(0))
     warm = median(captured.cpu_s for captured in found.warm)

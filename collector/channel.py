@@ -1,4 +1,4 @@
-"""How a gateway is reached: a Unix socket as it is, anything else only with mutual TLS (DESIGN §8)."""
+"""How a gateway is reached: a Unix socket as it is, anything else only with mutual TLS (docs/architecture.md)."""
 
 import re
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 PostgreSQL and Valkey are servers that outlive us if we are killed and are adopted at the next
 start; the other parts are children of this process. All of them talk over Unix sockets that only
-this user can open; the API alone listens on loopback, for the browser (DESIGN §8).
+this user can open; the API alone listens on loopback, for the browser (docs/architecture.md).
 """
 
 import http.client

@@ -1,6 +1,6 @@
 """How much of the fleet was really seen: what weights are computed from when a question is asked.
 
-One row for each campaign × stratum × hour × utilisation class (DESIGN §4). A visit counts as drawn
+One row for each campaign × stratum × hour × utilisation class (docs/numbers.md). A visit counts as drawn
 in class -1 from its draw on, and moves to its own class when it ends, so at any moment
 `sum(drawn)` is the number of visits drawn and `drawn - answered - failed` of class -1 those under way.
 Every stratum has a row in every hour that a round reaches into, also where chance left it out: a

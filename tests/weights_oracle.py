@@ -1,4 +1,4 @@
-"""Weights of visits by plain Python, as DESIGN §4 words them: an oracle without arrays."""
+"""Weights of visits by plain Python, as docs/numbers.md words them: an oracle without arrays."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

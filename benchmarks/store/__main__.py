@@ -35,7 +35,7 @@ _TOLD_TABLES: Final = (
 
 
 def report(found: Found, size: Size) -> Report:
-    """The figures with their bars (DESIGN: performance we promise)."""
+    """The figures with their bars (the performance we promise)."""
     told = Report("store", peer="one row a sample")
     rolling = found.rolling
     assert rolling is not None

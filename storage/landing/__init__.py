@@ -1,1 +1,1 @@
-"""From resolved captures to rows, exactly once per (capture, generation) (DESIGN §3.7)."""
+"""From resolved captures to rows, exactly once per (capture, generation) (docs/architecture.md)."""

@@ -1,7 +1,7 @@
 """What symbolization says about a capture's frames: the input of landing.
 
 The symbolizer makes it, landing takes it; it stands here because storage knows nothing of the
-symbolizer (DESIGN §1).
+symbolizer (docs/architecture.md).
 """
 
 from dataclasses import dataclass

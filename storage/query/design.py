@@ -1,7 +1,7 @@
 """What a selection's samples stand for: the weight of each visit, and which visits vary together.
 
 Every landed visit that watched the event counts, also one that brought no sample: machines that were
-idle are part of the fleet. Source: DESIGN §4; DIGEST G1, G2.
+idle are part of the fleet. Source: docs/numbers.md; DIGEST G1, G2.
 """
 
 from dataclasses import dataclass, replace

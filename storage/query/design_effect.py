@@ -1,7 +1,7 @@
 """How many independent samples a function's share is worth: what intervals of flame nodes are made of.
 
 A node has no interval of its own: there may be 200 000. It borrows its function's design effect,
-and answers say so (DESIGN §4).
+and answers say so (docs/numbers.md).
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Two selections row by row: what takes more of the fleet now, and what chance explains (DESIGN §4)."""
+"""Two selections row by row: what takes more of the fleet now, and what chance explains (docs/numbers.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

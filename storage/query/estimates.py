@@ -1,4 +1,4 @@
-"""From moments to what answers show: shares and totals of the fleet with their intervals (DESIGN §4)."""
+"""From moments to what answers show: shares and totals of the fleet with their intervals (docs/numbers.md)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From when on there are facts: cells, visits and coverage are kept longer than the chunks (DESIGN §5)."""
+"""From when on there are facts: cells, visits and coverage are kept longer than the chunks (docs/architecture.md)."""
 
 from datetime import UTC, datetime, time
 

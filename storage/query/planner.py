@@ -3,7 +3,7 @@
 Cells answer selections of whole hours, alone or with the visits of a part of an hour before and after them,
 without `focus` and `ignore`. Intervals need sums of squares of exactly what is asked, so rows are the
 functions of everything, the functions of one application, or the applications. All else is read from
-the visits' own chunks. Source: DESIGN §5; DIGEST G15.
+the visits' own chunks. Source: docs/architecture.md; DIGEST G15.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ _LONGEST_NAME = 200
 class Selection:
     """The samples of one event of one campaign whose visit was drawn in [start, end).
 
-    Two campaigns are two samples of one population, so a selection never adds them (DESIGN §4).
+    Two campaigns are two samples of one population, so a selection never adds them (docs/numbers.md).
     """
 
     start: datetime

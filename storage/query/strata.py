@@ -1,7 +1,7 @@
 """The machine-moments a selection stands for: strata by day, how many machines, how many seconds.
 
 A campaign covers the hours in which it drew anyone, from its first draw to now; what a selection asks
-beyond them is not extrapolated over, only told. Source: DESIGN §4; DIGEST G1, G2.
+beyond them is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Sums over the visits of a cell, from which the variance of an estimate follows (DESIGN §4).
+"""Sums over the visits of a cell, from which the variance of an estimate follows (docs/numbers.md).
 
 A visit v has x_v units in a cell and, for each function f, y_vf units with f as the leaf (self) or anywhere
 in the stack (total; a recursive stack counts once). Kept are, per cell, Σx, Σx², Σx⁴ and Σx·X, where X is
