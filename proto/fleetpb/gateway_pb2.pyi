@@ -141,3 +141,83 @@ class Refusal(_message.Message):
     message: str
     utilisation: float
     def __init__(self, reason: _Optional[_Union[Refusal.Reason, str]] = ..., message: _Optional[str] = ..., utilisation: _Optional[float] = ...) -> None: ...
+
+class SymbolsRequest(_message.Message):
+    __slots__ = ("what", "build_id", "content_key", "max_bytes")
+    class What(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        WHAT_UNSPECIFIED: _ClassVar[SymbolsRequest.What]
+        SYMBOLS: _ClassVar[SymbolsRequest.What]
+        FILE: _ClassVar[SymbolsRequest.What]
+        KERNEL: _ClassVar[SymbolsRequest.What]
+    WHAT_UNSPECIFIED: SymbolsRequest.What
+    SYMBOLS: SymbolsRequest.What
+    FILE: SymbolsRequest.What
+    KERNEL: SymbolsRequest.What
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    BUILD_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_KEY_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    what: SymbolsRequest.What
+    build_id: bytes
+    content_key: str
+    max_bytes: int
+    def __init__(self, what: _Optional[_Union[SymbolsRequest.What, str]] = ..., build_id: _Optional[bytes] = ..., content_key: _Optional[str] = ..., max_bytes: _Optional[int] = ...) -> None: ...
+
+class SymbolsReply(_message.Message):
+    __slots__ = ("begin", "data", "end", "refusal")
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    begin: SymbolsBegin
+    data: bytes
+    end: SymbolsEnd
+    refusal: SymbolsRefusal
+    def __init__(self, begin: _Optional[_Union[SymbolsBegin, _Mapping]] = ..., data: _Optional[bytes] = ..., end: _Optional[_Union[SymbolsEnd, _Mapping]] = ..., refusal: _Optional[_Union[SymbolsRefusal, _Mapping]] = ...) -> None: ...
+
+class SymbolsBegin(_message.Message):
+    __slots__ = ("name", "raw_bytes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RAW_BYTES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    raw_bytes: int
+    def __init__(self, name: _Optional[str] = ..., raw_bytes: _Optional[int] = ...) -> None: ...
+
+class SymbolsEnd(_message.Message):
+    __slots__ = ("sha256", "bytes", "raw_bytes")
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    RAW_BYTES_FIELD_NUMBER: _ClassVar[int]
+    sha256: bytes
+    bytes: int
+    raw_bytes: int
+    def __init__(self, sha256: _Optional[bytes] = ..., bytes: _Optional[int] = ..., raw_bytes: _Optional[int] = ...) -> None: ...
+
+class SymbolsRefusal(_message.Message):
+    __slots__ = ("reason", "message")
+    class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        REASON_UNSPECIFIED: _ClassVar[SymbolsRefusal.Reason]
+        INVALID: _ClassVar[SymbolsRefusal.Reason]
+        NOT_ALLOWED: _ClassVar[SymbolsRefusal.Reason]
+        NOT_SEEN: _ClassVar[SymbolsRefusal.Reason]
+        GONE: _ClassVar[SymbolsRefusal.Reason]
+        TOO_LARGE: _ClassVar[SymbolsRefusal.Reason]
+        HIDDEN: _ClassVar[SymbolsRefusal.Reason]
+        BUSY: _ClassVar[SymbolsRefusal.Reason]
+        FAILED: _ClassVar[SymbolsRefusal.Reason]
+    REASON_UNSPECIFIED: SymbolsRefusal.Reason
+    INVALID: SymbolsRefusal.Reason
+    NOT_ALLOWED: SymbolsRefusal.Reason
+    NOT_SEEN: SymbolsRefusal.Reason
+    GONE: SymbolsRefusal.Reason
+    TOO_LARGE: SymbolsRefusal.Reason
+    HIDDEN: SymbolsRefusal.Reason
+    BUSY: SymbolsRefusal.Reason
+    FAILED: SymbolsRefusal.Reason
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    reason: SymbolsRefusal.Reason
+    message: str
+    def __init__(self, reason: _Optional[_Union[SymbolsRefusal.Reason, str]] = ..., message: _Optional[str] = ...) -> None: ...

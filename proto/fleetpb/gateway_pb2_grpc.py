@@ -45,6 +45,11 @@ class GatewayStub:
                 request_serializer=fleetpb_dot_gateway__pb2.Plan.SerializeToString,
                 response_deserializer=fleetpb_dot_gateway__pb2.CaptureReply.FromString,
                 _registered_method=True)
+        self.Symbols = channel.unary_stream(
+                '/fleetpb.v1.Gateway/Symbols',
+                request_serializer=fleetpb_dot_gateway__pb2.SymbolsRequest.SerializeToString,
+                response_deserializer=fleetpb_dot_gateway__pb2.SymbolsReply.FromString,
+                _registered_method=True)
         self.Health = channel.unary_unary(
                 '/fleetpb.v1.Gateway/Health',
                 request_serializer=fleetpb_dot_gateway__pb2.HealthRequest.SerializeToString,
@@ -70,6 +75,15 @@ class GatewayServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Symbols(self, request, context):
+        """What names the code of one binary that a capture of this machine saw lately, or of its kernel.
+        Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
+        `data` pieces, `end`; or `refusal` alone, or in place of `end`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Health(self, request, context):
         """Alive, and what it is doing.
         """
@@ -89,6 +103,11 @@ def add_GatewayServicer_to_server(servicer, server):
                     servicer.Capture,
                     request_deserializer=fleetpb_dot_gateway__pb2.Plan.FromString,
                     response_serializer=fleetpb_dot_gateway__pb2.CaptureReply.SerializeToString,
+            ),
+            'Symbols': grpc.unary_stream_rpc_method_handler(
+                    servicer.Symbols,
+                    request_deserializer=fleetpb_dot_gateway__pb2.SymbolsRequest.FromString,
+                    response_serializer=fleetpb_dot_gateway__pb2.SymbolsReply.SerializeToString,
             ),
             'Health': grpc.unary_unary_rpc_method_handler(
                     servicer.Health,
@@ -150,6 +169,33 @@ class Gateway:
             '/fleetpb.v1.Gateway/Capture',
             fleetpb_dot_gateway__pb2.Plan.SerializeToString,
             fleetpb_dot_gateway__pb2.CaptureReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Symbols(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/fleetpb.v1.Gateway/Symbols',
+            fleetpb_dot_gateway__pb2.SymbolsRequest.SerializeToString,
+            fleetpb_dot_gateway__pb2.SymbolsReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -38,6 +38,11 @@ class GatewayStub:
     """Take one capture. The stream is: `begin`, some `progress`, the capture in `data` pieces, `end`;
     or `refusal` alone. A stream that stops before `end` is not a capture.
     """
+    Symbols: _grpc.UnaryStreamMultiCallable[_gateway_pb2.SymbolsRequest, _gateway_pb2.SymbolsReply]
+    """What names the code of one binary that a capture of this machine saw lately, or of its kernel.
+    Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
+    `data` pieces, `end`; or `refusal` alone, or in place of `end`.
+    """
     Health: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.HealthRequest, _gateway_pb2.HealthReply]
     """Alive, and what it is doing."""
 
@@ -49,6 +54,11 @@ class GatewayAsyncStub(GatewayStub):
     Capture: _aio.UnaryStreamMultiCallable[_gateway_pb2.Plan, _gateway_pb2.CaptureReply]  # type: ignore[assignment]
     """Take one capture. The stream is: `begin`, some `progress`, the capture in `data` pieces, `end`;
     or `refusal` alone. A stream that stops before `end` is not a capture.
+    """
+    Symbols: _aio.UnaryStreamMultiCallable[_gateway_pb2.SymbolsRequest, _gateway_pb2.SymbolsReply]  # type: ignore[assignment]
+    """What names the code of one binary that a capture of this machine saw lately, or of its kernel.
+    Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
+    `data` pieces, `end`; or `refusal` alone, or in place of `end`.
     """
     Health: _aio.UnaryUnaryMultiCallable[_gateway_pb2.HealthRequest, _gateway_pb2.HealthReply]  # type: ignore[assignment]
     """Alive, and what it is doing."""
@@ -70,6 +80,17 @@ class GatewayServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_gateway_pb2.CaptureReply], _abc.AsyncIterator[_gateway_pb2.CaptureReply]]:
         """Take one capture. The stream is: `begin`, some `progress`, the capture in `data` pieces, `end`;
         or `refusal` alone. A stream that stops before `end` is not a capture.
+        """
+
+    @_abc_1.abstractmethod
+    def Symbols(
+        self,
+        request: _gateway_pb2.SymbolsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_gateway_pb2.SymbolsReply], _abc.AsyncIterator[_gateway_pb2.SymbolsReply]]:
+        """What names the code of one binary that a capture of this machine saw lately, or of its kernel.
+        Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
+        `data` pieces, `end`; or `refusal` alone, or in place of `end`.
         """
 
     @_abc_1.abstractmethod
