@@ -6,16 +6,15 @@ a limit before it is used. The one error is `MalformedElf`. 32 and 64 bits, both
 """
 
 import lzma
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
 
 import numpy as np
-import zstandard
 
 from symbolizer.addresses import Segment, SegmentMap
+from symbolizer.elf_compression import decompressed, gnu_decompressed
 from symbolizer.elf_records import (
     ELFCOMPRESS_ZLIB,
     ELFCOMPRESS_ZSTD,
@@ -26,6 +25,7 @@ from symbolizer.elf_records import (
     PT_LOAD,
     PT_NOTE,
     SHF_COMPRESSED,
+    SHF_EXECINSTR,
     SHN_XINDEX,
     SHT_NOBITS,
     SHT_NOTE,
@@ -59,6 +59,22 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _Window:
+    """A section within a file."""
+
+    source: Source
+    offset: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, where: slice) -> bytes:
+        start, stop, _ = where.indices(self.size)
+        return self.source[self.offset + start : self.offset + stop] if stop > start else b""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """One entry of a note section: owner without its NUL, type, payload."""
 
@@ -75,6 +91,14 @@ class DebugLink:
     crc32: int
 
 
+@dataclass(frozen=True, slots=True)
+class AltLink:
+    """.gnu_debugaltlink: path of the file that `dwz -m` moved common debug data to, and its build-id."""
+
+    path: str
+    build_id: bytes
+
+
 class ElfFile:
     """One ELF file: its headers, and its sections on demand.
 
@@ -88,7 +112,7 @@ class ElfFile:
         if ident[:4] != b"\x7fELF" or len(ident) < 16 or ident[4] not in {1, 2} or ident[5] not in {1, 2}:
             raise MalformedElf("It is not an ELF file.")
         self.bits: int = 32 * ident[4]
-        self._order = "<" if ident[5] == 1 else ">"
+        self.order = "<" if ident[5] == 1 else ">"
         header = self._records("header", 16, 1)[0]
         self.type = int(header["type"])
         self.machine = int(header["machine"])
@@ -99,7 +123,7 @@ class ElfFile:
             self._names_at = int(self.sections["link"][0])
 
     def _records(self, kind: Kind, offset: int, count: int) -> Records:
-        dtype = record(kind, self.bits, self._order)
+        dtype = record(kind, self.bits, self.order)
         return np.frombuffer(self._bytes(offset, count * dtype.itemsize, kind), dtype, count)
 
     def _bytes(self, offset: int, size: int, what: str, limit: int = MAX_SECTION_BYTES) -> bytes:
@@ -137,18 +161,27 @@ class ElfFile:
             return {}
         text = self._raw(self._names_at, MAX_NAMES_BYTES)
         names: dict[str, int] = {}
+        total = 0
         for index, start in enumerate(self.sections["name"].tolist()):
             end = text.find(b"\0", start, start + MAX_SECTION_NAME)
-            names.setdefault(text[start : max(end, start)].decode("latin-1"), index)
+            name = text[start : max(end, start)].decode("latin-1")
+            total += len(name)
+            if total > MAX_NAMES_BYTES:  # each within its limit, all of the same bytes
+                raise MalformedElf(f"Its sections' names have more than {MAX_NAMES_BYTES} bytes.")
+            names.setdefault(name, index)
         return names
 
     @cached_property
     def segment_map(self) -> SegmentMap:
-        """PT_LOAD headers, in file order."""
+        """PT_LOAD headers, in file order. Raises `MalformedElf` if one leaves the address space."""
+        loads = self.segments[self.segments["type"] == PT_LOAD]
+        for start, size in ((loads["offset"], loads["filesz"]), (loads["vaddr"], loads["filesz"])):
+            if (start + size < start).any():
+                raise MalformedElf("A segment of it reaches beyond the end of the address space.")
         return SegmentMap(
             tuple(
                 Segment(int(s["offset"]), int(s["vaddr"]), int(s["filesz"]), bool(s["flags"] & PF_X))
-                for s in self.segments[self.segments["type"] == PT_LOAD]
+                for s in loads
             )
         )
 
@@ -167,8 +200,47 @@ class ElfFile:
         if index is None:
             return None
         data = self._raw(index, limit)
-        is_compressed = bool(data) and bool(int(self.sections["flags"][index]) & SHF_COMPRESSED)
-        return self._decompressed(data, limit) if is_compressed else data
+        if not data:
+            return data
+        if self._is_compressed(index):
+            return decompressed(data, self.bits, self.order, limit=limit)
+        return gnu_decompressed(data, limit=limit) if name.startswith(".zdebug_") else data
+
+    def part(self, name: str, *, limit: int) -> "Source | None":
+        """Content of a section by position, read when asked for; None if it is not there.
+
+        Of a compressed one it is the first `limit` bytes. Raises `MalformedElf`.
+        """
+        index = self.section_names.get(name)
+        if index is None or self.sections["type"][index] == SHT_NOBITS:
+            return None
+        is_gnu = name.startswith(".zdebug_")
+        if not is_gnu and not self._is_compressed(index):
+            offset, size = int(self.sections["offset"][index]), int(self.sections["size"][index])
+            return _Window(self._source, offset, min(size, max(self._length - offset, 0)))
+        data = self._raw(index)
+        if is_gnu:
+            return gnu_decompressed(data, limit=limit, whole=False)
+        return decompressed(data, self.bits, self.order, limit=limit, whole=False)
+
+    def _is_compressed(self, index: int) -> bool:
+        return bool(int(self.sections["flags"][index]) & SHF_COMPRESSED)
+
+    @cached_property
+    def compression(self) -> tuple[str, ...]:
+        """Methods its sections are compressed by, ascending: zlib, zlib-gnu, zstd, or a number."""
+        flagged = [
+            index for index, flags in enumerate(self.sections["flags"].tolist()) if flags & SHF_COMPRESSED
+        ]
+        methods = {self._method(index) for index in flagged[:MAX_TABLES]}
+        if any(name.startswith(".zdebug_") for name in self.section_names):
+            methods.add("zlib-gnu")
+        return tuple(sorted(methods))
+
+    def _method(self, index: int) -> str:
+        at = int(self.sections["offset"][index])
+        method = int.from_bytes(self._source[at : at + 4], "little" if self.order == "<" else "big")
+        return {ELFCOMPRESS_ZLIB: "zlib", ELFCOMPRESS_ZSTD: "zstd"}.get(method, f"method {method}")
 
     def has_content(self, name: str) -> bool:
         """Whether a section of that name occupies file space."""
@@ -178,23 +250,6 @@ class ElfFile:
             and self.sections["type"][index] != SHT_NOBITS
             and self.sections["size"][index] > 0
         )
-
-    def _decompressed(self, data: bytes, limit: int) -> bytes:
-        dtype = record("compression", self.bits, self._order)
-        if len(data) < dtype.itemsize:
-            raise MalformedElf("A compressed section is shorter than its header.")
-        header = np.frombuffer(data, dtype, 1)[0]
-        size, body = int(header["size"]), data[dtype.itemsize :]
-        if size > limit:
-            raise MalformedElf(f"A compressed section claims {size} bytes; the limit is {limit}.")
-        try:
-            if header["type"] == ELFCOMPRESS_ZLIB:
-                return zlib.decompressobj().decompress(body, size) if size else b""
-            if header["type"] == ELFCOMPRESS_ZSTD:
-                return zstandard.ZstdDecompressor().stream_reader(body).read(size)
-        except (zlib.error, zstandard.ZstdError) as error:
-            raise MalformedElf(f"A compressed section does not decompress: {error}.") from error
-        raise MalformedElf(f"A section is compressed by the unknown method {header['type']}.")
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -208,7 +263,7 @@ class ElfFile:
         for place, size in list(zip(places, sizes.tolist(), strict=True))[:MAX_TABLES]:
             if size <= MAX_NOTE_BYTES:  # larger ones are no identity (Android, core files)
                 data = self._bytes(int(place["offset"]), size, "note")
-                found += notes_in(data, align=int(place["align"]), order=self._order)
+                found += notes_in(data, align=int(place["align"]), order=self.order)
         return tuple(found)
 
     @property
@@ -230,8 +285,17 @@ class ElfFile:
         crc_at = -(-(end + 1) // 4) * 4
         if end <= 0 or crc_at + 4 > len(data):
             return None
-        crc32 = int.from_bytes(data[crc_at : crc_at + 4], "little" if self._order == "<" else "big")
+        crc32 = int.from_bytes(data[crc_at : crc_at + 4], "little" if self.order == "<" else "big")
         return DebugLink(data[:end].decode("utf-8", "surrogateescape"), crc32)
+
+    @property
+    def alt_link(self) -> AltLink | None:
+        """The file that the names of its inlined functions are in (DWARF 5 §7.3.6); None: in itself."""
+        data = self.data(".gnu_debugaltlink", limit=MAX_LINK_BYTES) or b""
+        end = data.find(b"\0")
+        if end <= 0 or end + 1 == len(data):
+            return None
+        return AltLink(data[:end].decode("utf-8", "surrogateescape"), data[end + 1 :])
 
     @property
     def embedded_symbols(self) -> "ElfFile | None":
@@ -250,14 +314,30 @@ class ElfFile:
         """Whether functions, lines and inlined calls can be had from this file."""
         return self.has_content(".debug_info") or self.has_content(".zdebug_info")
 
+    @property
+    def has_code(self) -> bool:
+        """Whether it has sections of instructions, if only emptied ones."""
+        return bool(((self.sections["flags"] & SHF_EXECINSTR) != 0).any())
+
+    @property
+    def is_emptied(self) -> bool:
+        """Whether its code was taken out of it (`objcopy --only-keep-debug`, `eu-strip -f`)."""
+        is_code = (self.sections["flags"] & SHF_EXECINSTR) != 0
+        return self.has_code and bool((self.sections["type"][is_code] == SHT_NOBITS).all())
+
     def symbols(self, kind: int) -> list[tuple[Records, bytes]]:
         """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table."""
-        tables = []
+        tables: list[tuple[Records, bytes]] = []
+        texts: dict[int, bytes] = {}
         for index in self._of_type(kind):
             link = int(self.sections["link"][index])
             if link >= len(self.sections):
                 raise MalformedElf(f"Symbol table {index} names section {link}, which is not there.")
-            tables.append((self._table("symbol", index, MAX_SYMBOLS), self._raw(link)))
+            if link not in texts:
+                texts[link] = self._raw(link)
+            tables.append((self._table("symbol", index, MAX_SYMBOLS), texts[link]))
+            if sum(len(records) for records, _ in tables) > MAX_SYMBOLS:
+                raise MalformedElf(f"Its symbol tables have more than {MAX_SYMBOLS} symbols together.")
         return tables
 
     def relocations(self, kind: int) -> list[Records]:
@@ -276,7 +356,7 @@ class ElfFile:
         return [int(index) for index in indexes]
 
     def _table(self, kind: Kind, index: int, limit: int) -> Records:
-        dtype = record(kind, self.bits, self._order)
+        dtype = record(kind, self.bits, self.order)
         data = self._raw(index, limit * dtype.itemsize)
         return np.frombuffer(data, dtype, len(data) // dtype.itemsize)
 

@@ -28,7 +28,15 @@ STT_GNU_IFUNC: Final = 10
 STB_GLOBAL: Final = 1
 STB_WEAK: Final = 2
 ET_REL: Final = 1
+ET_EXEC: Final = 2
+ET_DYN: Final = 3
+ET_CORE: Final = 4
 EM_X86_64: Final = 62
+MACHINES: Final = {
+    3: "x86", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", EM_X86_64: "x86-64", 183: "aarch64",
+    243: "riscv", 258: "loongarch",
+}  # fmt: skip
+"""Architectures by e_machine, those that Linux profiles come from."""
 R_X86_64_GLOB_DAT: Final = 6
 R_X86_64_JUMP_SLOT: Final = 7
 

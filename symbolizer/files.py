@@ -14,10 +14,15 @@ class OpenedFile:
     mapping beyond the new end would kill the process.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open it. Raises OSError, also for what is no regular file; never blocks on a FIFO."""
+    def __init__(self, path: Path, descriptor: int | None = None) -> None:
+        """Open it, or take a descriptor that is open already and now is this object's to close.
+
+        Raises OSError, also for what is no regular file; never blocks on a FIFO.
+        """
         self.path = path
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self.descriptor = (
+            os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC) if descriptor is None else descriptor
+        )
         status = os.fstat(self.descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.close()

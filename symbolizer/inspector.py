@@ -1,0 +1,81 @@
+"""Inspections of files that may be hostile: in a child process, within limits of memory and time."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from symbolizer import inspection_child
+from symbolizer.files import OpenedFile
+from symbolizer.inspection import Inspection
+
+_MIB: Final = 1 << 20
+_GIB: Final = 1 << 30
+_PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
+_MAX_REASON: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class InspectionLimits:
+    """What one inspection may take. Measured: 0.1 to 0.3 s and 150 MiB resident, 3 s per GiB for the digests."""
+
+    memory_bytes: int = 2 * _GIB
+    """Address space; a third of it is numpy's before any file is read."""
+    seconds_fixed: int = 20
+    seconds_per_gib: int = 20
+    """CPU time; the clock on the wall may run three times as long."""
+
+    def seconds_for(self, size: int) -> int:
+        """CPU seconds for a file of `size` bytes."""
+        return self.seconds_fixed + self.seconds_per_gib * size // _GIB
+
+
+@dataclass(frozen=True, slots=True)
+class NotInspected:
+    """Why a file is of no use, as a sentence. A value: bad files are nobody's failure but their sender's."""
+
+    reason: str
+
+
+def inspect_apart(path: Path, *, limits: InspectionLimits | None = None) -> Inspection | NotInspected:
+    """Inspect a file in a process of its own. Whatever is in it, this returns, within the limits.
+
+    Raises OSError if the file cannot be opened.
+    """
+    limits = limits or InspectionLimits()
+    with OpenedFile(path) as content:
+        seconds = limits.seconds_for(content.size)
+        command = [
+            sys.executable,
+            "-m",
+            inspection_child.__name__,
+            str(content.descriptor),
+            str(limits.memory_bytes),
+            str(seconds),
+        ]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+                pass_fds=[content.descriptor],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=3 * seconds,
+                check=False,
+                env={"OPENBLAS_NUM_THREADS": "1"},  # each of its threads would take address space
+            )
+        except subprocess.TimeoutExpired:
+            return NotInspected(f"It was not read within {3 * seconds} s.")
+    if done.returncode == 0:
+        try:
+            return Inspection.from_json(done.stdout.decode())
+        except (ValueError, TypeError):
+            return NotInspected("What was found out about it could not be read.")
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    why = said[-1][:_MAX_REASON] if said else "It said nothing."
+    if done.returncode == inspection_child.REFUSED:
+        return NotInspected(why)
+    if done.returncode < 0:
+        why = f"signal {-done.returncode} within {seconds} CPU s and {limits.memory_bytes // _MIB} MiB"
+    return NotInspected(f"Looking at it ended early ({why}).")
