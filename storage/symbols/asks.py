@@ -1,0 +1,262 @@
+"""Whom the collector asks for symbols that nobody has: one gateway at a time, in the whole fleet.
+
+Nobody is asked for a binary that has names, or has candidates with some. What hides the most samples
+is asked for first, of a machine that ran it lately. Asks are few: the limit is the fleet's, whatever
+the number of collectors, and a machine is left alone for an hour afterwards.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, func, not_, or_, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+
+from storage.schema import binary, capture_binary, debug_file, machine, symbol_ask, visit
+from storage.symbols.keys import sentence
+from storage.symbols.kinds import FileKind, Quality
+
+LOOK_BACK: Final = timedelta(hours=24)
+"""Machines and samples of this time count."""
+MACHINE_REST: Final = timedelta(hours=1)
+ANSWER_WITHIN: Final = timedelta(minutes=15)
+"""An ask whose collector died counts as failed after this."""
+ATTEMPTS_LIMIT: Final = 3
+"""Machines asked for one binary, before it is given up."""
+FIRST_REST: Final = timedelta(hours=1)
+_LOCK: Final = 0x666C_7961_7300
+
+WANTS: Final[Mapping[str, FileKind]] = {
+    "file": FileKind.SYMBOLS,
+    "vdso": FileKind.EXECUTABLE,
+    "kernel": FileKind.KALLSYMS,
+    "module": FileKind.KALLSYMS,
+}
+"""What a gateway is asked for, by the kind of binary."""
+
+
+class AskOutcome(StrEnum):
+    """How an ask ended; the texts are stored."""
+
+    ASKED = "asked"
+    """Not answered yet."""
+    GOT = "got"
+    ABSENT = "absent"
+    """It is not there any more."""
+    REFUSED = "refused"
+    """This gateway does not give symbols away."""
+    FAILED = "failed"
+    """No answer, or one that was no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedBinary:
+    """A binary that has no names and no candidate with some."""
+
+    binary_key: str
+    name: str
+    path: str
+    """Where it was first seen."""
+    binary_kind: str
+    """file, kernel, module, vdso."""
+    unresolved: int
+    """Samples of the last day that have a nameless frame in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The right to ask one gateway for one binary, once."""
+
+    binary_key: str
+    kind: FileKind
+    """What to ask for."""
+    name: str
+    path: str
+    visit_id: UUID
+    """The latest visit of that machine that saw the binary."""
+    machine_id: int
+    machine: str
+    """Its name."""
+    address: str
+    attempt: int
+    """From 1: machines asked for it."""
+
+
+def wanted(connection: Connection, *, limit: int = 100) -> list[WantedBinary]:
+    """Binaries that nobody has symbols for, those that hide the most samples of the last day first."""
+    hidden = func.sum(capture_binary.c.unresolved)
+    named = select(debug_file.c.debug_file_id).where(
+        debug_file.c.binary_key == binary.c.key,
+        debug_file.c.rejected.is_(None),
+        debug_file.c.quality >= int(Quality.SYMTAB),
+    )
+    rows = connection.execute(
+        select(binary.c.key, binary.c.name, binary.c.path, binary.c.kind, hidden.label("unresolved"))
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .where(
+            capture_binary.c.day >= func.date(func.now() - LOOK_BACK),
+            capture_binary.c.unresolved > 0,
+            binary.c.kind.in_(list(WANTS)),
+            binary.c.status.in_(["unknown", "binary_only"]),
+            ~named.exists(),
+        )
+        .group_by(binary.c.binary_id)
+        .order_by(hidden.desc(), binary.c.key)
+        .limit(limit)
+    )
+    return [WantedBinary(row.key, row.name, row.path, row.kind, int(row.unresolved)) for row in rows]
+
+
+def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileKind] = WANTS) -> Ask | None:
+    """Take the next ask; None: nothing to ask for, or `an_hour` asks were made in the last hour.
+
+    Commit before asking, and say what became of it (`note_answer`). Any number of collectors may claim.
+    """
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    hour_ago = func.clock_timestamp() - timedelta(hours=1)
+    lately = connection.execute(
+        select(func.count()).select_from(symbol_ask).where(symbol_ask.c.asked_at > hour_ago)
+    ).scalar_one()
+    if lately >= an_hour:
+        return None
+    for want in wanted(connection):
+        kind = wants.get(want.binary_kind)
+        if kind is None:
+            continue
+        before = connection.execute(
+            select(symbol_ask).where(
+                symbol_ask.c.binary_key == want.binary_key, symbol_ask.c.kind == kind.value
+            )
+        ).one_or_none()
+        attempts = 0 if before is None else before.attempts
+        if attempts >= ATTEMPTS_LIMIT or not _is_due(connection, want.binary_key, kind):
+            continue
+        found = _machine_with(
+            connection, want.binary_key, not_this=None if before is None else before.machine_id
+        )
+        if found is None:
+            continue
+        row = {
+            "machine_id": found.machine_id,
+            "asked_at": func.clock_timestamp(),
+            "outcome": AskOutcome.ASKED.value,
+            "detail": "",
+            "attempts": attempts + 1,
+            "again_at": func.clock_timestamp() + ANSWER_WITHIN,
+        }
+        connection.execute(
+            insert(symbol_ask)
+            .values(binary_key=want.binary_key, kind=kind.value, **row)
+            .on_conflict_do_update(index_elements=["binary_key", "kind"], set_=row)
+        )
+        return Ask(
+            binary_key=want.binary_key,
+            kind=kind,
+            name=want.name,
+            path=want.path,
+            visit_id=found.visit_id,
+            machine_id=found.machine_id,
+            machine=found.name,
+            address=found.address,
+            attempt=attempts + 1,
+        )
+    return None
+
+
+def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
+    """Note how the ask ended; False: it is not this one's any more, another machine was asked since.
+
+    After anything but `GOT` another machine may be asked: an hour later, then two, up to three machines.
+    """
+    rest = FIRST_REST * 2 ** (ask.attempt - 1)
+    over = outcome == AskOutcome.GOT or ask.attempt >= ATTEMPTS_LIMIT
+    return bool(
+        connection.execute(
+            update(symbol_ask)
+            .where(
+                symbol_ask.c.binary_key == ask.binary_key,
+                symbol_ask.c.kind == ask.kind.value,
+                symbol_ask.c.attempts == ask.attempt,
+                symbol_ask.c.outcome == AskOutcome.ASKED.value,
+            )
+            .values(
+                outcome=outcome.value,
+                detail=sentence(detail),
+                again_at=None if over else func.clock_timestamp() + rest,
+            )
+        ).rowcount
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AskState:
+    """What became of asking for a binary."""
+
+    kind: FileKind
+    machine: str
+    asked_at: datetime
+    outcome: AskOutcome
+    detail: str
+    attempts: int
+    again_at: datetime | None
+    """Another machine may be asked from then on; None: no more."""
+
+
+def asked(connection: Connection, binary_key: str) -> list[AskState]:
+    """What was asked for a binary, for a person."""
+    rows = connection.execute(
+        select(symbol_ask, machine.c.name)
+        .join(machine, machine.c.machine_id == symbol_ask.c.machine_id)
+        .where(symbol_ask.c.binary_key == binary_key)
+        .order_by(symbol_ask.c.kind)
+    )
+    return [
+        AskState(
+            kind=FileKind(row.kind),
+            machine=row.name,
+            asked_at=row.asked_at,
+            outcome=AskOutcome(row.outcome),
+            detail=row.detail,
+            attempts=row.attempts,
+            again_at=row.again_at,
+        )
+        for row in rows
+    ]
+
+
+def _is_due(connection: Connection, binary_key: str, kind: FileKind) -> bool:
+    """It was never asked for, or may be asked for again."""
+    waits = select(symbol_ask.c.binary_key).where(
+        symbol_ask.c.binary_key == binary_key,
+        symbol_ask.c.kind == kind.value,
+        or_(symbol_ask.c.again_at.is_(None), symbol_ask.c.again_at > func.clock_timestamp()),
+    )
+    return not connection.scalar(select(waits.exists()))
+
+
+def _machine_with(connection: Connection, binary_key: str, *, not_this: int | None) -> Row[Any] | None:
+    """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
+    rests = select(symbol_ask.c.machine_id).where(
+        symbol_ask.c.machine_id == machine.c.machine_id,
+        symbol_ask.c.asked_at > func.clock_timestamp() - MACHINE_REST,
+    )
+    return connection.execute(
+        select(machine.c.machine_id, machine.c.name, machine.c.address, visit.c.visit_id)
+        .select_from(binary)
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .join(visit, visit.c.visit_id == capture_binary.c.visit_id)
+        .join(machine, machine.c.machine_id == visit.c.machine_id)
+        .where(
+            binary.c.key == binary_key,
+            capture_binary.c.day >= func.date(func.now() - LOOK_BACK),
+            machine.c.enabled,
+            machine.c.removed_at.is_(None),
+            not_(rests.exists()),
+            machine.c.machine_id != (-1 if not_this is None else not_this),
+        )
+        .order_by(visit.c.drawn_at.desc())
+        .limit(1)
+    ).one_or_none()

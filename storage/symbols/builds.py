@@ -1,0 +1,226 @@
+"""Who builds which lookup table: at most one worker of the whole fleet at a time.
+
+A build of a large debug file takes minutes and gigabytes. Whoever wants one claims it for a while in
+a short transaction, renews the claim while building, and ends it with a result or a reason. A worker
+that dies in the middle is noticed when its claim runs out; a file that kills its workers comes to an
+end after a few.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, not_, or_, select, true, update
+from sqlalchemy.dialects.postgresql import insert
+
+from storage.archive import Archive
+from storage.schema import symcache
+from storage.symbols import blobs, caches, candidates
+from storage.symbols.blobs import StoredBlob
+from storage.symbols.caches import Cache
+from storage.symbols.candidates import DebugFile
+from storage.symbols.keys import checked, sentence
+from storage.symbols.kinds import FileKind, Quality
+
+ATTEMPTS_LIMIT: Final = 3
+"""Builds of one file that ended without a word, before it is left alone."""
+DEATH_REST_S: Final = 24 * 3600.0
+DIED: Final = "Every worker that built it ended without a word; it may need more memory than there is."
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLease:
+    """The right to build one cache until it runs out."""
+
+    binary_key: str
+    producer: str
+    source_sha256: bytes | None
+    """Of the debug file to build from; None: whatever there is."""
+    token: UUID
+    """Names this lease among all."""
+    attempt: int
+    """From 1: builds of this file begun since one ended."""
+
+
+def claim_build(
+    connection: Connection,
+    binary_key: str,
+    producer: str,
+    seconds: float,
+    *,
+    source: bytes | None = None,
+) -> BuildLease | None:
+    """Take the build for `seconds`; None: nothing to do (built, someone's, or it failed lately).
+
+    With `source`, the SHA-256 of a debug file, only that very file counts as built or as failed: a
+    better one is built at once, while the old cache still serves. Without, any does. Commit before
+    building.
+    """
+    token = uuid4()
+    values = {
+        "lease": token,
+        "lease_sha256": source,
+        "leased_until": func.clock_timestamp() + timedelta(seconds=seconds),
+    }
+    same: ColumnElement[bool] = true() if source is None else symcache.c.source_sha256 == source
+    same_failed: ColumnElement[bool] = true() if source is None else symcache.c.failed_sha256 == source
+    tried = symcache.c.lease_sha256.is_not_distinct_from(source)
+    attempt = connection.scalar(
+        insert(symcache)
+        .values(
+            binary_key=checked(binary_key), producer=checked(producer, what="producer"), attempts=1, **values
+        )
+        .on_conflict_do_update(
+            index_elements=["binary_key", "producer"],
+            set_={"attempts": case((tried, symcache.c.attempts + 1), else_=1), **values},
+            where=and_(
+                or_(symcache.c.leased_until.is_(None), symcache.c.leased_until < func.clock_timestamp()),
+                not_(and_(symcache.c.sha256.is_not(None), same)),
+                not_(
+                    and_(
+                        symcache.c.failed_until.is_not(None),
+                        symcache.c.failed_until > func.clock_timestamp(),
+                        func.coalesce(same_failed, False),
+                    )
+                ),
+            ),
+        )
+        .returning(symcache.c.attempts)
+    )
+    if attempt is None:
+        return None
+    lease = BuildLease(binary_key, producer, source, token, attempt)
+    if attempt > ATTEMPTS_LIMIT:
+        fail(connection, lease, DIED, rest_s=DEATH_REST_S)
+        return None
+    return lease
+
+
+def renew(connection: Connection, lease: BuildLease, *, seconds: float) -> bool:
+    """Hold the build for `seconds` more from now; False: it is not this one's any more, stop building."""
+    return bool(
+        connection.execute(
+            update(symcache)
+            .where(*_mine(lease), symcache.c.leased_until >= func.clock_timestamp())
+            .values(leased_until=func.clock_timestamp() + timedelta(seconds=seconds))
+        ).rowcount
+    )
+
+
+def finish(
+    engine: Engine,
+    archive: Archive,
+    lease: BuildLease,
+    path: Path,
+    *,
+    cpu_s: float | None = None,
+    peak_rss_bytes: int | None = None,
+) -> Cache | None:
+    """Store what was built; None: the lease is another's by now, and so is the result.
+
+    Owns its transactions: blob first, then the row. Raises `ArchiveError`, `DatabaseError`.
+    """
+
+    def note(connection: Connection, stored: StoredBlob) -> Cache | None:
+        done = connection.execute(
+            update(symcache)
+            .where(*_mine(lease))
+            .values(
+                source_sha256=lease.source_sha256,
+                sha256=stored.sha256,
+                bytes=stored.bytes,
+                raw_bytes=stored.raw_bytes,
+                built_at=func.clock_timestamp(),
+                build_cpu_s=cpu_s,
+                peak_rss_bytes=peak_rss_bytes,
+                used_at=func.now(),
+                **_ENDED,
+            )
+        ).rowcount
+        return caches.find(connection, lease.binary_key, lease.producer) if done else None
+
+    return blobs.store(engine, archive, lambda: blobs.put_file(archive, path), note)
+
+
+def fail(connection: Connection, lease: BuildLease, why: str, *, rest_s: float) -> bool:
+    """End the build with a reason; the same file is not built again for `rest_s`. False: not this one's any more.
+
+    A cache that was built before stays. Call `candidates.reject` too if the file itself is bad.
+    """
+    return bool(
+        connection.execute(
+            update(symcache)
+            .where(*_mine(lease))
+            .values(
+                **{
+                    **_ENDED,
+                    "failure": sentence(why),
+                    "failed_sha256": lease.source_sha256,
+                    "failed_until": func.clock_timestamp() + timedelta(seconds=rest_s),
+                }
+            )
+        ).rowcount
+    )
+
+
+def release(connection: Connection, lease: BuildLease) -> bool:
+    """Give the build back unfinished, as if it had not begun: the worker is told to stop."""
+    return bool(
+        connection.execute(
+            update(symcache)
+            .where(*_mine(lease))
+            .values(lease=None, leased_until=None, attempts=symcache.c.attempts - 1)
+        ).rowcount
+    )
+
+
+def to_build(connection: Connection, binary_key: str, producer: str) -> DebugFile | None:
+    """The candidate a cache should be built from; None: it is built, or there is none with DWARF.
+
+    That is the best executable or debug file that did not fail with this producer. A cache built from
+    another file serves until this one is built.
+    """
+    files = candidates.ranked(connection, binary_key, kinds=(FileKind.EXECUTABLE, FileKind.DEBUGINFO))
+    with_dwarf = [file for file in files if file.quality == Quality.DWARF]
+    if not with_dwarf:
+        return None
+    row = connection.execute(
+        select(
+            symcache.c.source_sha256,
+            symcache.c.failed_sha256,
+            (symcache.c.failed_until > func.clock_timestamp()).label("resting"),
+        ).where(symcache.c.binary_key == binary_key, symcache.c.producer == producer)
+    ).one_or_none()
+    for file in with_dwarf:
+        if (
+            row is not None
+            and row.resting
+            and row.failed_sha256 is not None
+            and bytes(row.failed_sha256) == file.sha256
+        ):
+            continue
+        if row is not None and row.source_sha256 is not None and bytes(row.source_sha256) == file.sha256:
+            return None
+        return file
+    return None
+
+
+_ENDED: Final[dict[str, Any]] = {
+    "lease": None,
+    "lease_sha256": None,
+    "leased_until": None,
+    "attempts": 0,
+    "failure": "",
+    "failed_sha256": None,
+    "failed_until": None,
+}
+
+
+def _mine(lease: BuildLease) -> tuple[ColumnElement[bool], ...]:
+    return (
+        symcache.c.binary_key == lease.binary_key,
+        symcache.c.producer == lease.producer,
+        symcache.c.lease == lease.token,
+    )

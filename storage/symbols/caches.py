@@ -1,0 +1,139 @@
+"""Lookup tables that were built from debug files: where each lies, and what its build cost.
+
+One row for a binary and a producer (program, version and format), so that after an upgrade the old
+ones serve the workers that are not upgraded yet. The row outlives the debug file it was built from.
+"""
+
+import builtins
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, func, or_, select, update
+
+from storage.archive import Archive
+from storage.schema import symcache
+from storage.symbols import blobs
+
+TOUCH_EVERY: Final = timedelta(hours=12)
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A built lookup table."""
+
+    binary_key: str
+    producer: str
+    sha256: builtins.bytes
+    bytes: int
+    """Of the blob."""
+    raw_bytes: int
+    source_sha256: builtins.bytes | None
+    """Of the debug file it was built from; None: that was not said."""
+    built_at: datetime
+    build_cpu_s: float | None
+    peak_rss_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildState:
+    """Everything a row says, for a person."""
+
+    binary_key: str
+    producer: str
+    cache: Cache | None
+    failure: str
+    """Of the last build; '' if it did not fail."""
+    failed_until: datetime | None
+    """The same file is not built again before."""
+    building: bool
+    """Somebody builds it now."""
+    used_at: datetime | None
+
+
+def find(connection: Connection, binary_key: str, producer: str) -> Cache | None:
+    """The binary's cache by this producer; None: it was never built."""
+    return find_many(connection, [binary_key], producer).get(binary_key)
+
+
+def find_many(connection: Connection, binary_keys: Iterable[str], producer: str) -> dict[str, Cache]:
+    """The caches there are of these binaries by this producer, by key."""
+    rows = connection.execute(
+        select(symcache).where(
+            symcache.c.binary_key.in_(list(binary_keys)),
+            symcache.c.producer == producer,
+            symcache.c.sha256.is_not(None),
+        )
+    )
+    return {row.binary_key: _cache(row) for row in rows}
+
+
+def states(connection: Connection, binary_key: str) -> list[BuildState]:
+    """What was built of a binary, failed or is being built, the newest first."""
+    rows = connection.execute(
+        select(symcache, (symcache.c.leased_until > func.clock_timestamp()).label("building"))
+        .where(symcache.c.binary_key == binary_key)
+        .order_by(symcache.c.built_at.desc().nulls_last(), symcache.c.producer)
+    )
+    return [
+        BuildState(
+            binary_key=row.binary_key,
+            producer=row.producer,
+            cache=None if row.sha256 is None else _cache(row),
+            failure=row.failure,
+            failed_until=row.failed_until,
+            building=bool(row.building),
+            used_at=row.used_at,
+        )
+        for row in rows
+    ]
+
+
+def fetch(archive: Archive, cache: Cache, target: Path) -> None:
+    """Write the cache to `target`, whole and verified, or not at all; raises as `blobs.fetch` does."""
+    blobs.fetch(archive, cache.sha256, target, limit=cache.raw_bytes)
+
+
+def touch(connection: Connection, cache: Cache) -> None:
+    """Note that the cache is used today; writes at most twice a day."""
+    connection.execute(
+        update(symcache)
+        .where(
+            symcache.c.binary_key == cache.binary_key,
+            symcache.c.producer == cache.producer,
+            or_(symcache.c.used_at.is_(None), symcache.c.used_at < func.now() - TOUCH_EVERY),
+        )
+        .values(used_at=func.now())
+    )
+
+
+def discard(connection: Connection, cache: Cache) -> bool:
+    """Forget a cache that turned out damaged, so that it is built again; False: another took its place already."""
+    return bool(
+        connection.execute(
+            update(symcache)
+            .where(
+                symcache.c.binary_key == cache.binary_key,
+                symcache.c.producer == cache.producer,
+                symcache.c.sha256 == cache.sha256,
+                symcache.c.built_at == cache.built_at,
+            )
+            .values(sha256=None, source_sha256=None, bytes=None, raw_bytes=None, built_at=None)
+        ).rowcount
+    )
+
+
+def _cache(row: Row[Any]) -> Cache:
+    return Cache(
+        binary_key=row.binary_key,
+        producer=row.producer,
+        sha256=bytes(row.sha256),
+        bytes=row.bytes,
+        raw_bytes=row.raw_bytes,
+        source_sha256=None if row.source_sha256 is None else bytes(row.source_sha256),
+        built_at=row.built_at,
+        build_cpu_s=row.build_cpu_s,
+        peak_rss_bytes=row.peak_rss_bytes,
+    )

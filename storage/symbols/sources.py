@@ -1,0 +1,84 @@
+"""Source files: which text a binary was built from, each text once (DIGEST G18).
+
+A file is known by the hash of its content, so versions of it coexist, and builds with the same text
+share one row and one blob. A path is the one that the debug information states, normalised.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.dialects.postgresql import insert
+
+from storage.archive import Archive
+from storage.schema import source_file, source_path
+from storage.symbols import blobs
+from storage.symbols.blobs import StoredBlob
+from storage.symbols.errors import SymbolFileTooLarge
+from storage.symbols.keys import checked
+from storage.symbols.keys import source_path as normalised
+
+MAX_SOURCE_BYTES: Final = 16 << 20
+"""SQLite's amalgamation, one of the largest there are, has 9 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A text that a binary was built from."""
+
+    sha256: bytes
+    raw_bytes: int
+    path: str
+    """As it was asked for, normalised."""
+
+
+def put_source(engine: Engine, archive: Archive, binary_key: str, path: str, text: bytes) -> SourceFile:
+    """Store the text as what `path` of this binary was; a newer text takes the place of an older one.
+
+    Owns its transactions. Raises `BadKey`, `SymbolFileTooLarge`, `ArchiveError`, `DatabaseError`.
+    """
+    checked(binary_key)
+    where = normalised(path)
+    if len(text) > MAX_SOURCE_BYTES:
+        raise SymbolFileTooLarge(
+            f"{where[:200]} has {len(text)} bytes, more than the {MAX_SOURCE_BYTES} accepted."
+        )
+
+    def note(connection: Connection, stored: StoredBlob) -> SourceFile:
+        connection.execute(
+            insert(source_file)
+            .values(sha256=stored.sha256, bytes=stored.bytes, raw_bytes=stored.raw_bytes)
+            .on_conflict_do_nothing()
+        )
+        connection.execute(
+            insert(source_path)
+            .values(binary_key=binary_key, path=where, sha256=stored.sha256)
+            .on_conflict_do_update(index_elements=["binary_key", "path"], set_={"sha256": stored.sha256})
+        )
+        return SourceFile(stored.sha256, stored.raw_bytes, where)
+
+    return blobs.store(engine, archive, lambda: blobs.put_bytes(archive, text), note)
+
+
+def find_source(connection: Connection, binary_key: str, path: str) -> SourceFile | None:
+    """What `path` of this binary was; None: it is not stored."""
+    return find_sources(connection, binary_key, [path]).get(normalised(path))
+
+
+def find_sources(connection: Connection, binary_key: str, paths: Iterable[str]) -> dict[str, SourceFile]:
+    """Those of these paths' texts that are stored, by normalised path."""
+    rows = connection.execute(
+        select(source_path.c.path, source_file.c.sha256, source_file.c.raw_bytes)
+        .join(source_file, source_file.c.sha256 == source_path.c.sha256)
+        .where(
+            source_path.c.binary_key == binary_key,
+            source_path.c.path.in_([normalised(path) for path in paths]),
+        )
+    )
+    return {row.path: SourceFile(bytes(row.sha256), row.raw_bytes, row.path) for row in rows}
+
+
+def read_source(archive: Archive, source: SourceFile) -> bytes:
+    """The text. Raises `BlobMissing`, `BlobDamaged`, `ArchiveUnavailable`."""
+    return blobs.read_bytes(archive, source.sha256, limit=source.raw_bytes)
