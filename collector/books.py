@@ -118,4 +118,5 @@ def _row(visit: DrawnVisit, key: str, brought: Brought) -> NewCapture:
         raw_bytes=brought.raw_bytes,
         sha256=brought.sha256,
         samples=brought.samples,
+        partition=brought.partition,
     )

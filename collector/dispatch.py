@@ -8,9 +8,9 @@ within `resend_s`, else a long queue would double with every sweep.
 import time
 from collections.abc import Callable, Iterable
 from threading import Lock
-from uuid import UUID
 
 from collector.outage import Outage
+from storage.captures import Due
 
 RESEND_S = 60.0
 _PATIENCE_S = 1.0
@@ -23,7 +23,7 @@ class Dispatch:
 
     def __init__(
         self,
-        send: Callable[[UUID], None],
+        send: Callable[[Due], None],
         *,
         resend_s: float = RESEND_S,
         clock: Callable[[], float] = time.monotonic,
@@ -34,10 +34,10 @@ class Dispatch:
         self._clock = clock
         self._outage = Outage("the broker", clock=clock)
         self._not_before = 0.0
-        self._sent: dict[UUID, float] = {}
+        self._sent: dict[Due, float] = {}
         self._lock = Lock()
 
-    def __call__(self, visit_ids: Iterable[UUID]) -> int:
+    def __call__(self, due: Iterable[Due]) -> int:
         """Send those not sent lately; the number sent.
 
         Gives up for a while at the first failure, and at once while another thread waits for a broker
@@ -50,20 +50,20 @@ class Dispatch:
             if now < self._not_before:
                 return 0
             self._forget(now)
-            return sum(self._sent_now(visit_id, now) for visit_id in visit_ids if visit_id not in self._sent)
+            return sum(self._sent_now(one, now) for one in due if one not in self._sent)
         finally:
             self._lock.release()
 
-    def _sent_now(self, visit_id: UUID, now: float) -> bool:
+    def _sent_now(self, due: Due, now: float) -> bool:
         if now < self._not_before:
             return False
         try:
-            self._send(visit_id)
+            self._send(due)
         except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
             self._not_before = max(now, self._clock()) + self._outage.failed(error)
             return False
         self._outage.over()
-        self._sent[visit_id] = now
+        self._sent[due] = now
         return True
 
     def _forget(self, now: float) -> None:

@@ -10,7 +10,6 @@ import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from uuid import UUID
 
 import numpy as np
 import structlog
@@ -30,6 +29,7 @@ from collector.visiting import Visiting
 from storage import campaigns
 from storage.archive import Archive
 from storage.campaigns import Campaign, State
+from storage.captures import Due
 from storage.errors import ArchiveError
 from storage.retention.retain import Keep
 
@@ -67,7 +67,7 @@ class Collector:
 
     engine: Engine
     archive: Archive
-    send: Callable[[UUID], None]
+    send: Callable[[Due], None]
     """Puts the landing task of one capture on the queue."""
     visitor: Visitor = field(default_factory=Visitor)
     pace: Pace = field(default_factory=Pace)

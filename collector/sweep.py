@@ -15,8 +15,9 @@ from sqlalchemy import Engine
 from collector.plan import LONGEST_S, MARGIN_S, TTL_S
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
 from storage import captures, partitions, visit_history, visits
+from storage.affinity import partition_of
 from storage.archive import Archive, capture_key
-from storage.captures import NewCapture
+from storage.captures import Due, NewCapture
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
@@ -37,11 +38,11 @@ _BATCH = 1000
 _log = structlog.get_logger("collector")
 
 
-def send_due(engine: Engine, dispatch: Callable[[list[UUID]], int]) -> int:
+def send_due(engine: Engine, dispatch: Callable[[list[Due]], int]) -> int:
     """Send again what waits to be landed; the number sent."""
     with engine.connect() as connection:
         waiting = captures.due(connection, limit=_BATCH)
-    return dispatch([visit_id for visit_id, _generation in waiting])
+    return dispatch(waiting)
 
 
 def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) -> list[UUID]:
@@ -154,6 +155,7 @@ def _in_archive(archive: Archive, visit_id: UUID, day: date) -> _Found:
             raw_bytes=capture.ByteSize(),
             sha256=sha256(blob).digest(),
             samples=sum(segment.samples for segment in capture.segments),
+            partition=partition_of(capture),
         ),
         seconds=max((segment.duration_ns for segment in capture.segments), default=0) / 1e9,
         utilisation=capture.system.utilisation if capture.HasField("system") else None,

@@ -21,6 +21,7 @@ from collector.channel import Credentials, open_channel
 from collector.errors import BadAddress, BadCredentials, Garbled
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES, ReplyReader
 from fleetpb import capture_pb2, gateway_pb2
+from storage.affinity import partition_of
 from storage.errors import BadCapture
 from storage.landing.decode import decode_capture
 from storage.visits import Outcome
@@ -45,6 +46,8 @@ class Brought:
     samples: int
     machine: capture_pb2.Machine | None
     """The machine as it was in the window; None: the gateway could not read it."""
+    partition: int = 0
+    """`storage.affinity.partition_of` it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,7 @@ def _opened(call: _Call, visit_id: UUID) -> _Window:
         sha256=sha256(blob).digest(),
         raw_bytes=capture.ByteSize(),
         samples=sum(segment.samples for segment in capture.segments),
+        partition=partition_of(capture),
         machine=capture.machine if capture.HasField("machine") else None,
     )
     return _Window(end.seconds, skew, brought)

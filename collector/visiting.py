@@ -20,6 +20,7 @@ from collector.plan import deadline_s, plan_message
 from collector.sweep import LATEST_S
 from collector.visit import Visited, Visitor
 from storage.archive import Archive
+from storage.captures import Due
 from storage.errors import StorageError
 
 _log = structlog.get_logger("collector")
@@ -118,17 +119,17 @@ class Visiting:
         visited = await self._visitor.visit(appointment.machine.address, plan, deadline_s=deadline_s(events))
         kept = await self._desk.do(books.close_visit, self._engine, self._archive, appointment.visit, visited)
         _report(appointment, visited)
-        if kept is Kept.CAPTURE:
-            self._tell(appointment)
+        if kept is Kept.CAPTURE and visited.brought is not None:
+            self._tell(Due(appointment.visit_id, 1, visited.brought.partition, again=False))
         self._watcher(VisitEnded(campaign.name, appointment.machine.name, visited))
         if visited.brought is None:
             await self._brake(appointment)
         else:
             self._describer.compare(appointment.machine, visited.brought.machine)
 
-    def _tell(self, appointment: Appointment) -> None:
+    def _tell(self, due: Due) -> None:
         """Send the landing task; no visit waits for a broker that is away."""
-        task = asyncio.create_task(asyncio.to_thread(self._dispatch, [appointment.visit_id]))
+        task = asyncio.create_task(asyncio.to_thread(self._dispatch, [due]))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 

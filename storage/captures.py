@@ -2,7 +2,8 @@
 
 PostgreSQL, not the broker, is the truth about remaining work: a capture is due while it is wanted in
 a newer generation than it is landed in, unless someone holds its lease, it rests after a failure, or
-it was set aside. Whoever works on one leases it first, in a short transaction of its own.
+it was set aside. Whoever works on one leases it first, in a short transaction of its own. One that is
+landed for the first time (*fresh*) goes before one that is landed *again* for better symbols.
 """
 
 import builtins
@@ -40,6 +41,20 @@ class NewCapture:
     """After decompression."""
     sha256: builtins.bytes
     samples: int
+    partition: int = 0
+    """`storage.affinity.partition_of` it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A capture to be landed now."""
+
+    visit_id: UUID
+    generation: int
+    """As this."""
+    partition: int
+    again: bool
+    """An older generation of it is landed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,9 @@ class Lease:
     raw_bytes: int
     attempt: int
     """From 1; names this lease among the capture's."""
+    partition: int
+    again: bool
+    """An older generation of it is landed."""
 
 
 _LEASED: Final = (
@@ -67,6 +85,8 @@ _LEASED: Final = (
     capture.c.bytes,
     capture.c.raw_bytes,
     capture.c.attempts,
+    capture.c.partition,
+    capture.c.landed,
 )
 """What a Lease is made of."""
 
@@ -98,20 +118,24 @@ def record(connection: Connection, new: NewCapture) -> bool:
             raw_bytes=new.raw_bytes,
             sha256=new.sha256,
             samples=new.samples,
+            partition=new.partition,
         )
     )
     return True
 
 
-def due(connection: Connection, *, limit: int) -> list[tuple[UUID, int]]:
-    """Captures to be landed now with the generation wanted, those longest in the archive first."""
-    rows = connection.execute(
-        select(capture.c.visit_id, capture.c.wanted)
-        .where(_is_due())
-        .order_by(capture.c.archived_at)
-        .limit(limit)
-    )
-    return [(row.visit_id, row.wanted) for row in rows]
+def due(connection: Connection, *, limit: int) -> list[Due]:
+    """Captures to be landed now: fresh ones first, of either kind those longest in the archive."""
+    found: list[Due] = []
+    for again in (False, True):
+        rows = connection.execute(
+            select(capture.c.visit_id, capture.c.wanted, capture.c.partition)
+            .where(_is_due(), _is(again=again))
+            .order_by(capture.c.archived_at)
+            .limit(limit - len(found))
+        )
+        found += [Due(row.visit_id, row.wanted, row.partition, again) for row in rows]
+    return found
 
 
 def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_limit: int) -> Lease | None:
@@ -139,18 +163,25 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
     return None
 
 
-def lease_waiting(connection: Connection, *, seconds: float, limit: int, raw_bytes: int) -> list[Lease]:
-    """Take captures that wait, to land them together with one; those longest in the archive first.
+def lease_waiting(
+    connection: Connection, first: Lease, *, seconds: float, limit: int, raw_bytes: int
+) -> list[Lease]:
+    """Take captures that wait, to land them together with the `first`; those longest in the archive first.
 
-    Only such as nobody has tried yet: one that failed, or whose worker ended without a word, is
-    tried alone, so that it is found and no other suffers with it; a try that the database or the
-    archive did not allow is none (`release`). At most `limit`, at most
+    Only such as need the same binaries and are as urgent, and that nobody has tried yet: one that failed, or
+    whose worker ended without a word, is tried alone, so that it is found and no other suffers with it; a try
+    that the database or the archive did not allow is none (`release`). At most `limit`, at most
     `raw_bytes` of them unpacked, and at most half of those that wait: the others are for other workers,
     and when one waits it is not kept waiting for a whole batch. Never waits for a lock itself.
     """
     waiting = connection.execute(
         select(capture.c.visit_id, capture.c.raw_bytes)
-        .where(_is_due(), capture.c.attempts == 0)
+        .where(
+            _is_due(),
+            _is(again=first.again),
+            capture.c.partition == first.partition,
+            capture.c.attempts == 0,
+        )
         .order_by(capture.c.archived_at)
         .limit(2 * limit)
         .with_for_update(skip_locked=True)
@@ -209,12 +240,16 @@ def release(
     )
 
 
-def set_aside(connection: Connection, visit_id: UUID, why: str) -> None:
-    """Try the capture no more, and say why; `want_again` takes that back."""
+def set_aside(connection: Connection, visit_id: UUID, why: str, *, newer_format: int | None = None) -> None:
+    """Try the capture no more, and say why; `want_again` takes that back.
+
+    `newer_format` is the capture's layout if this program is too old for it: a newer one tries it again
+    (`storage.set_aside`).
+    """
     connection.execute(
         update(capture)
         .where(capture.c.visit_id == visit_id)
-        .values(set_aside=_sentence(why), leased_until=None)
+        .values(set_aside=_sentence(why), newer_format=newer_format, leased_until=None)
     )
 
 
@@ -233,6 +268,7 @@ def want_again(connection: Connection, visit_ids: Iterable[UUID]) -> int:
             failure="",
             leased_until=None,
             set_aside=None,
+            newer_format=None,
         )
     )
     return result.rowcount
@@ -299,6 +335,11 @@ def _is_due() -> ColumnElement[bool]:
     )
 
 
+def _is(*, again: bool) -> ColumnElement[bool]:
+    """As the indexes of both kinds say it."""
+    return capture.c.landed > 0 if again else capture.c.landed == 0
+
+
 def _lease(row: Row[Any]) -> Lease:
     return Lease(
         visit_id=row.visit_id,
@@ -309,6 +350,8 @@ def _lease(row: Row[Any]) -> Lease:
         bytes=row.bytes,
         raw_bytes=row.raw_bytes,
         attempt=row.attempts,
+        partition=row.partition,
+        again=row.landed > 0,
     )
 
 

@@ -222,6 +222,7 @@ capture = Table(
         "archived_at",
         postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
     ),
+    Index("ix_capture_set_aside", "newer_format", postgresql_where=text("set_aside is not null")),
     comment="a raw capture in the archive, and what remains to be done with it",
 )
 
@@ -393,9 +394,11 @@ debug_file = Table(
     Column("uploaded_by", Text, nullable=False, server_default="", comment="who, as far as it is known"),
     Column("added_at", _utc, nullable=False, server_default=_now, comment="last time it was uploaded"),
     Column("rejected", Text, comment="why it is not to be used, a sentence; NULL: it may be"),
+    Column("changed_at", _utc, nullable=False, server_default=_now, comment="added, rejected or accepted"),
     Column("used_at", _utc, comment="last day somebody read it; NULL: nobody yet"),
     UniqueConstraint("binary_key", "sha256"),
     Index(None, "sha256"),
+    Index(None, "changed_at"),
     comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
 )
 
@@ -455,6 +458,7 @@ symcache = Table(
     Column("leased_until", _utc, comment="a builder that is silent for so long has died"),
     Column("attempts", Integer, nullable=False, server_default="0", comment="builds begun since one ended"),
     Index(None, "sha256", postgresql_where=text("sha256 is not null")),
+    Index(None, "built_at"),
     comment="lookup tables built from debug files, and who builds which",
 )
 
@@ -493,6 +497,7 @@ relanding = Table(
     ),
     Column("finished_at", _utc),
     Index("ix_relanding_open", "binary_key", postgresql_where=text("finished_at is null")),
+    Index(None, "asked_at"),
     comment="captures that are landed again because a binary's symbols have become better",
 )
 

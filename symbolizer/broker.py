@@ -1,4 +1,10 @@
-"""The Celery application between collector and worker: its name for the task, its way to the broker.
+"""The Celery application between who has work and who does it: the names of its tasks, its way to the broker.
+
+    task                                  queue                         sent by
+    symbolizer.land_capture(visit id)     symbolizer.fresh.0…15,        the collector, its sweep
+                                          symbolizer.again.0…15
+    symbolizer.build_symcache(key)        symbolizer.builds             a landing that met a large debug file
+    symbolizer.names_for(key, why)        symbolizer.names              an upload, a gateway's answer, a build
 
 The broker is a convenience: PostgreSQL knows what remains to be landed, and a sweep sends it again. So
 a message may be lost or come twice, and nothing is ever asked of a result.
@@ -7,13 +13,18 @@ a message may be lost or come twice, and nothing is ever asked of a result.
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
-from uuid import UUID
 
 from celery import Celery
 
+from storage.captures import Due
+from symbolizer import routing
+
 LAND_CAPTURE: Final = "symbolizer.land_capture"
 """Task with one argument, the visit's id as text."""
-QUEUE: Final = "symbolizer"
+BUILD_SYMCACHE: Final = "symbolizer.build_symcache"
+"""Task with one argument, the binary's key."""
+NAMES_FOR: Final = "symbolizer.names_for"
+"""Task with two arguments, the binary's key and a sentence that says why there may be names now."""
 
 LONGEST_TASK_S: Final = 1800
 """A task that takes longer is killed; its capture's lease runs out and it is tried again."""
@@ -31,7 +42,8 @@ def make_broker(broker_url: str) -> Celery:
         accept_content=["json"],
         task_serializer="json",
         task_ignore_result=True,
-        task_default_queue=QUEUE,
+        task_default_queue=routing.NAMES,
+        task_routes={BUILD_SYMCACHE: {"queue": routing.BUILDS}, NAMES_FOR: {"queue": routing.NAMES}},
         task_acks_late=True,
         task_acks_on_failure_or_timeout=True,
         task_reject_on_worker_lost=True,  # else a killed pool process takes its message with it
@@ -45,23 +57,41 @@ def make_broker(broker_url: str) -> Celery:
             "unacked_restore_throttle": 1,
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
+            # A worker takes from its queues in the order in which it subscribed to them (`symbolizer.routing`);
+            # without this kombu would go round.
+            "queue_order_strategy": "priority",
+            "priority_steps": [0],  # one list a queue, where kombu has four
         },
     )
     return app
 
 
-def make_sender(broker_url: str) -> Callable[[UUID], None]:
-    """A function that puts the landing of a capture on the queue.
+def make_sender(broker_url: str) -> Callable[[Due], None]:
+    """A function that puts the landing of a capture on the queue of its partition.
 
     It raises what the broker's client raises (kombu's OperationalError), at once: who calls it has a
     sweep that comes by again.
     """
     app = make_broker(broker_url)
 
-    def send(visit_id: UUID) -> None:
-        app.send_task(LAND_CAPTURE, args=[str(visit_id)], retry=False, ignore_result=True)
+    def send(due: Due) -> None:
+        queue = routing.again(due.partition) if due.again else routing.fresh(due.partition)
+        app.send_task(LAND_CAPTURE, args=[str(due.visit_id)], queue=queue, retry=False, ignore_result=True)
 
     return send
+
+
+def make_caller(broker_url: str) -> Callable[[str, str], None]:
+    """A function of a binary's key and a sentence, for whoever got symbols: asks a worker to name its functions.
+
+    Raises at once what the broker's client raises; nobody comes by again, so its caller tells the person.
+    """
+    app = make_broker(broker_url)
+
+    def call(key: str, why: str) -> None:
+        app.send_task(NAMES_FOR, args=[key, why], retry=False, ignore_result=True)
+
+    return call
 
 
 def _as_kombu_spells_it(url: str) -> str:

@@ -5,7 +5,8 @@ SymbolizerError
 │   ├── MalformedElf
 │   └── MalformedSymCache   a file of our own cache: it is dropped and built again
 ├── SymbolsHidden        the kernel shows no addresses: the operator grants CAP_SYSLOG or kptr_restrict=0
-└── NotReadable          a file is there but may not be read: the operator grants access
+├── NotReadable          a file is there but may not be read: the operator grants access
+└── BadShare             operator: `fleetprof worker --partitions` is not written like 2/3
 
 None of these leaves `Resolver.resolve`: it turns them into a status and a reason. A failure that does
 leave it (no database, no disk) is of another package, and the task that meets it is tried again.
@@ -34,3 +35,7 @@ class SymbolsHidden(SymbolizerError):
 
 class NotReadable(SymbolizerError):
     """The operating system refused a file or a part of it."""
+
+
+class BadShare(SymbolizerError):
+    """What a worker is told of its share of the partitions means nothing."""

@@ -23,6 +23,7 @@ from storage.binaries import note_symbols
 from storage.captures import Lease
 from storage.errors import ArchiveUnavailable, BadCapture, BlobTooLarge, DatabaseError, StorageError
 from storage.landing.decode import decode_capture
+from storage.landing.errors import FormatTooNew
 from storage.landing.interning import Interner
 from storage.landing.land import Landed, ToLand, land_many
 from storage.landing.resolved import BinaryReport
@@ -110,7 +111,11 @@ class Lander:
             if first.attempt > 1 or terms.together < 2:
                 return [first]  # it may be the one that ended its worker: nobody else shall share that
             others = captures.lease_waiting(
-                connection, seconds=terms.seconds, limit=terms.together - 1, raw_bytes=terms.together_bytes
+                connection,
+                first,
+                seconds=terms.seconds,
+                limit=terms.together - 1,
+                raw_bytes=terms.together_bytes,
             )
         return [first, *others]
 
@@ -136,7 +141,8 @@ class Lander:
         if isinstance(error, BadCapture | BlobTooLarge):
             why = str(error)
             log.warning("set aside: visit=%s why=%s", visit_id, why)
-            self._note(lambda connection: captures.set_aside(connection, visit_id, why))
+            newer = error.found if isinstance(error, FormatTooNew) else None
+            self._note(lambda connection: captures.set_aside(connection, visit_id, why, newer_format=newer))
             return
         why = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
         log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)

@@ -1,6 +1,7 @@
 """The worker's Celery task, and the entry point of its process."""
 
 import os
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from symbolizer.build import BuildLimits
 from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import Resolver
+from symbolizer.routing import WHOLE, Share, queues
 from symbolizer.sources import SymbolSource
 
 
@@ -62,11 +64,12 @@ def worker_main(
     pool: Literal["prefork", "solo"] = "prefork",
     log_level: str = "INFO",
     name: str = "worker",
+    share: Share = WHOLE,
 ) -> None:
     """Run a worker of the application until SIGTERM or SIGINT, which let running tasks finish.
 
     `processes` 0 means one for each CPU this process may use. `name` must differ between the workers
-    of one machine.
+    of one machine. It takes from the partitions of its `share` first, and from the others when those wait for nobody.
     """
     count = processes or len(os.sched_getaffinity(0))
     app.worker_main(
@@ -76,6 +79,7 @@ def worker_main(
             f"--concurrency={count}",
             f"--loglevel={log_level}",
             f"--hostname={name}@%h",
+            f"--queues={','.join(queues(share, f'{name}@{platform.node()}'))}",
             "--without-mingle",
             "--without-gossip",
             "--without-heartbeat",

@@ -93,4 +93,4 @@ class Waiting:
 
     def due(self) -> list[UUID]:
         with self._engine.connect() as connection:
-            return [visit_id for visit_id, _ in captures.due(connection, limit=100)]
+            return [due.visit_id for due in captures.due(connection, limit=100)]

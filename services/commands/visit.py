@@ -14,12 +14,12 @@ from services.settings import Settings, read_settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from uuid import UUID
 
     from rich.console import Console
 
     from collector.appointments import Appointment
     from collector.visit import Visited
+    from storage.captures import Due
     from storage.visit_history import Landing
 
 
@@ -48,6 +48,7 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
     from storage.campaigns import EventPlan  # noqa: PLC0415
+    from storage.captures import Due  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
 
     settings = read_settings()
@@ -72,7 +73,8 @@ def visit(  # noqa: PLR0917 - the command line is its signature
             console.print(f"The gateway changed the plan: {change}", style="yellow")
         landing = None
         if visited.brought is not None:
-            _send(settings, appointment.visit_id, console)
+            due = Due(appointment.visit_id, 1, visited.brought.partition, again=False)
+            _send(settings, due, console)
             with console.status("Symbolizing and landing …"):
                 landing = by_hand.wait_for_landing(engine, appointment.visit_id, seconds=wait)
     finally:
@@ -143,13 +145,13 @@ def _plain(
     }
 
 
-def _send(settings: Settings, visit_id: "UUID", console: "Console") -> None:
+def _send(settings: Settings, due: "Due", console: "Console") -> None:
     """Put the landing on the queue; without a broker the collector's sweep will."""
     from services.errors import SettingsProblem  # noqa: PLC0415
     from symbolizer.broker import make_sender  # noqa: PLC0415
 
     try:
-        make_sender(settings.needed_redis_url())(visit_id)
+        make_sender(settings.needed_redis_url())(due)
     except SettingsProblem:
         console.print("No broker is set; the collector sends the capture to a worker later.", style="yellow")
     except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class

@@ -67,7 +67,9 @@ def define(engine: Engine, definition: Definition, *machines: NewMachine) -> Non
 
 def a_collector(engine: Engine, archive: Archive, send: Callable[[UUID], None], **changes) -> Collector:
     visitor = Visitor(first_reply_s=0.5)
-    return Collector(engine, archive, send, **{"visitor": visitor, "pace": PACE, **changes})
+    return Collector(
+        engine, archive, lambda due: send(due.visit_id), **{"visitor": visitor, "pace": PACE, **changes}
+    )
 
 
 @contextmanager
@@ -402,8 +404,8 @@ def test_a_capture_whose_collector_died_before_its_row_is_adopted(engine, archiv
     archive.put(capture_key(with_blob.day, with_blob.visit_id), blob)
     assert sweep.adopt(engine, archive, before=now, now=now) == [with_blob.visit_id]
     assert sweep.adopt(engine, archive, before=now, now=now) == []
-    assert sweep.send_due(engine, lambda ids: len(sent.extend(ids) or ids)) == 1
-    assert sent == [with_blob.visit_id]
+    assert sweep.send_due(engine, lambda due: len(sent.extend(due) or due)) == 1
+    assert [due.visit_id for due in sent] == [with_blob.visit_id]
     with engine.connect() as connection:
         row = connection.execute(select(visit).where(visit.c.visit_id == with_blob.visit_id)).one()
     assert (row.outcome, row.seconds, row.utilisation) == ("answered", 0.05, 0.3)

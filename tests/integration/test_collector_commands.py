@@ -220,8 +220,8 @@ def worker(engine, tmp_path) -> Iterator[None]:
         while not stop.wait(0.05):
             with engine.connect() as connection:
                 due = captures.due(connection, limit=10)
-            for visit_id, _generation in due:
-                lander.land(visit_id)
+            for one in due:
+                lander.land(one.visit_id)
 
     thread = threading.Thread(target=work)
     thread.start()

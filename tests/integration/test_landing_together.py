@@ -117,7 +117,7 @@ def test_one_of_each_kind_of_trouble_harms_no_other(engine: Engine) -> None:
         good: [(1, 0)], twice: [(1, 0)], contrary: [], idle: [(1, 0)],
     }  # fmt: skip
     with engine.begin() as connection:
-        assert {visit_id for visit_id, _ in captures.due(connection, limit=9)} == {contrary, late}
+        assert {due.visit_id for due in captures.due(connection, limit=9)} == {contrary, late}
         partitions.ensure(connection, [date(2026, 12, 20)])
     again = land_many(engine, Interner(engine), [ToLand(contrary, 1, *random_capture(contrary, 3)), items[4]])
     assert [result.outcome for result in again] == ["landed", "landed"]

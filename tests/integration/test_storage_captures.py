@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Connection, Engine, func, select, text, update
+from sqlalchemy import Connection, Engine, event, func, select, text, update
 
 from storage import campaigns, captures, inventory, visits
 from storage.archive import Archive, capture_key
@@ -69,7 +69,7 @@ def lease(engine: Engine, visit_id: UUID, seconds: float = 60, limit: int = 5) -
 
 def due(engine: Engine) -> list[tuple[UUID, int]]:
     with engine.connect() as connection:
-        return captures.due(connection, limit=100)
+        return [(due.visit_id, due.generation) for due in captures.due(connection, limit=100)]
 
 
 def wake(engine: Engine, visit_id: UUID) -> None:
@@ -128,6 +128,8 @@ class TestLease:
             bytes=4,
             raw_bytes=100,
             attempt=1,
+            partition=0,
+            again=False,
         )
 
     def test_one_worker_at_a_time(self, engine):
@@ -301,15 +303,37 @@ class TestDue:
                 )
         assert [visit_id for visit_id, _ in due(engine)] == ids[::-1]
         with engine.connect() as connection:
-            assert captures.due(connection, limit=2) == [(ids[2], 1), (ids[1], 1)]
+            assert [due.visit_id for due in captures.due(connection, limit=2)] == [ids[2], ids[1]]
 
-    def test_is_answered_from_the_index_of_what_is_due(self, engine):
+    def test_lists_fresh_ones_first_and_what_is_landed_again_after_them(self, engine):
+        old, *fresh = archived(engine, 3)
+        with engine.begin() as connection:
+            connection.execute(
+                update(capture)
+                .where(capture.c.visit_id == old)
+                .values(landed=1, archived_at=NOON - timedelta(days=1))
+            )
+            captures.want_again(connection, [old])
+        with engine.connect() as connection:
+            found = captures.due(connection, limit=9)
+            assert len(captures.due(connection, limit=2)) == 2
+        assert [(due.visit_id, due.again) for due in found] == [*((id_, False) for id_ in fresh), (old, True)]
+
+    @pytest.mark.parametrize("again", [False, True])
+    def test_is_answered_from_the_indexes_of_what_is_due(self, engine, again):
         archived(engine)
+        plans = []
+
+        def explained(cursor, statement, parameters, **_):
+            if statement.startswith("SELECT capture.visit_id"):
+                cursor.execute(f"EXPLAIN {statement}", parameters)
+                plans.append("\n".join(row[0] for row in cursor.fetchall()))
+
         with engine.connect() as connection:
             connection.execute(text("SET LOCAL enable_seqscan = off"))
-            statement = "SELECT visit_id FROM capture WHERE landed < wanted AND set_aside IS NULL ORDER BY archived_at"
-            plan = "\n".join(connection.execute(text(f"EXPLAIN {statement}")).scalars())
-        assert "ix_capture_to_land" in plan
+            event.listen(connection, "before_cursor_execute", explained, named=True)
+            captures.due(connection, limit=9)
+        assert ("ix_capture_again" if again else "ix_capture_fresh") in plans[again]
 
 
 KILLED_BETWEEN_BLOB_AND_ROW = """

@@ -149,7 +149,7 @@ class TestRawCaptures:
             rows = {row.visit_id: row for row in connection.execute(select(capture))}
             assert [rows[id_].expired for id_ in (never, aside, landed)] == [True, True, False]
             assert (rows[aside].failure, rows[aside].set_aside) == ("It is damaged.", None)
-            assert captures.due(connection, limit=9) == [(archived[4], 1)]
+            assert [due.visit_id for due in captures.due(connection, limit=9)] == [archived[4]]
             assert captures.want_again(connection, archived) == 1, "only one is in the archive"
 
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine, func, select, update
 
 from fleetpb import capture_pb2
 from storage.archive import Archive
+from storage.captures import Due
 from storage.schema import binary, capture, function, profile
 from symbolizer.broker import make_broker, make_sender
 from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
@@ -47,6 +49,12 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 @pytest.fixture
 def fleet(engine: Engine, tmp_path: Path) -> Waiting:
     return Waiting(engine, Archive(str(tmp_path / "archive")))
+
+
+def sender(valkey_url: str) -> Callable[[UUID], None]:
+    """Sends as the collector does."""
+    send = make_sender(valkey_url)
+    return lambda visit_id: send(Due(visit_id, 1, partition=visit_id.int, again=False))
 
 
 @contextmanager
@@ -81,7 +89,7 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
     fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path, pool: str
 ) -> None:
     ids = [fleet.archive() for _ in range(3)]
-    send = make_sender(valkey_url)
+    send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path, pool=pool):
         for visit_id in ids:
             send(visit_id)
@@ -101,7 +109,7 @@ def test_what_is_no_capture_is_set_aside_at_once(
     fleet: Waiting, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     bad, good = fleet.archive(b"\xff\xff\xff garbage"), fleet.archive()
-    send = make_sender(valkey_url)
+    send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path):
         send(bad)
         send(good)
@@ -116,7 +124,7 @@ def test_a_failure_leaves_its_reason_and_rests(
 ) -> None:
     visit_id = fleet.archive()
     next((tmp_path / "archive").rglob("*.cap.zst")).unlink()
-    send = make_sender(valkey_url)
+    send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path):
         send(visit_id)
         wait_until(lambda: fleet.row(visit_id).failure != "", "a reason")
@@ -170,7 +178,7 @@ def test_a_killed_pool_process_loses_nothing(
 ) -> None:
     """The lease of the dead runs out, the sweep's part is played by the test, and each lands once."""
     ids = [fleet.archive() for _ in range(20)]
-    send = make_sender(valkey_url)
+    send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path, lease_s=1) as process:
         for visit_id in ids:
             send(visit_id)

@@ -215,9 +215,12 @@ def test_a_lease_that_ran_out_and_was_taken_lands_once(
 
 def test_others_rows_are_never_waited_for(engine: Engine, waiting: Waiting) -> None:
     ids = [waiting.archive() for _ in range(6)]
+    with engine.begin() as connection:
+        first = captures.lease(connection, waiting.archive(), seconds=60, attempts_limit=9)
+    assert first is not None
     with engine.begin() as holder, engine.begin() as other:
         holder.execute(select(capture).where(capture.c.visit_id.in_(ids[:2])).with_for_update())
         other.exec_driver_sql("SET LOCAL lock_timeout = 100")
-        taken = captures.lease_waiting(other, seconds=60, limit=5, raw_bytes=10**9)
+        taken = captures.lease_waiting(other, first, seconds=60, limit=5, raw_bytes=10**9)
         assert {lease.visit_id for lease in taken} == set(ids[2:4])
         assert {lease.attempt for lease in taken} == {1}

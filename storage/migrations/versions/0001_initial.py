@@ -227,6 +227,13 @@ def upgrade() -> None:
             comment="why it is not to be used, a sentence; NULL: it may be",
         ),
         sa.Column(
+            "changed_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+            comment="added, rejected or accepted",
+        ),
+        sa.Column(
             "used_at",
             sa.DateTime(timezone=True),
             nullable=True,
@@ -236,6 +243,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("binary_key", "sha256", name=op.f("uq_debug_file_binary_key_sha256")),
         comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
     )
+    op.create_index(op.f("ix_debug_file_changed_at"), "debug_file", ["changed_at"], unique=False)
     op.create_index(op.f("ix_debug_file_sha256"), "debug_file", ["sha256"], unique=False)
     op.create_table(
         "dictionary_epoch",
@@ -529,6 +537,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("relanding_id", name=op.f("pk_relanding")),
         comment="captures that are landed again because a binary's symbols have become better",
     )
+    op.create_index(op.f("ix_relanding_asked_at"), "relanding", ["asked_at"], unique=False)
     op.create_index(
         "ix_relanding_open",
         "relanding",
@@ -842,6 +851,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("binary_key", "producer", name=op.f("pk_symcache")),
         comment="lookup tables built from debug files, and who builds which",
     )
+    op.create_index(op.f("ix_symcache_built_at"), "symcache", ["built_at"], unique=False)
     op.create_index(
         op.f("ix_symcache_sha256"),
         "symcache",
@@ -1147,6 +1157,13 @@ def upgrade() -> None:
     op.create_index(
         "ix_capture_kept", "capture", ["day"], unique=False, postgresql_where=sa.text("blob <> ''")
     )
+    op.create_index(
+        "ix_capture_set_aside",
+        "capture",
+        ["newer_format"],
+        unique=False,
+        postgresql_where=sa.text("set_aside is not null"),
+    )
     # ### end Alembic commands ###
     for table, column in COMPRESSED:
         op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE EXTERNAL")
@@ -1154,6 +1171,9 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_index(
+        "ix_capture_set_aside", table_name="capture", postgresql_where=sa.text("set_aside is not null")
+    )
     op.drop_index("ix_capture_kept", table_name="capture", postgresql_where=sa.text("blob <> ''"))
     op.drop_index(
         "ix_capture_fresh",
@@ -1190,6 +1210,7 @@ def downgrade() -> None:
     op.drop_index(
         op.f("ix_symcache_sha256"), table_name="symcache", postgresql_where=sa.text("sha256 is not null")
     )
+    op.drop_index(op.f("ix_symcache_built_at"), table_name="symcache")
     op.drop_table("symcache")
     op.drop_index(op.f("ix_symbol_absence_until"), table_name="symbol_absence")
     op.drop_table("symbol_absence")
@@ -1206,6 +1227,7 @@ def downgrade() -> None:
     op.drop_index(
         "ix_relanding_open", table_name="relanding", postgresql_where=sa.text("finished_at is null")
     )
+    op.drop_index(op.f("ix_relanding_asked_at"), table_name="relanding")
     op.drop_table("relanding")
     op.drop_index(op.f("ix_profile_visit_id"), table_name="profile")
     op.drop_index(op.f("ix_profile_sample_type_id_application_day"), table_name="profile")
@@ -1236,6 +1258,7 @@ def downgrade() -> None:
     op.drop_table("dictionary_touched")
     op.drop_table("dictionary_epoch")
     op.drop_index(op.f("ix_debug_file_sha256"), table_name="debug_file")
+    op.drop_index(op.f("ix_debug_file_changed_at"), table_name="debug_file")
     op.drop_table("debug_file")
     op.drop_table("coverage")
     op.drop_table("chunk")

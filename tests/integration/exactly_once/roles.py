@@ -84,7 +84,7 @@ def worker(actor: Actor) -> None:
     for turn in actor.turns():
         with turn:
             with actor.engine.connect() as connection:
-                due = [visit_id for visit_id, _ in captures.due(connection, limit=20)]
+                due = [one.visit_id for one in captures.due(connection, limit=20)]
             for visit_id in actor.rng.sample(due, min(len(due), 3)):
                 landed = landing.land(visit_id)
                 if landed is not None:
