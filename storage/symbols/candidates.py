@@ -147,7 +147,7 @@ def reject(connection: Connection, binary_key: str, sha256: bytes, why: str) -> 
         connection.execute(
             update(debug_file)
             .where(*_is(binary_key, sha256), debug_file.c.rejected.is_(None))
-            .values(rejected=sentence(why))
+            .values(rejected=sentence(why), changed_at=func.clock_timestamp())
         ).rowcount
     )
 
@@ -159,7 +159,7 @@ def accept(connection: Connection, binary_key: str, sha256: bytes) -> bool:
         connection.execute(
             update(debug_file)
             .where(*_is(binary_key, sha256), debug_file.c.rejected.is_not(None))
-            .values(rejected=None)
+            .values(rejected=None, changed_at=func.clock_timestamp())
         ).rowcount
     )
 
@@ -213,7 +213,11 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         row = connection.execute(statement.returning(debug_file)).one()
     else:
         # What is brought once more is meant to be used: it is the newest now. A fetch says nothing new.
-        news = {**values, "added_at": func.now(), "rejected": None} if candidate.origin == UPLOAD else {}
+        news = (
+            {**values, "added_at": func.now(), "changed_at": func.now(), "rejected": None}
+            if candidate.origin == UPLOAD
+            else {}
+        )
         if news:
             connection.execute(
                 update(debug_file).where(debug_file.c.debug_file_id == old.debug_file_id).values(**news)
