@@ -315,6 +315,15 @@ class ElfFile:
         return self.has_content(".debug_info") or self.has_content(".zdebug_info")
 
     @property
+    def has_layout(self) -> bool:
+        """Whether its segments are those of the executable: say which offset of it is which address.
+
+        `objcopy --only-keep-debug` leaves them no bytes in the file, at other offsets.
+        """
+        code = (self.segments["type"] == PT_LOAD) & ((self.segments["flags"] & PF_X) != 0)
+        return bool((self.segments["filesz"][code] > 0).any())
+
+    @property
     def has_code(self) -> bool:
         """Whether it has sections of instructions, if only emptied ones."""
         return bool(((self.sections["flags"] & SHF_EXECINSTR) != 0).any())

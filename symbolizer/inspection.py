@@ -9,7 +9,8 @@ The key joins it with the binaries that captures name (`storage.schema.binary.ke
     crc32:…                      a debug file without a build-id: .gnu_debuglink names its checksum
     dwo:…, dwp:…                 split DWARF: the id of its unit; the lowest id of a package
 
-Kallsyms are text and say nothing of their kernel: whoever brings them says which build-id it has.
+Kallsyms as the kernel shows them say nothing of their build: whoever brings them says which build-id it is.
+Tables of a kernel's functions, as gateways send them, do (`kallsyms`).
 """
 
 import hashlib
@@ -22,13 +23,12 @@ from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.dwarf_units import package_ids, units
 from symbolizer.elf import AltLink, DebugLink, ElfFile, Source
-from symbolizer.elf_records import ET_CORE, ET_DYN, ET_EXEC, ET_REL, MACHINES, PF_X, PT_LOAD
+from symbolizer.elf_records import ET_CORE, ET_DYN, ET_EXEC, ET_REL, MACHINES
 from symbolizer.errors import MalformedImage
-from symbolizer.kallsyms import parse_kallsyms
+from symbolizer.kallsyms import MAX_BYTES, TABLE_MAGIC, Kallsyms, parse_kallsyms, parse_table
 from symbolizer.quality import quality_of
 from symbolizer.symtab import read_symbols
 
-MAX_KALLSYMS_BYTES: Final = 1 << 28
 _AT_ONCE: Final = 1 << 20
 _HEX: Final = frozenset(b"0123456789abcdef")
 _ELF: Final = b"\x7fELF"
@@ -39,7 +39,7 @@ class Inspection:
     """What was found out about one file; it says nothing about whether its DWARF can be read in full."""
 
     key: str
-    """Of the binary it belongs to; '' for kallsyms."""
+    """Of the binary it belongs to; '' for kallsyms as the kernel shows them."""
     kind: FileKind
     quality: Quality
     bytes: int
@@ -110,6 +110,8 @@ class Inspection:
 def inspect(content: Source) -> Inspection:
     """Inspect a file. Raises `MalformedImage` (as `MalformedElf`) with a sentence that says why it is of no use."""
     head = content[0:64]
+    if head.startswith(TABLE_MAGIC):
+        return _kernel_table(content)
     if head[:4] != _ELF and len(head) > 18 and _HEX.issuperset(head[:16]) and head[16:17] == b" ":
         return _kallsyms(content)
     return _Elf(ElfFile(content), content).inspected()
@@ -167,9 +169,7 @@ class _Elf:
 
         `eu-strip -f` leaves the segments of a debug file as they were in the program; only its sections tell.
         """
-        code = (self._elf.segments["type"] == PT_LOAD) & ((self._elf.segments["flags"] & PF_X) != 0)
-        has_bytes = bool((self._elf.segments["filesz"][code] > 0).any())
-        return has_bytes and not self._elf.is_emptied
+        return self._elf.has_layout and not self._elf.is_emptied
 
     @property
     def _is_split(self) -> bool:
@@ -226,13 +226,20 @@ def _digests(content: Source) -> tuple[str, int]:
 
 
 def _kallsyms(content: Source) -> Inspection:
-    if len(content) > MAX_KALLSYMS_BYTES:
-        raise MalformedImage(f"Kallsyms of {len(content)} bytes; the limit is {MAX_KALLSYMS_BYTES}.")
-    symbols = parse_kallsyms(content[0 : len(content)], {})
+    if len(content) > MAX_BYTES:
+        raise MalformedImage(f"Kallsyms of {len(content)} bytes; the limit is {MAX_BYTES}.")
+    return _names(content, b"", parse_kallsyms(content[0 : len(content)], {}))
+
+
+def _kernel_table(content: Source) -> Inspection:
+    return _names(content, *parse_table(content[0 : min(len(content), MAX_BYTES + 1)]))
+
+
+def _names(content: Source, build_id: bytes, symbols: Kallsyms) -> Inspection:
     sha256, crc32 = _digests(content)
     return Inspection(
-        key="", kind=FileKind.KALLSYMS, quality=Quality.SYMTAB, bytes=len(content), sha256=sha256, crc32=crc32,
-        build_id="", machine="", bits=64, functions=len(symbols.kernel.names), segments=(), is_loadable=False,
-        is_relocatable=False, debug_link=None, alt_link=None, compression=(), units=0, dwarf_version=0,
-        producer="", split_ids=(), split_name="",
+        key=build_id.hex(), kind=FileKind.KALLSYMS, quality=Quality.SYMTAB, bytes=len(content), sha256=sha256,
+        crc32=crc32, build_id=build_id.hex(), machine="", bits=64, functions=len(symbols.kernel.names),
+        segments=(), is_loadable=False, is_relocatable=False, debug_link=None, alt_link=None, compression=(),
+        units=0, dwarf_version=0, producer="", split_ids=(), split_name="",
     )  # fmt: skip

@@ -6,23 +6,31 @@ saw, else at DEBUGROOT/.build-id/xx/yyyy. Its debug file is looked for, in this 
 1. DEBUGROOT/.build-id/xx/yyyy.debug
 2. the name in .gnu_debuglink: beside the executable, in .debug/ beside it, below DEBUGROOT
 
-and must carry the same build-id, or where the executable has none, the CRC-32 its debug link names.
+and must carry the same build-id, or where the executable has none, the CRC-32 its debug link names. The
+one that says most wins; the first of equals. What `dwz -m` moved out is at DEBUGROOT/.build-id/xx/yyyy.debug
+of its own build-id, or where the debug file says; split DWARF in a .dwp beside the program or its debug
+file, or in .dwo files where the compiler put them, each joined by its id.
 Another kernel than the running one is known by its vmlinux, at .build-id/xx/yyyy.debug or .build-id/xx/yyyy.
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from symbolizer.elf import ElfFile
+from storage.symbols.kinds import Quality
+from symbolizer.dwarf_units import DwarfUnit, package_ids
+from symbolizer.dwarf_units import units as units_of
+from symbolizer.elf import AltLink, ElfFile
 from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms, kallsyms_of
 from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.opened_elf import open_elf
 from symbolizer.running_kernel import RunningKernel
-from symbolizer.sources import Found, Missing
+from symbolizer.sources import MAX_SPLIT_FILES, Found, Missing
 
 DEBUG_ROOTS: Final = (Path("/usr/lib/debug"),)
 _REFUSED: Final = ("/proc/", "/sys/", "/dev/")
@@ -45,7 +53,7 @@ class LocalFiles:
         if isinstance(at_path, Found):
             return at_path
         for path in self._by_build_id(identity.build_id):
-            opened = _open(path)
+            opened = open_elf(path)
             if isinstance(opened, Missing):
                 continue
             if opened.elf.build_id == identity.build_id:
@@ -59,7 +67,7 @@ class LocalFiles:
             return Missing(f"{path or 'It'} is no path of a file.")
         if not identity.is_certain:
             return Missing(f"{path} has no build-id, so no file can be told to be it.")
-        opened = _open(Path(path))
+        opened = open_elf(Path(path))
         if isinstance(opened, Missing):
             return opened
         if identity.is_same(opened.elf, opened.content):
@@ -68,21 +76,63 @@ class LocalFiles:
         return Missing(f"{path} is another build on this machine than the one that was sampled.")
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The first verified candidate; else the last one's reason."""
+        """The best verified candidate; else the last one's reason."""
         reason = "There is no debug file for it on this machine."
+        best: Found | None = None
+        least = executable.quality if executable is not None else Quality.NONE
         for path, crc32 in self._candidates(identity, executable):
-            opened = _open(path)
+            opened = open_elf(path)
             if isinstance(opened, Missing):
                 continue
             if identity.build_id:
                 matches = opened.elf.build_id == identity.build_id
             else:
                 matches = crc32 is not None and _crc32(opened.content) == crc32
-            if matches:
+            quality = opened.quality if matches else Quality.NONE
+            if matches and quality > least:
+                if best is not None:
+                    best.content.close()
+                best, least = opened, quality
+                if quality == Quality.DWARF:
+                    return best
+                continue
+            opened.content.close()
+            if not matches:
+                reason = f"{path} is the debug file of another build."
+        return best or Missing(reason)
+
+    def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
+        """The file of the link's build-id, below the roots or where the link says."""
+        stated = Path(debug.content.path.parent, link.path) if "\0" not in link.path else None
+        places = [*self._by_build_id(link.build_id, ".debug", ""), *([stated] if stated else [])]
+        for path in places:
+            if str(path).startswith(_REFUSED):
+                continue
+            opened = open_elf(path)
+            if isinstance(opened, Missing):
+                continue
+            if opened.elf.build_id == link.build_id:
                 return opened
             opened.content.close()
-            reason = f"{path} is the debug file of another build."
-        return Missing(reason)
+        return Missing(f"{link.path}, which has common parts of its debug data, is not on this machine.")
+
+    def split_files(
+        self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
+    ) -> tuple[Found, ...]:
+        """A .dwp beside the program or its debug file; else .dwo files where the compiler put them."""
+        ids = {unit.dwo_id for unit in units if unit.dwo_id is not None}
+        for path in (Path(f"{identity.path}.dwp"), Path(f"{debug.content.path}.dwp")):
+            package = _accepted(path, lambda elf: bool(ids & package_ids(elf)))
+            if package is not None:
+                return (package,)
+        found: list[Found] = []
+        for unit in units:
+            if len(found) == MAX_SPLIT_FILES:
+                break
+            half = _accepted(Path(unit.folder, unit.dwo_name), partial(_has_unit, split_id=unit.dwo_id))
+            if half is not None:
+                found.append(half)
+        return tuple(found)
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """The running kernel's symbols, if it is that build; else those of its vmlinux."""
@@ -90,7 +140,7 @@ class LocalFiles:
         if isinstance(symbols, Kallsyms):
             return symbols
         for path in self._by_build_id(kernel.build_id, ".debug", ""):
-            opened = _open(path)
+            opened = open_elf(path)
             if isinstance(opened, Missing):
                 continue
             with opened.content:
@@ -140,21 +190,24 @@ def _debug_link(executable: Found | None) -> tuple[str, int] | None:
     return link.name, link.crc32
 
 
-def _open(path: Path) -> Found | Missing:
+def _accepted(path: Path, is_right: Callable[[ElfFile], bool]) -> Found | None:
+    """The file, if it may be looked at and is right."""
+    if not path.is_absolute() or str(path).startswith(_REFUSED) or "\0" in str(path):
+        return None
+    opened = open_elf(path)
+    if isinstance(opened, Missing):
+        return None
     try:
-        content = OpenedFile(path)
-    except FileNotFoundError:
-        return Missing(f"{path} is not on this machine.")
-    except (OSError, ValueError) as error:
-        return Missing(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.")
-    try:
-        return Found(content, ElfFile(content), str(path))
-    except MalformedElf as error:
-        content.close()
-        return Missing(f"{path} cannot be used. {error}")
-    except OSError as error:
-        content.close()
-        return Missing(f"{path} cannot be read: {error.strerror}.")
+        if is_right(opened.elf):
+            return opened
+    except MalformedElf:
+        pass
+    opened.content.close()
+    return None
+
+
+def _has_unit(elf: ElfFile, split_id: int | None) -> bool:
+    return any(unit.dwo_id == split_id for unit in units_of(elf))
 
 
 def _crc32(content: OpenedFile) -> int:

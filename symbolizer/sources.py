@@ -1,17 +1,28 @@
 """Where images and symbols may come from: the seam between resolving and every place that keeps them.
 
-This machine's files are one source (`locate.LocalFiles`); an upload store and debuginfod servers can
-be others. A source verifies what it gives; nothing is taken on its path alone.
+| source | place |
+|---|---|
+| `uploaded.Uploaded` | the fleet's own store of uploaded files |
+| `locate.LocalFiles` | this machine's files |
+| `debuginfod.Debuginfod` | servers of debug files |
+| `chain.Chain` | all of them: the best wins, not the first |
+
+A source verifies what it gives; nothing is taken on its path alone. None of its methods raises for what
+it does not have: a database or an archive that is away is another matter, and of `storage.errors`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from symbolizer.elf import ElfFile
+from storage.symbols.kinds import Quality
+from symbolizer.dwarf_units import DwarfUnit
+from symbolizer.elf import AltLink, ElfFile
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms
 from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.quality import quality_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +32,14 @@ class Found:
     content: OpenedFile
     elf: ElfFile
     origin: str
-    """Where it is from, for a person: a path, or a URL."""
+    """Where it is from, for a person: a path, a URL, an upload."""
+    sha256: bytes = b""
+    """Of its content, where the place knows it, as the store of uploads does; b"" not known."""
+
+    @property
+    def quality(self) -> Quality:
+        """How much it can say; split DWARF without its other half counts by its symbols."""
+        return quality_of(self.elf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +50,34 @@ class Missing:
 
 
 class SymbolSource(Protocol):
-    """One place that keeps images. None of its methods raises for what it does not have."""
+    """One place that keeps images."""
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The image itself."""
+        """The image itself, perhaps stripped."""
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The separate file with its DWARF or full symbol table."""
+        """The best file of it that says more than `executable` does: DWARF before symbols.
+
+        It may be an executable too: an unstripped one of the same build.
+        """
+
+    def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
+        """The file that `dwz -m` moved common parts of `debug` to."""
+
+    def split_files(
+        self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
+    ) -> tuple[Found, ...]:
+        """The .dwo files or the one .dwp that hold the other halves of `debug`'s skeletons, as far as there are any.
+
+        Not more than `MAX_SPLIT_FILES`; the caller closes them all.
+        """
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """Symbols of the kernel of this build, and of those of its modules that are known to be of the same build."""
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
         """The vdso image that a kernel maps into every process."""
+
+
+MAX_SPLIT_FILES = 256
+"""Each is an open file; a program of more units is served by its .dwp."""

@@ -1,0 +1,171 @@
+"""A client of debuginfod servers (debuginfod(8), "WEBAPI"): GET URL/buildid/ID/{executable,debuginfo,source/PATH}.
+
+What a server says is not believed: sizes are limited while bytes come, time is limited as a whole, and
+whoever asked verifies what was written. Failures are values. A server that does not answer is left alone
+for a while, else every binary of a capture would wait for it again.
+"""
+
+import http.client
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+_AGENT: Final = "fleetprof"
+DEFAULT_BYTES: Final = 4 << 30
+_AT_ONCE: Final = 1 << 18
+_MAX_DIGITS: Final = 18
+_SCHEMES: Final = ("http", "https")
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadLimits:
+    """What one download may take."""
+
+    bytes: int = DEFAULT_BYTES
+    answer_s: float = 10.0
+    """Until a server answers, and between any two of its bytes."""
+    seconds: float = 900.0
+    """For the whole: 4 GiB at 5 MB/s."""
+    retry_s: float = 60.0
+    """How long a server that did not answer is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """It was written."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotFetched:
+    """Why not, as a sentence."""
+
+    reason: str
+    lifetime_s: float
+    """How long that is worth believing: a server that has it not is not asked soon, one that failed is; 0: not at all."""
+
+
+ABSENT_S: Final = 3600.0
+FAILED_S: Final = 300.0
+REFUSED_S: Final = 86400.0
+
+
+_BROKEN: Final = (OSError, http.client.HTTPException, ValueError)
+"""What a network, or a server that speaks no HTTP, may come to; ValueError: of an address it redirects to."""
+
+
+class _HttpOnly(urllib.request.HTTPRedirectHandler):
+    """Follows a server to another one, but not to files or FTP."""
+
+    def redirect_request(  # noqa: PLR0917 - as in the standard library
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        if urllib.parse.urlsplit(newurl).scheme not in _SCHEMES:
+            raise urllib.error.HTTPError(newurl, code, "redirected to what is no HTTP", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+class DebuginfodClient:
+    """Asks one server. For one process; threads may share it."""
+
+    def __init__(
+        self,
+        server: str,
+        *,
+        limits: DownloadLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`server` is the URL before `/buildid`. Raises ValueError if that is no URL of HTTP."""
+        parts = urllib.parse.urlsplit(server)
+        if parts.scheme not in _SCHEMES or not parts.hostname or parts.username or parts.query:
+            raise ValueError(
+                f"{server} is no URL of a debuginfod server, such as https://debuginfod.example.org"
+            )
+        self.server = server.rstrip("/")
+        self._limits = limits or DownloadLimits()
+        self._clock = clock
+        self._opener = urllib.request.build_opener(_HttpOnly())
+        self._silent_until = 0.0
+
+    def url(self, build_id: bytes, what: str) -> str:
+        """Where `what` of a build is: executable, debuginfo, or `source` with an absolute path behind it."""
+        return f"{self.server}/buildid/{build_id.hex()}/{urllib.parse.quote(what)}"
+
+    def fetch(
+        self, build_id: bytes, what: str, target: Path, *, limit: int | None = None
+    ) -> Fetched | NotFetched:
+        """Write what the server has to `target`, which exists. Raises OSError only for the target."""
+        if self._clock() < self._silent_until:
+            return NotFetched(f"{self.server} did not answer a moment ago.", 0.0)
+        url = self.url(build_id, what)
+        most = self._limits.bytes if limit is None else min(limit, self._limits.bytes)
+        try:
+            request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+                url, headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"}
+            )
+            answer = self._opener.open(request, timeout=self._limits.answer_s)
+        except urllib.error.HTTPError as error:
+            with error:
+                return self._refused(error)
+        except _BROKEN as error:
+            return self._silent(error)
+        with answer, target.open("wb") as file:
+            return self._copy(url, answer, file, most)
+
+    def _copy(
+        self, url: str, answer: http.client.HTTPResponse, file: IO[bytes], most: int
+    ) -> Fetched | NotFetched:
+        deadline = self._clock() + self._limits.seconds
+        wanted = _announced(answer)
+        size = 0
+        while wanted is None or wanted <= most:
+            try:
+                part = answer.read1(_AT_ONCE)
+            except _BROKEN as error:
+                return self._silent(error)
+            if not part:
+                if wanted is not None and size < wanted:
+                    return NotFetched(f"{url} was cut off after {size} of {wanted} bytes.", FAILED_S)
+                return Fetched(url)
+            size += len(part)
+            if size > most:
+                break
+            if self._clock() > deadline:
+                return NotFetched(
+                    f"{url} did not come within {self._limits.seconds:.0f} s; {size} bytes did.", FAILED_S
+                )
+            file.write(part)
+        return NotFetched(f"{url} has more than the {most} bytes accepted.", REFUSED_S)
+
+    def _silent(self, error: Exception) -> NotFetched:
+        self._silent_until = self._clock() + self._limits.retry_s
+        why = str(getattr(error, "reason", None) or error) or type(error).__name__
+        return NotFetched(f"{self.server} does not answer: {why}.", 0.0)
+
+    def _refused(self, error: urllib.error.HTTPError) -> NotFetched:
+        if error.code == http.HTTPStatus.NOT_FOUND:
+            return NotFetched(f"{self.server} does not have it.", ABSENT_S)
+        return NotFetched(f"{self.server} answers with {error.code} {error.reason}.", FAILED_S)
+
+
+def _announced(answer: http.client.HTTPResponse) -> int | None:
+    """Bytes that the server says will come; None: it does not say."""
+    stated = answer.headers.get("Content-Length") or ""
+    return int(stated) if stated.isdecimal() and len(stated) <= _MAX_DIGITS else None
+
+
+def clients(servers: Sequence[str], limits: DownloadLimits | None = None) -> tuple[DebuginfodClient, ...]:
+    """A client of each server. Raises ValueError for what is no URL of one."""
+    return tuple(DebuginfodClient(server, limits=limits) for server in servers)

@@ -1,0 +1,108 @@
+"""This machine's copies of files that lie elsewhere: a folder with a limit, where the least recently used give way.
+
+    FOLDER/NAME            whole and verified; NAME is its asker's
+           .unfinished-…   of a download under way, or of one that was killed: removed when hours old
+           .lock-NN        held by whoever fetches a name of that bucket, so that each is fetched once
+
+A file that somebody has opened stays valid for him when it is removed.
+"""
+
+import fcntl
+import os
+import re
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from symbolizer.files import OpenedFile
+
+DEFAULT_LIMIT_BYTES: Final = 20 << 30
+_NAME: Final = re.compile(r"[0-9a-z][0-9a-z._-]{0,199}")
+_UNFINISHED: Final = ".unfinished-"
+_UNFINISHED_LIFETIME_S: Final = 6 * 3600.0
+_BUCKETS: Final = 64
+
+
+class DownloadFolder:
+    """The folder; processes may share it, and threads this."""
+
+    def __init__(self, folder: Path, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+        """Made when first written to, readable by this user only."""
+        self._folder = folder
+        self._limit_bytes = limit_bytes
+
+    def open(self, name: str) -> OpenedFile | None:
+        """The file, if it is here; noted as used."""
+        try:
+            opened = OpenedFile(self._path(name))
+        except OSError:
+            return None
+        with suppress(OSError):  # a folder that may only be read
+            os.utime(opened.descriptor)
+        return opened
+
+    def obtain(self, name: str, fetch: Callable[[Path], None]) -> OpenedFile:
+        """The file; if it is not here, what `fetch` writes to the path it is given, once for all who ask.
+
+        Whatever `fetch` raises goes to this caller, and nothing is kept. Raises OSError.
+        """
+        if (here := self.open(name)) is not None:
+            return here
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._lock(name):
+            if (here := self.open(name)) is not None:
+                return here
+            descriptor, temporary = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder)
+            os.close(descriptor)
+            unfinished = Path(temporary)
+            try:
+                fetch(unfinished)
+                opened = OpenedFile(unfinished)
+                unfinished.replace(self._path(name))
+            except BaseException:
+                unfinished.unlink(missing_ok=True)
+                raise
+            opened.path = self._path(name)
+        self._shrink(opened.path)
+        return opened
+
+    def drop(self, name: str) -> None:
+        """Remove a file that proved to be of no use."""
+        with suppress(OSError):
+            self._path(name).unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"not the name of a download: {name[:80]!r}")
+        return self._folder / name
+
+    @contextmanager
+    def _lock(self, name: str) -> Iterator[None]:
+        bucket = zlib.crc32(name.encode()) % _BUCKETS
+        with (self._folder / f".lock-{bucket:02}").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _shrink(self, newest: Path) -> None:
+        """Remove what exceeds the limit, but never the newest: what is larger than all may still be used."""
+        files: list[tuple[float, int, Path]] = []
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    if entry.name.startswith(_UNFINISHED):
+                        if status.st_mtime < time.time() - _UNFINISHED_LIFETIME_S:
+                            os.unlink(entry.path)  # noqa: PTH108 - of scandir
+                    elif not entry.name.startswith(".") and entry.path != str(newest):
+                        files.append((status.st_mtime, status.st_size, Path(entry.path)))
+        files.sort(reverse=True)
+        with suppress(OSError):
+            room = self._limit_bytes - newest.stat().st_size
+            for _, size, path in files:
+                room -= size
+                if room < 0:
+                    path.unlink(missing_ok=True)
