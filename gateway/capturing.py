@@ -41,7 +41,7 @@ _TOLERANCE: Final = 1.5
 
 
 class Interrupted(Exception):
-    """The caller is gone or the gateway stops: nobody waits for this capture."""
+    """The caller is gone or the gateway stops: nobody waits for the answer."""
 
 
 @contextlib.contextmanager
@@ -109,6 +109,12 @@ class Capturing:
     def samples(self) -> int:
         """Samples so far."""
         return self._recorder.samples
+
+    def seen(self) -> Iterator[tuple[str, int, str]]:
+        """Yield (build-id or content key, process, path) of each binary that frames lie in."""
+        for image, pid in self._recorder.seen.items():
+            if key := image.build_id.hex() or image.content_key:
+                yield key, pid, image.path
 
     def run(self, stopped: Signal) -> Iterator[Done]:
         """Sample all turns; raises Interrupted soon after `stopped` is set, with everything closed."""

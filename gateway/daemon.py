@@ -16,7 +16,18 @@ from gateway.doorman import Door, Doorman
 from gateway.errors import GatewayError
 from gateway.ledger import Ledger
 from gateway.listening import listen
-from gateway.settings import Address, Limits, OwnProcesses, Settings, Tls, UnixAddress, parse_address
+from gateway.settings import (
+    Address,
+    Limits,
+    OwnProcesses,
+    Settings,
+    Share,
+    Sharing,
+    Tls,
+    UnixAddress,
+    parse_address,
+)
+from gateway.symbols.sightings import Sightings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(settings: Settings) -> int:
-    ledger = Ledger()
+    ledger, sightings = Ledger(), Sightings()
     with contextlib.ExitStack() as resources:
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="fleetprof-gateway-")))
         sockets = [resources.enter_context(_listening(address)) for address in settings.listen]
@@ -73,7 +84,7 @@ def _run(settings: Settings) -> int:
             from gateway.server import serve  # noqa: PLC0415
 
             try:
-                return serve(settings, inner, ledger, ready)
+                return serve(settings, inner, ledger, sightings, ready)
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
                 return _FAILED
@@ -84,7 +95,7 @@ def _run(settings: Settings) -> int:
 
         doors = [Door(bound, path) for bound, path in zip(sockets, inner, strict=True)]
         return Doorman(
-            doors, serve, idle_s=settings.idle_s, busy=lambda: ledger.active > 0, on_ready=on_ready
+            doors, serve, idle_s=settings.idle_s, busy=lambda: ledger.is_working, on_ready=on_ready
         ).run()
 
 
@@ -156,6 +167,21 @@ def build_parser() -> argparse.ArgumentParser:
         default=limits.cpu_share * 100,
         help="of all CPUs while a capture runs; dearer ones are thinned (default: %(default)g)",
     )
+    sharing = parser.add_argument_group("symbols, for callers that lack this machine's files")
+    sharing.add_argument(
+        "--share-symbols",
+        choices=[choice.value for choice in Share],
+        default=Share.NO.value,
+        help="what may be had of binaries that a capture saw lately, by build-id: nothing; symbol tables and the "
+        "kernel's function offsets; whole files too (default: %(default)s)",
+    )
+    sharing.add_argument(
+        "--share-max-mib",
+        metavar="MIB",
+        type=_count,
+        default=Sharing().max_bytes >> 20,
+        help="of one binary, before compression; larger ones are refused (default: %(default)d)",
+    )
     parser.add_argument(
         "--own-processes",
         choices=[choice.value for choice in OwnProcesses],
@@ -210,6 +236,7 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         own_processes=OwnProcesses(options.own_processes),
         labels=tuple(options.label),
         idle_s=options.idle_seconds,
+        sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
     )
 
 

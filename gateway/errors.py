@@ -8,7 +8,8 @@ GatewayError
 ├── EventUnavailable   nobody: the event cannot be opened here; the capture says why
 ├── UnsafeAddress      the operator: an address or socket that anybody could use
 ├── BadCertificates    the operator: a certificate, key or authority that TLS cannot use
-└── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
+├── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
+└── SymbolsRefused     the caller or the operator: symbols are not given, and why
 
 """
 
@@ -58,6 +59,14 @@ class BadCertificates(GatewayError):
 
 class PlanRefused(GatewayError):
     """A plan will not be carried out; `reason` is a `gateway_pb2.Refusal.Reason` value."""
+
+    def __init__(self, reason: int, message: str) -> None:
+        super().__init__(message)
+        self.reason: Final = reason
+
+
+class SymbolsRefused(GatewayError):
+    """Symbols will not be sent; `reason` is a `gateway_pb2.SymbolsRefusal.Reason` value."""
 
     def __init__(self, reason: int, message: str) -> None:
         super().__init__(message)

@@ -76,6 +76,11 @@ class KernelMap:
         """Whether the kernel showed its addresses."""
         return self._text_end > self._text_start > 0
 
+    @property
+    def text(self) -> tuple[int, int] | None:
+        """Where the kernel's own code begins and ends in this boot; None: it hides that."""
+        return (self._text_start, self._text_end) if self.readable else None
+
     def modules(self) -> Mapping[str, Module]:
         """Modules with a known base, by name."""
         return self._modules

@@ -14,8 +14,8 @@ from typing import Final
 
 REMEMBERED: Final = 4096
 _ID_BYTES: Final = 16
-# served, finished, being taken, start of the daemon by CLOCK_MONOTONIC
-_HEADER: Final = struct.Struct("<QQQd")
+# served, finished, being taken, start of the daemon by CLOCK_MONOTONIC, symbols being sent
+_HEADER: Final = struct.Struct("<QQQdQ")
 
 
 class Ledger:
@@ -27,7 +27,7 @@ class Ledger:
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, _HEADER.size + REMEMBERED * _ID_BYTES)
         self._lock = threading.Lock()
-        self._write(0, 0, 0, time.monotonic())
+        _HEADER.pack_into(self._memory, 0, 0, 0, 0, time.monotonic(), 0)
 
     @property
     def finished(self) -> int:
@@ -43,6 +43,12 @@ class Ledger:
     def active(self) -> int:
         """Captures being taken."""
         return self._header()[2]
+
+    @property
+    def is_working(self) -> bool:
+        """A capture is being taken or symbols are being sent: the server must not end, however silent it is."""
+        _, _, active, _, sending = _HEADER.unpack_from(self._memory, 0)
+        return bool(active or sending)
 
     def __contains__(self, visit_id: bytes) -> bool:
         end = _HEADER.size + min(self._header()[0], REMEMBERED) * _ID_BYTES
@@ -71,9 +77,16 @@ class Ledger:
             served, finished, _, started = self._header()
             self._write(served, finished, captures, started)
 
+    def note_sending(self, *, sending: bool) -> None:
+        """Symbols are being sent, or no more; no more when a server begins, whatever the last one left."""
+        with self._lock:
+            header = _HEADER.unpack_from(self._memory, 0)
+            _HEADER.pack_into(self._memory, 0, *header[:-1], int(sending))
+
     def _header(self) -> tuple[int, int, int, float]:
-        served, finished, active, started = _HEADER.unpack_from(self._memory, 0)
+        served, finished, active, started, _ = _HEADER.unpack_from(self._memory, 0)
         return served, finished, active, started
 
     def _write(self, served: int, finished: int, active: int, started: float) -> None:
-        _HEADER.pack_into(self._memory, 0, served, finished, active, started)
+        sending = _HEADER.unpack_from(self._memory, 0)[-1]
+        _HEADER.pack_into(self._memory, 0, served, finished, active, started, sending)

@@ -112,6 +112,8 @@ class Recorder:
         self._drains = 0
         self.lost_records = 0
         self.samples = 0
+        self.seen: dict[Image, int] = {}
+        """Files and the vdso that frames lie in, each with a process that ran it."""
 
     def consumer(self, segment: SegmentCounts) -> Callable[[Record], None]:
         """What to drain a sampler into, once, so that its samples count in the segment."""
@@ -269,7 +271,9 @@ class Recorder:
             return self._packer.frame(FrameKey(self._packer.image(UNKNOWN), 0, 0, flags))
         mapping = process.mappings.get(vma.start)
         if mapping is None:
-            mapping = process.mappings[vma.start] = self._packer.image(self._user_image(pid, vma))
+            image = self._user_image(pid, vma)
+            self.seen[image] = pid
+            mapping = process.mappings[vma.start] = self._packer.image(image)
         if not vma.has_file and vma.path != _VDSO:
             return self._packer.frame(FrameKey(mapping, 0, 0, flags))
         offset = address - vma.start + vma.offset

@@ -21,12 +21,14 @@ from gateway.host import find_access, require_supported
 from gateway.service import GatewayService
 from gateway.settings import Settings, TcpAddress, Tls
 from gateway.station import Station
+from gateway.symbols.sharing import SymbolDesk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from gateway.ledger import Ledger
+    from gateway.symbols.sightings import Sightings
 
 # Captures hold a thread each; Describe, Health and refusals are short.
 _SPARE_THREADS: Final = 4
@@ -45,7 +47,7 @@ _OPTIONS: Final = (
 _log: Final = logging.getLogger("gateway.server")
 
 
-def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, ready: int) -> int:
+def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: Sightings, ready: int) -> int:
     """Serve until SIGTERM or SIGINT; write a byte to `ready` when calls can come. The exit status.
 
     `inner` has one socket path per address of the settings. Raises what keeps it from working.
@@ -54,7 +56,8 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, ready: int)
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
     station = Station(find_access(settings.own_processes), settings.limits, dict(settings.labels))
-    service = GatewayService(station, ledger)
+    desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
+    service = GatewayService(station, ledger, desk)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
         interceptors=[Arrivals()],

@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.admission import Admission
 from gateway.arrival import arrived_at
 from gateway.capturing import PRODUCER, Capturing, Interrupted
-from gateway.errors import PlanRefused
+from gateway.errors import PlanRefused, SymbolsRefused
 from gateway.limits import Schedule, schedule
 from gateway.packing import FORMAT, Packed
 from gateway.perf.events import probe, support_of
+from gateway.symbols.finding import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 
     from gateway.ledger import Ledger
     from gateway.station import Station
+    from gateway.symbols.sharing import SymbolDesk
 
 _PIECE_BYTES: Final = 256 << 10
+_WHATS: Final = frozenset(gateway_pb2.SymbolsRequest.What.values())
 
 _log: Final = logging.getLogger("gateway.service")
 
@@ -32,16 +36,17 @@ _log: Final = logging.getLogger("gateway.service")
 class GatewayService(gateway_pb2_grpc.GatewayServicer):
     """Serves one machine. `stop` ends what is being taken."""
 
-    def __init__(self, station: Station, ledger: Ledger) -> None:
+    def __init__(self, station: Station, ledger: Ledger, desk: SymbolDesk) -> None:
         self._station = station
         self._ledger = ledger
+        self._desk = desk
         self._admission = Admission(ledger, station.limits)
         self._stopping = threading.Event()
         self._active: set[threading.Event] = set()
         self._lock = threading.Lock()
 
     def stop(self) -> None:
-        """Break off captures; each caller gets a refusal that says so."""
+        """Break off captures and answers; each caller gets a refusal that says so."""
         self._stopping.set()
         with self._lock:
             for stopped in self._active:
@@ -73,16 +78,10 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     ) -> Iterator[gateway_pb2.CaptureReply]:
         """Take one capture, or say in one reply why not."""
         arrived = arrived_at()
-        stopped = threading.Event()
-        if not context.add_callback(stopped.set):
-            return
-        with self._lock:
-            self._active.add(stopped)
-            if self._stopping.is_set():
-                stopped.set()
         visit = _visit_name(request.visit_id)
         try:
-            yield from self._capture(request, arrived, stopped, visit)
+            with self._stoppable(context) as stopped:
+                yield from self._capture(request, arrived, stopped, visit)
         except PlanRefused as refused:
             yield self._refusal(refused.reason, str(refused), visit)
         except Interrupted:
@@ -99,6 +98,44 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             yield self._refusal(
                 gateway_pb2.Refusal.FAILED, f"sampling broke: {type(error).__name__}: {error}", visit
             )
+
+    def Symbols(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.SymbolsRequest, context: grpc.ServicerContext
+    ) -> Iterator[gateway_pb2.SymbolsReply]:
+        """What names the code of one binary, or say in one reply why not."""
+        what = gateway_pb2.SymbolsRequest.What.Name(request.what) if request.what in _WHATS else "?"
+        fields = {"what": what.lower(), "key": key_of(request.build_id, request.content_key)[:100]}
+        try:
+            with self._stoppable(context) as stopped:
+                yield from self._desk.answer(request, stopped)
+            _log.info("symbols sent", extra={"fields": fields})
+        except SymbolsRefused as refused:
+            yield _symbols_refusal(refused.reason, str(refused), fields)
+        except Interrupted:
+            if self._stopping.is_set():
+                yield _symbols_refusal(
+                    gateway_pb2.SymbolsRefusal.FAILED, "the gateway was stopped meanwhile", fields
+                )
+        except GeneratorExit:
+            raise
+        except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+            _log.exception("symbols failed", extra={"fields": fields})
+            yield _symbols_refusal(
+                gateway_pb2.SymbolsRefusal.FAILED, f"reading broke: {type(error).__name__}: {error}", fields
+            )
+
+    @contextmanager
+    def _stoppable(self, context: grpc.ServicerContext) -> Iterator[threading.Event]:
+        """What is set when the caller goes away or the gateway stops. Raises Interrupted if the caller has gone."""
+        stopped = threading.Event()
+        if not context.add_callback(stopped.set):
+            raise Interrupted
+        with self._lock:
+            self._active.add(stopped)
+            if self._stopping.is_set():
+                stopped.set()
+        try:
+            yield stopped
         finally:
             with self._lock:
                 self._active.discard(stopped)
@@ -127,6 +164,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 )
             packed = capturing.pack()
             yield from _deliver(packed, capturing)
+        self._desk.note(capturing.seen())
         self._ledger.finish()
         _log.info(
             "capture finished",
@@ -181,6 +219,12 @@ def _deliver(packed: Packed, capturing: Capturing) -> Iterator[gateway_pb2.Captu
             utilisation=capturing.utilisation,
         )
     )
+
+
+def _symbols_refusal(reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
+    name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)
+    _log.info("symbols refused", extra={"fields": fields | {"reason": name, "message": message}})
+    return gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=name, message=message))
 
 
 def _visit_name(visit_id: bytes) -> str:

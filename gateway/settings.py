@@ -20,6 +20,22 @@ class OwnProcesses(Enum):
     NEVER = "never"
 
 
+class Share(Enum):
+    """What callers may have of this machine's binaries: nothing, what names their code, whole files too."""
+
+    NO = "no"
+    SYMBOLS = "symbols"
+    FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What may be had, and how many bytes of it at once, before compression."""
+
+    share: Share = Share.NO
+    max_bytes: int = 256 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the operator allows.
@@ -78,6 +94,7 @@ class Settings:
     own_processes: OwnProcesses
     labels: tuple[tuple[str, str], ...]
     idle_s: float
+    sharing: Sharing = Sharing()
 
     def __post_init__(self) -> None:
         """Refuse an address that anybody could use; raises UnsafeAddress."""

@@ -288,7 +288,7 @@ class Images:
     def _vdso(self, source: tuple[int, Vma]) -> Image:
         """The vdso is the same in every process, so the gateway's own is read."""
         try:
-            memory = _own_vdso()
+            memory = own_vdso()
             layout = read_layout(lambda offset, size: memory[offset : offset + size])
         except GatewayError as reason:
             return Image(self, source, why=str(reason), readable=False)
@@ -322,7 +322,8 @@ def _same_build(build_id: bytes, vma: Vma) -> bool:
     return bool(vma.build_id) and build_id == vma.build_id
 
 
-def _own_vdso() -> bytes:
+def own_vdso() -> bytes:
+    """The image of the kernel's vdso in this process; the same in every one. Raises BadImage, GatewayError."""
     for vma in read_executable_maps(os.getpid()):
         if vma.path == VDSO:
             return ctypes.string_at(vma.start, vma.end - vma.start)

@@ -157,6 +157,17 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         for reply in _delivery(taken, what):
             yield reply
 
+    async def Symbols(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.SymbolsRequest, context: grpc.aio.ServicerContext[object, object]
+    ) -> AsyncIterator[gateway_pb2.SymbolsReply]:
+        """Refused: what a simulated machine ran is in the simulation's symbol folder, not on a machine."""
+        del request, context
+        yield gateway_pb2.SymbolsReply(
+            refusal=gateway_pb2.SymbolsRefusal(
+                reason=gateway_pb2.SymbolsRefusal.NOT_ALLOWED, message="simulated machines give no symbols"
+            )
+        )
+
     def _take(self, planned: Schedule, visit_id: bytes, at: float, random: np.random.Generator) -> Taken:
         taken = take(self._simulation.fleet, self._machine, planned, visit_id, at=at, random=random)
         self._simulation.symbols.add(taken.builds)

@@ -1,0 +1,93 @@
+"""Opening the file of a build that a capture saw: verified by what it holds, never trusted for its path."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Final
+
+from gateway.errors import AccessDenied, BadImage, ProcessGone
+from gateway.process.mapped_file import candidates
+from gateway.process.maps import Vma, read_executable_maps
+from gateway.unwind.elf import ElfLayout, read_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gateway.symbols.sightings import Sighting
+
+_HASH_PIECE_BYTES: Final = 1 << 20
+
+
+class FoundFile:
+    """An open file that is the wanted build; `close` it."""
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self._descriptor = descriptor
+        self.size: Final = size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`; fewer at the end. Raises OSError."""
+        return os.pread(self._descriptor, size, offset) if 0 <= offset < self.size else b""
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self._descriptor)
+
+
+def key_of(build_id: bytes, content_key: str) -> str:
+    """What a build is remembered by."""
+    return build_id.hex() or content_key
+
+
+def open_seen(key: str, sighting: Sighting, pause: Callable[[], None]) -> FoundFile | None:
+    """The file, through the process that was seen to run it, else at its path; None: it is no more to be had.
+
+    `pause` is called between pieces of work.
+    """
+    for vma in _mappings(sighting, key):
+        for candidate in candidates(sighting.pid, vma):
+            file = FoundFile(candidate.descriptor, candidate.signature.size)
+            if _is(file, key, pause):
+                return file
+            file.close()
+    return None
+
+
+def _mappings(sighting: Sighting, key: str) -> Iterator[Vma]:
+    """Yield mappings that may be of the file: those of the process at that path, then the path by itself."""
+    try:
+        vmas = read_executable_maps(sighting.pid)
+    except (ProcessGone, AccessDenied):
+        vmas = []
+    for vma in vmas:
+        if vma.has_file and (vma.path == sighting.path or vma.build_id.hex() == key):
+            yield vma
+            break
+    if sighting.path.startswith("/"):
+        yield Vma(0, 0, 0, sighting.path, b"", (0, 0), 0, deleted=False)
+
+
+def _is(file: FoundFile, key: str, pause: Callable[[], None]) -> bool:
+    scheme, _, value = key.partition(":")
+    try:
+        if scheme == "sha256":
+            return _sha256(file, pause) == value
+        layout = read_layout(file.read)
+    except (BadImage, OSError):
+        return False
+    return _named(layout) == key
+
+
+def _named(layout: ElfLayout) -> str:
+    return layout.build_id.hex() or "go:" + layout.go_build_id.decode("utf-8", "replace")
+
+
+def _sha256(file: FoundFile, pause: Callable[[], None]) -> str:
+    digest = hashlib.sha256()
+    position = 0
+    while piece := file.read(position, _HASH_PIECE_BYTES):
+        digest.update(piece)
+        position += len(piece)
+        pause()
+    return digest.hexdigest()

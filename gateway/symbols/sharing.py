@@ -1,0 +1,214 @@
+"""Requests for symbols in, replies out: who may have what, one at a time, at little cost (gateway.proto)."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import zstandard
+
+from fleetpb import gateway_pb2
+from gateway.capturing import Interrupted
+from gateway.errors import BadImage, SymbolsRefused
+from gateway.kernel import read_kernel_map, read_modules
+from gateway.process.images import VDSO, own_vdso
+from gateway.settings import Share
+from gateway.symbols.content import PIECE_BYTES, Content, sliced
+from gateway.symbols.finding import FoundFile, key_of, open_seen
+from gateway.symbols.kernel_table import kernel_table
+from gateway.symbols.small_elf import SmallElf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from threading import Event as Signal
+
+    from gateway.ledger import Ledger
+    from gateway.settings import Sharing
+    from gateway.symbols.sightings import Sighting, Sightings
+
+CPU_SHARE: Final = 0.1
+"""Of one core, while something is being read and compressed."""
+_ZSTD_LEVEL: Final = 3
+_MAX_BUILD_ID_BYTES: Final = 64
+_MAX_CONTENT_KEY: Final = 300
+
+_Request = gateway_pb2.SymbolsRequest
+_Refusal = gateway_pb2.SymbolsRefusal
+
+
+class Pace:
+    """Keeps work down to a share of one core, by waiting after each piece of it."""
+
+    def __init__(self, stopped: Signal, share: float = CPU_SHARE) -> None:
+        self._stopped = stopped
+        self._idle_per_busy = 1 / share - 1
+        self._before = time.thread_time()
+
+    def pause(self) -> None:
+        """Wait for as long as the work since the last call demands; raises Interrupted."""
+        worked = time.thread_time() - self._before
+        if self._stopped.wait(max(0.0, worked) * self._idle_per_busy):
+            raise Interrupted
+        self._before = time.thread_time()
+
+
+class SymbolDesk:
+    """Answers for one machine."""
+
+    def __init__(
+        self,
+        sharing: Sharing,
+        sightings: Sightings,
+        ledger: Ledger,
+        kernel_build_id: bytes,
+    ) -> None:
+        self._sharing = sharing
+        self._sightings = sightings
+        self._kernel_build_id = kernel_build_id
+        self._ledger = ledger
+        self._place = threading.Lock()
+        ledger.note_sending(sending=False)
+
+    def note(self, seen: Iterable[tuple[str, int, str]]) -> None:
+        """Remember what a capture saw: build-id or content key, process, path."""
+        if self._sharing.share is not Share.NO:
+            for key, pid, path in seen:
+                self._sightings.note(key, pid, path)
+
+    def answer(self, request: _Request, stopped: Signal) -> Iterator[gateway_pb2.SymbolsReply]:
+        """The stream but for refusals. Raises SymbolsRefused, Interrupted, OSError."""
+        self._check(request)
+        limit = min(request.max_bytes or self._sharing.max_bytes, self._sharing.max_bytes)
+        with self._alone():
+            pace = Pace(stopped)
+            if request.what == _Request.KERNEL:
+                yield from _deliver(self._kernel(request.build_id, pace), limit, pace)
+                return
+            sighting = self._seen(request)
+            if sighting.path == VDSO:
+                yield from _deliver(_vdso(request.build_id), limit, pace)
+                return
+            file = open_seen(key_of(request.build_id, request.content_key), sighting, pace.pause)
+            if file is None:
+                raise SymbolsRefused(
+                    _Refusal.GONE,
+                    f"{sighting.path or 'its file'} is gone, or has other content than the sampled build",
+                )
+            try:
+                name = sighting.path.rpartition("/")[2]
+                yield from _deliver(_content(file, name, request.what), limit, pace)
+            finally:
+                file.close()
+
+    def _check(self, request: _Request) -> None:
+        if self._sharing.share is Share.NO:
+            raise SymbolsRefused(
+                _Refusal.NOT_ALLOWED,
+                "this gateway gives no symbols; its operator allows it by --share-symbols",
+            )
+        if request.what not in {_Request.SYMBOLS, _Request.FILE, _Request.KERNEL}:
+            raise SymbolsRefused(_Refusal.INVALID, "what must be SYMBOLS, FILE or KERNEL")
+        if request.what == _Request.FILE and self._sharing.share is not Share.FILES:
+            raise SymbolsRefused(
+                _Refusal.NOT_ALLOWED,
+                "this gateway gives symbols, not whole files; its operator allows those by --share-symbols files",
+            )
+        if len(request.build_id) > _MAX_BUILD_ID_BYTES or len(request.content_key) > _MAX_CONTENT_KEY:
+            raise SymbolsRefused(_Refusal.INVALID, "build_id or content_key is too long to be one")
+        if request.what != _Request.KERNEL and not (request.build_id or request.content_key):
+            raise SymbolsRefused(_Refusal.INVALID, "one of build_id and content_key must be set")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._ledger.active:  # it would have this work in it
+            raise SymbolsRefused(_Refusal.BUSY, "a capture is being taken; come again later")
+        if not self._place.acquire(blocking=False):
+            raise SymbolsRefused(_Refusal.BUSY, "other symbols are being sent; come again later")
+        self._ledger.note_sending(sending=True)
+        try:
+            yield
+        finally:
+            self._ledger.note_sending(sending=False)
+            self._place.release()
+
+    def _seen(self, request: _Request) -> Sighting:
+        sighting = self._sightings.find(key_of(request.build_id, request.content_key))
+        if sighting is None:
+            raise SymbolsRefused(_Refusal.NOT_SEEN, "no capture of this machine saw this build lately")
+        return sighting
+
+    def _kernel(self, build_id: bytes, pace: Pace) -> Content:
+        if build_id and build_id != self._kernel_build_id:
+            raise SymbolsRefused(_Refusal.NOT_SEEN, "another kernel than the wanted one runs on this machine")
+        text = read_kernel_map().text
+        if text is None:
+            raise SymbolsRefused(
+                _Refusal.HIDDEN,
+                "the kernel hides its addresses (kernel.kptr_restrict): the gateway lacks CAP_SYSLOG",
+            )
+        pace.pause()
+        with open("/proc/kallsyms", "rb", buffering=0) as file:  # noqa: PTH123 - a Path's open is no shorter
+            lines = iter(lambda: file.read(1 << 16), b"")
+            table = kernel_table(lines, self._kernel_build_id, text, read_modules(), pace.pause)
+        return Content("[kernel]", len(table), sliced(table))
+
+
+def _vdso(build_id: bytes) -> Content:
+    """The kernel maps one image into every process; this is the gateway's own."""
+    image = own_vdso()
+    if not build_id or build_id not in image:
+        raise SymbolsRefused(_Refusal.GONE, "the kernel gives another vdso than the sampled one")
+    return Content(VDSO, len(image), sliced(image))
+
+
+def _content(file: FoundFile, name: str, what: int) -> Content:
+    if what == _Request.FILE:
+        return Content(name, file.size, _whole(file))
+    try:
+        small = SmallElf(file.read, file.size)
+    except BadImage as error:
+        raise SymbolsRefused(_Refusal.GONE, f"{name} cannot be read: {error}") from error
+    return Content(name, small.raw_bytes, small.pieces())
+
+
+def _whole(file: FoundFile) -> Iterator[bytes]:
+    for start in range(0, file.size, PIECE_BYTES):
+        piece = file.read(start, min(PIECE_BYTES, file.size - start))
+        if not piece:
+            raise BadImage("the file shrank while it was read")
+        yield piece
+
+
+def _deliver(content: Content, limit: int, pace: Pace) -> Iterator[gateway_pb2.SymbolsReply]:
+    if content.raw_bytes > limit:
+        raise SymbolsRefused(
+            _Refusal.TOO_LARGE,
+            f"{content.name} would take {content.raw_bytes:,} bytes; {limit:,} are allowed",
+        )
+    yield gateway_pb2.SymbolsReply(
+        begin=gateway_pb2.SymbolsBegin(name=content.name, raw_bytes=content.raw_bytes)
+    )
+    compressor = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compressobj(size=content.raw_bytes)
+    digest = hashlib.sha256()
+    ready = bytearray()
+    sent = raw = 0
+    for piece in content.pieces:
+        raw += len(piece)
+        ready += compressor.compress(piece)
+        while len(ready) >= PIECE_BYTES:
+            data, ready = bytes(ready[:PIECE_BYTES]), ready[PIECE_BYTES:]
+            digest.update(data)
+            sent += len(data)
+            yield gateway_pb2.SymbolsReply(data=data)
+        pace.pause()
+    ready += compressor.flush()
+    for data in sliced(bytes(ready)):
+        digest.update(data)
+        sent += len(data)
+        yield gateway_pb2.SymbolsReply(data=data)
+    yield gateway_pb2.SymbolsReply(
+        end=gateway_pb2.SymbolsEnd(sha256=digest.digest(), bytes=sent, raw_bytes=raw)
+    )

@@ -1,0 +1,90 @@
+"""Where captures of this machine saw which build: kept while the server process comes and goes.
+
+The memory is an anonymous mapping shared by the waiting process and the servers it forks (as the ledger's
+is): a collector asks minutes after a capture, when the server that took it may have ended.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import threading
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REMEMBERED: Final = 1024
+LATELY_S: Final = 3 * 86_400.0
+"""A build not seen for so long is not given out any more."""
+MAX_PATH_BYTES: Final = 482
+_DIGEST_BYTES: Final = 16
+_COUNT: Final = struct.Struct("<Q")
+# When it was seen by CLOCK_MONOTONIC, the process, the path's length; the path follows.
+_ENTRY: Final = struct.Struct("<dIH")
+_ENTRY_BYTES: Final = _ENTRY.size + MAX_PATH_BYTES
+_KEYS_AT: Final = _COUNT.size
+_ENTRIES_AT: Final = _KEYS_AT + REMEMBERED * _DIGEST_BYTES
+
+
+class Sighting(NamedTuple):
+    """A process that ran the build, and the path it saw it at; that is "" where it is too long to keep."""
+
+    pid: int
+    path: str
+
+
+class Sightings:
+    """The `REMEMBERED` builds first seen last, each where it was seen last. One process writes at a time."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._memory = mmap.mmap(-1, _ENTRIES_AT + REMEMBERED * _ENTRY_BYTES)
+        self._lock = threading.Lock()
+        self._clock = clock
+
+    def note(self, key: str, pid: int, path: str) -> None:
+        """Remember a build by its build-id as hex, or its content key."""
+        encoded = path.encode("utf-8", "surrogateescape")
+        if len(encoded) > MAX_PATH_BYTES:
+            encoded = b""
+        digest = _digest(key)
+        with self._lock:
+            slot = self._slot(digest)
+            if slot < 0:
+                (count,) = _COUNT.unpack_from(self._memory, 0)
+                slot = count % REMEMBERED
+                _COUNT.pack_into(self._memory, 0, count + 1)
+                at = _KEYS_AT + slot * _DIGEST_BYTES
+                self._memory[at : at + _DIGEST_BYTES] = digest
+            at = _ENTRIES_AT + slot * _ENTRY_BYTES
+            _ENTRY.pack_into(self._memory, at, self._clock(), pid, len(encoded))
+            self._memory[at + _ENTRY.size : at + _ENTRY.size + len(encoded)] = encoded
+
+    def find(self, key: str) -> Sighting | None:
+        """Where a build was seen; None: it was not, or not lately."""
+        with self._lock:
+            slot = self._slot(_digest(key))
+            if slot < 0:
+                return None
+            at = _ENTRIES_AT + slot * _ENTRY_BYTES
+            seen_at, pid, length = _ENTRY.unpack_from(self._memory, at)
+            path = self._memory[at + _ENTRY.size : at + _ENTRY.size + length]
+        if self._clock() - seen_at > LATELY_S:
+            return None
+        return Sighting(pid, path.decode("utf-8", "surrogateescape"))
+
+    def _slot(self, digest: bytes) -> int:
+        (count,) = _COUNT.unpack_from(self._memory, 0)
+        end = _KEYS_AT + min(count, REMEMBERED) * _DIGEST_BYTES
+        at = self._memory.find(digest, _KEYS_AT, end)
+        while at >= 0 and (at - _KEYS_AT) % _DIGEST_BYTES:
+            at = self._memory.find(digest, at + 1, end)
+        return (at - _KEYS_AT) // _DIGEST_BYTES if at >= 0 else -1
+
+
+def _digest(key: str) -> bytes:
+    # Loaded here: it brings OpenSSL, and the process that only waits holds this module too.
+    import hashlib  # noqa: PLC0415
+
+    return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()
