@@ -234,6 +234,14 @@ capture_binary = Table(
     Column("day", Date, nullable=False),
     Column("samples", BigInteger, nullable=False, comment="samples whose stack has a frame in it"),
     Column("unresolved", BigInteger, nullable=False, comment="of those, with a frame here that has no name"),
+    Column(
+        "cpu_ns",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="of the samples, those of cpu: the time they stand for",
+    ),
+    Column("unresolved_cpu_ns", BigInteger, nullable=False, server_default="0"),
     Index(None, "visit_id"),
     Index(None, "day", postgresql_using="brin"),  # rows come in the order of days, and are many
     comment="which captures hold which binary, so that an upload finds what to land again",

@@ -135,8 +135,11 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
         if line_sizes[i]:
             line_chunks.add(visit.day, profile_id, int(line_sizes[i]), line_blobs[i])
 
-    per_stack = np.zeros(len(capture.stacks.length), np.int64)
-    np.add.at(per_stack, facts.stack, facts.count)
+    # Samples of whatever event, and nanoseconds of CPU: what the lack of a binary's names hides.
+    per_stack = np.zeros((2, len(capture.stacks.length)), np.int64)
+    np.add.at(per_stack[0], facts.stack, facts.count)
+    cpu_ns = np.array([_cpu_ns(capture, number) for number in facts.segment], np.int64)
+    np.add.at(per_stack[1], facts.stack, facts.count * cpu_ns[facts.profile])
     tables = (
         profiles,
         chunks,
@@ -147,7 +150,14 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
         counter_rows(visit, capture, who.applications),
     )
     watched = any(sample_type is not None for sample_type in types)
-    return Assembly(tables, count, len(summed.key), int(per_stack.sum()), watched)
+    return Assembly(tables, count, len(summed.key), int(per_stack[0].sum()), watched)
+
+
+def _cpu_ns(capture: capture_pb2.Capture, segment: int) -> int:
+    """Nanoseconds of CPU that one sample of the segment stands for; 0 for other events."""
+    one = capture.segments[segment]
+    counts = one.stacks and capture.strings[one.event] == "cpu" and capture.strings[one.unit] == "nanoseconds"
+    return one.period if counts else 0
 
 
 def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:

@@ -91,8 +91,14 @@ def binary_rows(
     resolved: ResolvedFrames,
     per_stack: Int64s,
 ) -> TableRows:
-    """Which images the samples went through, and where names are missing; `per_stack` has every stack's samples."""
-    rows = TableRows(capture_binary, ("binary_id", "visit_id", "day", "samples", "unresolved"))
+    """Which images the samples went through, and where names are missing.
+
+    `per_stack` has for every stack its samples, and in a second row its nanoseconds of CPU.
+    """
+    rows = TableRows(
+        capture_binary,
+        ("binary_id", "visit_id", "day", "samples", "unresolved", "cpu_ns", "unresolved_cpu_ns"),
+    )
     images = [image_of(capture, mapping) for mapping in capture.mappings]
     kept = [i for i, image in enumerate(images) if image.kind not in {"anonymous", "unknown"}]
     if not kept:
@@ -104,30 +110,32 @@ def binary_rows(
     index[kept] = [number[images[i].key] for i in kept]
     frames = np.array(capture.stacks.frames, np.int64)
     image = index[np.array(capture.frames.mapping, np.int64)[frames]]
-    owner = np.repeat(np.arange(len(per_stack)), np.array(capture.stacks.length, np.int64))
+    owner = np.repeat(np.arange(per_stack.shape[1]), np.array(capture.stacks.length, np.int64))
     there = image >= 0
     nameless = there & (resolved.status[frames] < Status.SYMTAB)
     samples = _samples_through(owner[there], image[there], per_stack, len(first))
     unresolved = _samples_through(owner[nameless], image[nameless], per_stack, len(first))
     ids = interner.binaries(list(first.values())).tolist()
-    for id_, through, without in zip(ids, samples.tolist(), unresolved.tolist(), strict=True):
+    numbers = np.stack((samples[0], unresolved[0], samples[1], unresolved[1]), axis=1).tolist()
+    for id_, (through, without, *cpu_ns) in zip(ids, numbers, strict=True):
         if through:
-            rows.add(id_, visit.visit_id, visit.day, through, without)
+            rows.add(id_, visit.visit_id, visit.day, through, without, *cpu_ns)
     return rows
 
 
 def _samples_through(owner: Int64s, image: Int64s, per_stack: Int64s, images: int) -> Int64s:
-    """Samples whose stack has a frame in each image; a stack counts once."""
+    """What the stacks with a frame in each image have; a stack counts once. Shape (2, images)."""
     place = owner * images + image
-    if len(per_stack) * images <= _TABLE:
-        table = np.zeros(len(per_stack) * images, bool)
+    if per_stack.shape[1] * images <= _TABLE:
+        table = np.zeros(per_stack.shape[1] * images, bool)
         table[place] = True
         place = np.flatnonzero(table)
     else:
         place = np.unique(place)
     stack, which = np.divmod(place, images)
-    total = np.zeros(images, np.int64)
-    np.add.at(total, which, per_stack[stack])
+    total = np.zeros((2, images), np.int64)
+    for row, values in zip(total, per_stack, strict=True):
+        np.add.at(row, which, values[stack])
     return total
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy import Connection, Row, func, not_, or_, select, text, update
@@ -237,7 +237,9 @@ def _is_due(connection: Connection, binary_key: str, kind: FileKind) -> bool:
     return not connection.scalar(select(waits.exists()))
 
 
-def _machine_with(connection: Connection, binary_key: str, *, not_this: int | None) -> Row[Any] | None:
+def _machine_with(
+    connection: Connection, binary_key: str, *, not_this: int | None
+) -> Row[int, str, str, UUID] | None:
     """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
     rests = select(symbol_ask.c.machine_id).where(
         symbol_ask.c.machine_id == machine.c.machine_id,

@@ -274,10 +274,14 @@ def test_cpus_counters_and_binaries_land_beside_and_are_replaced_too(engine: Eng
             ]  # fmt: skip
             binaries = connection.execute(
                 text(
-                    'SELECT key, samples, unresolved FROM capture_binary JOIN "binary" USING (binary_id) ORDER BY key'
+                    "SELECT key, samples, unresolved, cpu_ns, unresolved_cpu_ns FROM capture_binary"
+                    ' JOIN "binary" USING (binary_id) ORDER BY key'
                 )
             ).all()
-            assert [tuple(row) for row in binaries] == [("01", 7, 0), ("go:x", 4, 0)]
+            assert [tuple(row) for row in binaries] == [
+                ("01", 7, 0, 7 * PERIOD, 0),
+                ("go:x", 4, 0, 4 * PERIOD, 0),
+            ]
 
 
 def test_kernel_functions_and_markers_are_told_apart(engine: Engine) -> None:

@@ -873,6 +873,14 @@ def upgrade() -> None:
             nullable=False,
             comment="of those, with a frame here that has no name",
         ),
+        sa.Column(
+            "cpu_ns",
+            sa.BigInteger(),
+            server_default="0",
+            nullable=False,
+            comment="of the samples, those of cpu: the time they stand for",
+        ),
+        sa.Column("unresolved_cpu_ns", sa.BigInteger(), server_default="0", nullable=False),
         sa.ForeignKeyConstraint(
             ["binary_id"], ["binary.binary_id"], name=op.f("fk_capture_binary_binary_id")
         ),
