@@ -1,46 +1,30 @@
-"""The local folder of SymCache files: built once per binary, shared by all processes of the machine.
+"""Builds one file of built symbols from debug files, in a child process with limits of its own."""
 
-    CACHE/symcache/symbolic-13.9.0/ab/abcdef….symc    the SymCache, renamed into place when whole
-                                       abcdef….json    the sidecar: status, origin, segments, sha256
-                                       abcdef….lock    held by whoever builds it
-
-The version of the producer is in the path, so a new one builds anew. A failure is a sidecar too,
-with its reason and a time until which nobody tries again.
-"""
-
-import fcntl
-import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from symbolizer import build_child
-from symbolizer.address_table import AddressTable
-from symbolizer.addresses import Segment, SegmentMap
-from symbolizer.errors import MalformedSymCache
+from symbolizer.estimate import DebugSize, debug_size
 from symbolizer.sources import Found
-from symbolizer.symcache import open_symcache
 
-_FORMAT: Final = 1
 _GIB: Final = 1 << 30
 _MIB: Final = 1 << 20
-_PLAIN_NAME: Final = re.compile(r"[0-9a-f]{8,128}")
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
+_BEAT_S: Final = 5.0
+_ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Else importing numpy reserves 32 MiB of address space for each of the machine's CPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildLimits:
-    """What building one SymCache may take. Measured: 25 CPU s and 1.3 GiB per GB of C++ debug data."""
+    """What building one file of symbols may take. Measured: 25 CPU s and 1.3 GiB per GB of C++ debug data."""
 
     memory_bytes: int = 16 * _GIB
     """Address space at most, whatever the size of the file."""
@@ -54,202 +38,95 @@ class BuildLimits:
     """How long a failure is believed."""
 
     def memory_for(self, size: int) -> int:
-        """Bytes of address space for a file of `size` bytes."""
+        """Bytes of address space for `size` bytes of debug data."""
         return min(self.memory_fixed_bytes + self.memory_per_byte * size, self.memory_bytes)
 
     def seconds_for(self, size: int) -> int:
-        """CPU seconds for a file of `size` bytes."""
+        """CPU seconds for `size` bytes of debug data."""
         return self.seconds_fixed + self.seconds_per_gib * size // _GIB
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A SymCache that is ready to be asked."""
+class BuildInput:
+    """The files that a binary's symbols are built from; they stay open until the build has ended."""
 
-    table: AddressTable
-    segments: SegmentMap
-    """Of the executable: with them it answers even when the executable is gone."""
-    origin: str
+    debug: Found
+    """Has DWARF."""
+    executable: Found | None
+    """For its segments, the symbols it exports, and its stubs; None: not at hand."""
+    size: DebugSize
+    """What the limits go by."""
+
+
+def build_input(debug: Found, executable: Found | None) -> BuildInput:
+    """The input from files at hand. Raises `MalformedElf`."""
+    return BuildInput(debug, executable, debug_size(debug))
 
 
 @dataclass(frozen=True, slots=True)
-class NotBuilt:
-    """Why there is none, as a sentence, and until when (seconds since 1970) that holds."""
+class Made:
+    """A file was written, at this cost of the child."""
 
-    reason: str
-    until: float
+    cpu_s: float
+    peak_rss_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Sidecar:
-    format: int
-    status: str
-    """built, failed"""
+class NotMade:
+    """None was written; why, as a sentence."""
+
     reason: str
-    until: float
-    """A failure holds until then, seconds since 1970; 0 for one that is built."""
-    origin: str
-    source_bytes: int
-    source_modified_ns: int
-    base: int
-    segments: list[list[int]]
-    """[offset, vaddr, filesz, executable] of each PT_LOAD."""
-    sha256: str
-    bytes: int
-    build_seconds: float
 
 
-class SymCaches:
-    """The folder, and the only way to its files. Processes may share it; threads may share this."""
-
-    def __init__(
-        self, folder: Path, *, limits: BuildLimits | None = None, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._folder = folder / "symcache" / f"symbolic-{version('symbolic')}"
-        self._limits = limits or BuildLimits()
-        self._clock = clock
-
-    def find(self, key: str) -> Built | NotBuilt | None:
-        """What is known of a binary without building; None: nothing, or a failure that is out of date."""
-        sidecar = self._read_sidecar(key)
-        if sidecar is None:
-            return None
-        if sidecar.status != "built":
-            return NotBuilt(sidecar.reason, sidecar.until) if sidecar.until > self._clock() else None
-        try:
-            table = open_symcache(self._path(key, ".symc"))
-        except (OSError, MalformedSymCache):
-            return None  # built again from its source
-        segments = SegmentMap(tuple(Segment(o, v, n, bool(x)) for o, v, n, x in sidecar.segments))
-        return Built(table, segments, sidecar.origin)
-
-    def build(self, key: str, source: Found, segments: SegmentMap) -> Built | NotBuilt:
-        """Build it from a file with debug data, unless another process just did; waits for that one.
-
-        `segments` are the executable's. Takes up to `BuildLimits` of time and memory, in a child.
-        """
-        self._path(key, "").parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock(key):
-            known = self.find(key)
-            if isinstance(known, Built) or (known is not None and not self._changed(key, source)):
-                return known
-            self._build(key, source, segments)
-            built = self.find(key)
-        return built or NotBuilt(
-            "The SymCache could not be read back.", self._clock() + self._limits.failure_lifetime_s
-        )
-
-    def _build(self, key: str, source: Found, segments: SegmentMap) -> None:
-        target = self._path(key, ".symc")
-        descriptor, name = tempfile.mkstemp(prefix=".building-", dir=target.parent)
-        os.close(descriptor)
-        temporary = Path(name)
-        started = time.monotonic()
-        try:
-            reason = self._run_child(source, temporary)
-            size = temporary.stat().st_size
-            digest = _sha256(temporary) if not reason else ""
-            if not reason:
-                temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        self._write_sidecar(
-            key,
-            _Sidecar(
-                format=_FORMAT,
-                status="failed" if reason else "built",
-                reason=reason,
-                until=self._clock() + self._limits.failure_lifetime_s if reason else 0.0,
-                origin=source.origin,
-                source_bytes=source.content.size,
-                source_modified_ns=source.content.modified_ns,
-                base=segments.base,
-                segments=[[s.offset, s.vaddr, s.filesz, int(s.executable)] for s in segments.segments],
-                sha256=digest,
-                bytes=0 if reason else size,
-                build_seconds=round(time.monotonic() - started, 3),
-            ),
-        )
-
-    def _run_child(self, source: Found, output: Path) -> str:
-        """Run the builder; '' if it succeeded, else why not, as a sentence."""
-        size = source.content.size
-        seconds = self._limits.seconds_for(size)
-        memory = self._limits.memory_for(size)
-        descriptor = source.content.descriptor
-        command = [
-            sys.executable,
-            "-m",
-            build_child.__name__,
-            str(descriptor),
-            str(output),
-            str(memory),
-            str(seconds),
-        ]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
-                pass_fds=[descriptor],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=3 * seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return f"{source.origin}: its debug data was not read within {3 * seconds} s."
-        if done.returncode == 0:
-            return ""
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = said[-1][:500] if said else "it said nothing"
-        if done.returncode == build_child.REFUSED:
-            return f"{source.origin}: its debug data cannot be used ({why})."
-        if done.returncode < 0:
-            why = f"signal {-done.returncode} within {seconds} CPU s and {memory // _MIB} MiB"
-        return f"{source.origin}: reading its debug data ended early ({why})."
-
-    def _changed(self, key: str, source: Found) -> bool:
-        """Whether the file is another than the one a failure was about."""
-        sidecar = self._read_sidecar(key)
-        return sidecar is None or (sidecar.origin, sidecar.source_bytes, sidecar.source_modified_ns) != (
-            source.origin,
-            source.content.size,
-            source.content.modified_ns,
-        )
-
-    @contextmanager
-    def _lock(self, key: str) -> Iterator[None]:
-        """Only one process builds a binary; the others wait. A dead holder's lock is free at once."""
-        with self._path(key, ".lock").open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-
-    def _path(self, key: str, suffix: str) -> Path:
-        name = (
-            key if _PLAIN_NAME.fullmatch(key) else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
-        )
-        return self._folder / name[:2] / f"{name}{suffix}"
-
-    def _read_sidecar(self, key: str) -> _Sidecar | None:
-        try:
-            content: dict[str, Any] = json.loads(self._path(key, ".json").read_bytes())
-            sidecar = _Sidecar(**content)
-        except (OSError, ValueError, TypeError):
-            return None
-        return sidecar if sidecar.format == _FORMAT else None
-
-    def _write_sidecar(self, key: str, sidecar: _Sidecar) -> None:
-        path = self._path(key, ".json")
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            temporary.write_text(json.dumps(asdict(sidecar)))
-            temporary.replace(path)
-        finally:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
+@dataclass(frozen=True, slots=True)
+class Abandoned:
+    """The build was stopped because it is not this process's any more."""
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def make_built_symbols(
+    source: BuildInput, output: Path, limits: BuildLimits, *, still_ours: Callable[[], bool] = lambda: True
+) -> Made | NotMade | Abandoned:
+    """Build into `output`, which exists. `still_ours` is asked every few seconds.
+
+    Takes up to `limits` of time and memory, in a child that dies with this process. Raises OSError
+    if no child can be started; whatever ends the child is `NotMade`.
+    """
+    size = source.size.memory_bytes
+    memory, seconds = limits.memory_for(size), limits.seconds_for(size)
+    origin = source.debug.origin
+    descriptors = [source.debug.content.descriptor]
+    if source.executable is not None and source.executable is not source.debug:
+        descriptors.append(source.executable.content.descriptor)
+    request = build_child.Request(str(output), memory, seconds, origin, *descriptors)
+    process = subprocess.Popen(
+        [sys.executable, "-m", build_child.__name__, *request.arguments()],
+        env=os.environ | _ONE_THREAD,
+        cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+        pass_fds=descriptors,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 3 * seconds
+    try:
+        while True:
+            try:
+                said, complaint = process.communicate(timeout=min(_BEAT_S, deadline - time.monotonic()))
+                break
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= deadline:
+                    return NotMade(f"{origin}: its debug data was not read within {3 * seconds} s.")
+                if not still_ours():
+                    return Abandoned()
+    finally:
+        process.kill()
+        process.communicate()
+    if process.returncode == 0:
+        return Made(**json.loads(said))
+    lines = complaint.decode("utf-8", "replace").strip().splitlines()
+    why = lines[-1][:500] if lines else "it said nothing"
+    if process.returncode == build_child.REFUSED:
+        return NotMade(f"{origin}: its debug data cannot be used ({why}).")
+    if process.returncode < 0:
+        why = f"signal {-process.returncode} within {seconds} CPU s and {memory // _MIB} MiB"
+    return NotMade(f"{origin}: reading its debug data ended early ({why}).")

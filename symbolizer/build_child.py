@@ -1,45 +1,69 @@
-"""Builds one SymCache file; a program of its own, because debug files are hostile input.
+"""Builds one file of symbols; a program of its own, because debug files are hostile input.
 
-    python -m symbolizer.build_child DESCRIPTOR OUTPUT MEMORY_BYTES CPU_SECONDS
+    python -m symbolizer.build_child OUTPUT MEMORY_BYTES CPU_SECONDS ORIGIN DEBUG [EXECUTABLE]
 
-Reads the ELF file open as DESCRIPTOR and writes OUTPUT. Exit 0: written; 3: `symbolic` refused the
-file, with its reason on stderr. Anything else is a crash or a limit, which only ends this process.
+Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists.
+Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr.
+Anything else is a crash or a limit, which only ends this process.
 """
 
 import ctypes
+import json
 import resource
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-REFUSED = 3
-_PR_SET_PDEATHSIG = 1
+REFUSED: Final = 3
+_PR_SET_PDEATHSIG: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of this program."""
+
+    output: str
+    memory_bytes: int
+    seconds: int
+    origin: str
+    debug: int
+    executable: int | None = None
+
+    def arguments(self) -> list[str]:
+        """As the program takes them."""
+        files = [self.debug] if self.executable is None else [self.debug, self.executable]
+        return [self.output, str(self.memory_bytes), str(self.seconds), self.origin, *map(str, files)]
 
 
 def main(arguments: list[str]) -> int:
     """Set the limits, then build."""
-    descriptor, output, memory, seconds = (
-        arguments[0],
-        Path(arguments[1]),
-        int(arguments[2]),
-        int(arguments[3]),
-    )
+    output, memory, seconds, origin, *files = arguments
+    request = Request(output, int(memory), int(seconds), origin, *map(int, files))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed worker leaves no builder behind
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    from symbolic.debuginfo import Archive  # noqa: PLC0415 - within the limits
-    from symbolic.exceptions import SymbolicError  # noqa: PLC0415
+    from symbolizer.build_work import NotBuildable, build  # noqa: PLC0415 - within the limits
 
     try:
-        archive = Archive.open(f"/proc/self/fd/{descriptor}")
-        cache = next(archive.iter_objects()).make_symcache()
-        with output.open("wb") as file:
-            cache.dump_into(file)  # type: ignore[no-untyped-call]  # symbolic is typed in part
-    except (SymbolicError, StopIteration, LookupError, MemoryError, OSError) as error:
+        build(request)
+    except (NotBuildable, MemoryError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - its one way to say why
         return REFUSED
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    cost = {"cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "peak_rss_bytes": _peak_rss_bytes()}
+    print(json.dumps(cost))  # noqa: T201 - its one way to say so
+    return 0
+
+
+def _peak_rss_bytes() -> int:
+    """Of this program. getrusage's would be its parent's from before exec, where that was larger."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) << 10
     return 0
 
 

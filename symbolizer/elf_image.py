@@ -8,6 +8,7 @@ CPython's interpreter loop, half of every profile of it, was `ast2obj_expr.cold`
 gives what callers say: malloc, where the C library's debug data says __libc_malloc.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from symbolizer.address_table import AddressTable, Chains, Indexes, Location
 from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache
-from symbolizer.image import ImageFrames, Named, Statuses
+from symbolizer.image import Image, ImageFrames, Named, Statuses
 from symbolizer.symbol_table import MISS, SymbolTable, whole_name
 
 # Ids of frames: ~s for symbol s alone; else (s + 1) << 32 | location, s + 1 = 0 where no symbol names it.
@@ -29,20 +30,34 @@ class ElfImage:
     """An `Image` by its SymCache and symbol table."""
 
     def __init__(
-        self, name: str, segments: SegmentMap, table: AddressTable | None, symbols: SymbolTable, reason: str
+        self,
+        name: str,
+        segments: SegmentMap,
+        table: AddressTable | None,
+        symbols: SymbolTable,
+        reason: str,
+        *,
+        repaired: Callable[[], Image] | None = None,
     ) -> None:
-        """`name` is the binary's, for its functions; `reason` says why `table` is None."""
+        """`name` is the binary's, for its functions; `reason` says why `table` is None.
+
+        `repaired` gives what answers instead once the files that this one reads in place prove damaged.
+        """
         self._name = name
         self._segments = segments
         self._table = table
         self._symbols = symbols
         self._reason = reason
+        self._repaired = repaired
+        self._instead: Image | None = None
         self._named: dict[int, Named] = {}
         self._functions: dict[int, FunctionName] = {}
 
     @property
     def status(self) -> Status:
         """FULL with a SymCache, else SYMTAB with symbols of its own, else BINARY_ONLY."""
+        if self._instead is not None:
+            return self._instead.status
         if self._table is not None:
             return Status.FULL
         return Status.BINARY_ONLY if self._symbols.is_stripped else Status.SYMTAB
@@ -50,17 +65,18 @@ class ElfImage:
     @property
     def reason(self) -> str:
         """Why there is no SymCache; '' if there is one."""
-        return self._reason
+        return self._reason if self._instead is None else self._instead.reason
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:
-        """Frames of looked-up file offsets; fastest when they ascend. Never raises."""
-        try:
-            return self._frames(offsets)
-        except MalformedSymCache as error:  # our own file, damaged: go on without it
-            self._table, self._reason = None, str(error)
-            self._named.clear()
-            self._functions.clear()
-            return self._frames(offsets)
+        """Frames of looked-up file offsets; fastest when they ascend. Raises what `repaired` does."""
+        if self._instead is None:
+            try:
+                return self._frames(offsets)
+            except (MalformedSymCache, IndexError):
+                if self._repaired is None:
+                    raise
+                self._instead = self._repaired()
+        return self._instead.frames(offsets)
 
     def _frames(self, offsets: FileOffsets) -> ImageFrames:
         status, chains = self.lookup(offsets)

@@ -2,27 +2,33 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
 from fleetpb import capture_pb2
 from storage.landing.resolved import Status
-from symbolizer.build import Built, SymCaches
-from symbolizer.elf import ElfFile
+from symbolizer.build import build_input
+from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.elf_image import ElfImage
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image, KallsymsImage, UnknownImage
 from symbolizer.kallsyms import Kallsyms
 from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.layout import layout_of
 from symbolizer.sources import Found, Missing, SymbolSource
 from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
+from symbolizer.symcaches import PENDING, SymCaches
 from symbolizer.symtab import read_symbols
 
 DEFAULT_CAPACITY: Final = 512
 DEFAULT_RECHECK_S: Final = 600.0
+AT_ONCE_S: Final = 3.0
+"""What is built within so many CPU seconds is built while a capture lands; larger files by a task of their own."""
+_PATIENCE: Final = 4.0
+"""Somebody else's build of a small file is waited for this many times as long as it may take."""
 MAX_KERNELS: Final = 8
 """Kernels whose symbols are kept: some 20 MB each."""
 
@@ -31,6 +37,8 @@ MAX_KERNELS: Final = 8
 class _Remembered:
     image: Image
     until: float
+    pending: bool
+    """Its symbols are being built; whether they are there now is asked every time."""
 
 
 class Images:
@@ -47,12 +55,20 @@ class Images:
         *,
         capacity: int = DEFAULT_CAPACITY,
         recheck_s: float = DEFAULT_RECHECK_S,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+        at_once_s: float = AT_ONCE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`wants_build` is told of a binary whose symbols take longer than `at_once_s` to build.
+
+        It is told again every `recheck_s` until they are there. None: everything is built at once.
+        """
         self._source = source
         self._caches = caches
         self._capacity = capacity
         self._recheck_s = recheck_s
+        self._wants_build = wants_build
+        self._at_once_s = at_once_s
         self._clock = clock
         self._known: OrderedDict[tuple[int, str, KernelIdentity | None], _Remembered] = OrderedDict()
         self._kernels: OrderedDict[KernelIdentity, tuple[Kallsyms | Missing, float]] = OrderedDict()
@@ -64,17 +80,27 @@ class Images:
         owner = kernel if kind == capture_pb2.Mapping.MODULE else None
         key = (int(kind), identity.key, owner)
         known = self._known.get(key)
-        if known is None or known.until <= self._clock():
+        if known is None or known.until <= self._clock() or self._is_better_now(known, identity):
             image = self._find(kind, identity, kernel)
             final = image.status == Status.FULL or (
                 kind != capture_pb2.Mapping.FILE and image.status == Status.SYMTAB
             )
-            known = _Remembered(image, float("inf") if final else self._clock() + self._recheck_s)
+            until = float("inf") if final else self._clock() + self._recheck_s
+            known = _Remembered(image, until, image.reason.endswith(PENDING.reason))
             self._known[key] = known
         self._known.move_to_end(key)
         while len(self._known) > self._capacity:
             self._known.popitem(last=False)
         return known.image
+
+    def forget(self, binary_key: str) -> None:
+        """Look for the image of a binary anew when it is next asked for: it has other symbols now."""
+        for key in [key for key in self._known if key[1] == binary_key]:
+            del self._known[key]
+
+    def _is_better_now(self, known: _Remembered, identity: ImageIdentity) -> bool:
+        """Whether what was pending is built, so that what is landed again for it finds it at once."""
+        return known.pending and isinstance(self._caches.find(identity.key), Built)
 
     def _find(
         self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
@@ -89,46 +115,84 @@ class Images:
         return self._kernel_part(kernel, identity.name, identity.name.strip("[]"))
 
     def _file(self, identity: ImageIdentity) -> Image:
+        built = self._caches.find(identity.key) if identity.is_certain else None
+        if isinstance(built, Built):
+            return self._from_built(identity, built)
         with ExitStack() as opened:
             executable = self._source.executable(identity)
             if isinstance(executable, Found):
                 opened.enter_context(executable.content)
-            built = self._caches.find(identity.key) if identity.is_certain else None
-            if isinstance(executable, Missing):
-                if isinstance(built, Built):
-                    return ElfImage(identity.name, built.segments, built.table, NO_SYMBOLS, "")
-                return UnknownImage(executable.reason)
-            debug = executable if executable.elf.has_dwarf else self._source.debug_file(identity, executable)
+                if executable.elf.has_dwarf:
+                    return self._assemble(identity, executable, executable, built)
+            at_hand = executable if isinstance(executable, Found) else None
+            debug = self._source.debug_file(identity, at_hand)
             if isinstance(debug, Found):
                 opened.enter_context(debug.content)
-            return self._assemble(identity, executable, debug, built if isinstance(built, Built) else None)
+            return self._assemble(identity, executable, debug, built)
+
+    def _from_built(self, identity: ImageIdentity, built: Built) -> Image:
+        symbols = built.symbols
+        return ElfImage(
+            identity.name,
+            symbols.segments,
+            symbols.table,
+            symbols.symbols,
+            "",
+            repaired=lambda: self._repaired(identity, built),
+        )
+
+    def _repaired(self, identity: ImageIdentity, built: Built) -> Image:
+        self._caches.damaged(built)
+        return self._file(identity)
 
     def _assemble(
-        self, identity: ImageIdentity, executable: Found, debug: Found | Missing, built: Built | None
+        self,
+        identity: ImageIdentity,
+        executable: Found | Missing,
+        debug: Found | Missing,
+        known: NotBuilt | None,
     ) -> Image:
         """An image from the files at hand, which stay open until this returns."""
+        at_hand = executable if isinstance(executable, Found) else None
+        reason = debug.reason if isinstance(debug, Missing) else f"{debug.origin} has symbols only."
+        if isinstance(debug, Found) and debug.elf.has_dwarf:
+            outcome = self._build(identity, debug, at_hand, known)
+            if isinstance(outcome, Built):
+                return self._from_built(identity, outcome)
+            reason = outcome.reason
+        elif isinstance(executable, Missing):
+            reason = executable.reason
+        return self._by_symbols(identity, [f for f in (executable, debug) if isinstance(f, Found)], reason)
+
+    def _build(
+        self, identity: ImageIdentity, debug: Found, executable: Found | None, known: NotBuilt | None
+    ) -> Built | NotBuilt:
+        """Build at once what takes a moment; let the rest be built, unless that failed lately."""
         try:
-            segments = executable.elf.segment_map
-            reason = ""
-            if built is None:
-                reason = debug.reason if isinstance(debug, Missing) else ""
-                if isinstance(debug, Found) and debug.elf.has_dwarf:
-                    outcome = self._caches.build(identity.key, debug, segments)
-                    if isinstance(outcome, Built):
-                        built = outcome
-                    else:
-                        reason = outcome.reason
-                elif isinstance(debug, Found):
-                    reason = f"{debug.origin} has symbols only."
+            source = build_input(debug, executable)
         except MalformedElf as error:
-            return UnknownImage(f"{executable.origin} cannot be used. {error}")
-        symbols, why = _symbols(executable, debug)
-        if built is None and isinstance(debug, Missing):
-            if symbols.is_stripped:
-                reason = why or f"It was stripped of its symbols. {reason}"
-            elif not executable.elf.has_symbol_table:
-                reason = f"It was stripped of all but the symbols it exports. {reason}"
-        return ElfImage(identity.name, segments, built.table if built else None, symbols, reason)
+            return NotBuilt(f"{debug.origin} cannot be used. {error}")
+        if self._wants_build is None or source.size.seconds <= self._at_once_s:
+            return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
+        if known is not None:
+            return known
+        self._wants_build(identity)
+        return PENDING
+
+    def _by_symbols(self, identity: ImageIdentity, files: Sequence[Found], reason: str) -> Image:
+        """An image by the symbol tables of the files: the executable, its debug file, or both."""
+        distinct = list({id(found): found for found in files}.values())
+        if not distinct:
+            return UnknownImage(reason)
+        segments = layout_of(distinct[0].elf)
+        if isinstance(segments, Missing):
+            return UnknownImage(f"{distinct[0].origin} cannot be used. {segments.reason}")
+        symbols, why = _symbols(distinct)
+        if symbols.is_stripped:
+            reason = why or f"It was stripped of its symbols. {reason}"
+        elif len(distinct) == 1 and not distinct[0].elf.has_symbol_table:
+            reason = f"It was stripped of all but the symbols it exports. {reason}"
+        return ElfImage(identity.name, segments, None, symbols, reason)
 
     def _vdso(self, identity: ImageIdentity) -> Image:
         elf = self._source.vdso(identity)
@@ -169,12 +233,9 @@ class Images:
         return symbols
 
 
-def _symbols(executable: Found, debug: Found | Missing) -> tuple[SymbolTable, str]:
-    """The union of both files' symbols; without the debug file's if those are broken."""
-    files: list[ElfFile] = [executable.elf]
-    if isinstance(debug, Found) and debug is not executable:
-        files.append(debug.elf)
+def _symbols(files: Sequence[Found]) -> tuple[SymbolTable, str]:
+    """The union of the files' symbols; none, with the reason, if one is broken."""
     try:
-        return read_symbols(*files), ""
+        return read_symbols(*(found.elf for found in files)), ""
     except MalformedElf as error:
-        return NO_SYMBOLS, f"{executable.origin}: its symbols cannot be used. {error}"
+        return NO_SYMBOLS, f"{files[0].origin}: its symbols cannot be used. {error}"

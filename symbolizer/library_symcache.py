@@ -1,7 +1,6 @@
 """SymCache files of versions that our reader does not know, through the library that wrote them."""
 
 import posixpath
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +18,11 @@ class LibrarySymCache:
     40 thousand addresses a second: slow, but right.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, content: bytes) -> None:
         try:
-            self._library = Library.open(str(path))  # type: ignore[no-untyped-call]  # symbolic is typed in part
+            self._library = Library.from_bytes(content)  # type: ignore[no-untyped-call]  # symbolic is typed in part
         except SymbolicError as error:
-            raise MalformedSymCache(f"{path.name}: {error}.") from error
+            raise MalformedSymCache(f"The SymCache file cannot be used: {error}.") from error
         self._indexes: dict[Location, int] = {}
         self._levels: list[Location] = []
 

@@ -10,7 +10,7 @@ rendered by its binary and position, so that all samples of one nameless functio
     no image                      [unknown]
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -21,13 +21,14 @@ from fleetpb import capture_pb2
 from storage.landing.resolved import BinaryReport, FunctionName, ResolvedFrames, Status
 from symbolizer.address_table import Indexes
 from symbolizer.addresses import U64, FileOffsets, RecordedPointers
-from symbolizer.build import BuildLimits, SymCaches
+from symbolizer.build import BuildLimits
 from symbolizer.calls import CallTable, ranges
 from symbolizer.identity import ImageIdentity, identity_of
 from symbolizer.image import Image
 from symbolizer.images import Images
 from symbolizer.kernel_identity import kernel_of
 from symbolizer.sources import SymbolSource
+from symbolizer.symcaches import SymCaches, local_symcaches
 
 KERNEL: Final = "[kernel]"
 """Path of the kernel's mappings; code it made at run time (BPF) is anonymous, with names."""
@@ -50,9 +51,26 @@ _WITH_IMAGE: Final = frozenset(
 class Resolver:
     """Names for the frames of captures; remembers images between them. For one thread."""
 
-    def __init__(self, symbols: SymbolSource, cache_dir: Path, *, limits: BuildLimits | None = None) -> None:
-        """`cache_dir` holds what is built from debug data; processes may share it."""
-        self._images = Images(symbols, SymCaches(cache_dir, limits=limits))
+    def __init__(
+        self,
+        symbols: SymbolSource,
+        caches: SymCaches | Path,
+        *,
+        limits: BuildLimits | None = None,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+    ) -> None:
+        """`caches` hold what is built from debug data; a folder: this machine's own, within `limits`.
+
+        `wants_build` is told of binaries whose debug data is too large to be read meanwhile; their frames
+        are named by symbol tables and their report says pending. None: everything is read at once.
+        """
+        if isinstance(caches, Path):
+            caches = local_symcaches(caches, limits=limits)
+        self._images = Images(symbols, caches, wants_build=wants_build)
+
+    def forget(self, binary_key: str) -> None:
+        """Look for the symbols of a binary anew: others were uploaded, or built."""
+        self._images.forget(binary_key)
 
     def resolve(self, capture: capture_pb2.Capture) -> ResolvedFrames:
         """What every frame of a checked capture stands for. Never fails for want of symbols."""

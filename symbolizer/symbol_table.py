@@ -61,7 +61,7 @@ class Names:
     at: U64
 
     def __getitem__(self, index: int) -> bytes:
-        text, start = self.texts[self.table[index]], int(self.at[index])
+        text, start = self.texts[int(self.table[index])], int(self.at[index])
         end = text.find(b"\0", start, start + MAX_NAME_BYTES)
         return text[start : end if end >= 0 else start + MAX_NAME_BYTES]
 

@@ -20,7 +20,6 @@ own call for each address is what makes it fast: 3 million addresses a second ag
 import mmap
 import posixpath
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -39,47 +38,61 @@ _COUNTS_AT: Final = 11
 
 
 class SymCache:
-    """One SymCache file, mapped read-only for as long as this lives: processes share its pages.
+    """One SymCache, in a file mapped read-only for as long as this lives: processes share its pages.
 
-    The file must not shrink meanwhile; ours are only ever replaced by rename.
+    The file must not shrink meanwhile; ours are only ever replaced by rename. A removed one stays
+    readable for whoever has it mapped.
     """
 
-    def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            if file.read(4) != MAGIC:
-                raise MalformedSymCache(f"{path.name} is not a SymCache file.")
-            self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        if len(self._map) < 4 * _HEADER_WORDS:
-            raise MalformedSymCache(f"{path.name} is cut short in its header.")
-        words = np.frombuffer(self._map, "<u4", _HEADER_WORDS)
+    def __init__(
+        self,
+        mapped: mmap.mmap,
+        start: int = 0,
+        size: int | None = None,
+        *,
+        nameless: npt.NDArray[np.uint32] | None = None,
+    ) -> None:
+        """It lies in `size` bytes from `start`, a multiple of 8; None: to the end of the file.
+
+        `nameless`: what `self.nameless` was once found to be.
+        """
+        self._map = mapped
+        self._end = len(mapped) if size is None else start + size
+        if mapped[start : start + 4] != MAGIC:
+            raise MalformedSymCache("It is not a SymCache file.")
+        if start + 4 * _HEADER_WORDS > self._end or self._end > len(mapped):
+            raise MalformedSymCache("The SymCache file is cut short in its header.")
+        words = np.frombuffer(self._map, "<u4", _HEADER_WORDS, start)
         self.version = int(words[1])
         if self.version not in SUPPORTED_VERSIONS:
             raise MalformedSymCache(
-                f"{path.name} is of SymCache version {self.version}; this reader knows 7 to 9."
+                f"The SymCache file is of version {self.version}; this reader knows 7 to 9."
             )
         files, functions, locations, ranges, self._string_bytes = (
             int(count) for count in words[_COUNTS_AT : _COUNTS_AT + 5]
         )
         if ranges > locations:
-            raise MalformedSymCache(f"{path.name} has more ranges than locations.")
-        self._at = 4 * _HEADER_WORDS
+            raise MalformedSymCache("The SymCache file has more ranges than locations.")
+        self._at = start + 4 * _HEADER_WORDS
         self._files = self._table(files, 6 if self.version >= 9 else 3)
         self._functions = self._table(functions, 4)
         self._locations = self._table(locations, 4)
         self._ranges = self._table(ranges, 1)[:, 0]
         self._first_ranged = locations - ranges
         self._at = -(-self._at // 8) * 8
-        if self._at + self._string_bytes > len(self._map):
-            raise MalformedSymCache(f"{path.name} is cut short in its strings.")
+        if self._at + self._string_bytes > self._end:
+            raise MalformedSymCache("The SymCache file is cut short in its strings.")
+        if nameless is not None:
+            self.nameless = nameless
         self._string = cache(self._read_string)
         self._path = cache(self._read_path)
 
     def _table(self, rows: int, words: int) -> npt.NDArray[np.uint32]:
         start = -(-self._at // 8) * 8
         self._at = start + 4 * rows * words
-        if self._at > len(self._map):
+        if self._at > self._end:
             raise MalformedSymCache(
-                f"The SymCache file ends at {len(self._map)}; a table of it reaches {self._at}."
+                f"The SymCache file ends at {self._end}; a table of it reaches {self._at}."
             )
         return np.frombuffer(self._map, "<u4", rows * words, start).reshape(rows, words)
 
@@ -130,17 +143,16 @@ class SymCache:
 
         Inlined functions have none where their names are in another file (dwz -m).
         """
-        nameless = self._nameless
-        if not len(nameless):
+        if not len(self.nameless):
             return np.ones(len(locations), np.bool_)
         try:
-            return ~np.isin(self._locations[locations, 2], nameless)
+            return ~np.isin(self._locations[locations, 2], self.nameless)
         except IndexError as error:
             raise MalformedSymCache("A location of the SymCache file points outside it.") from error
 
     @cached_property
-    def _nameless(self) -> npt.NDArray[np.int64]:
-        """Functions whose name is empty or none, ascending."""
+    def nameless(self) -> npt.NDArray[np.uint32]:
+        """Functions whose name is empty or none, ascending; touches every name when first asked for."""
         name = self._functions[:, 0]
         text = np.frombuffer(self._map, np.uint8, self._string_bytes, self._at)
         width = 1 if self.version >= 8 else 4  # of the length that stands before a string
@@ -149,7 +161,7 @@ class SymCache:
         if inside.any():
             lengths = text[name[inside].astype(np.int64)[:, None] + np.arange(width)]
             empty[inside] = ~lengths.any(axis=1)
-        return np.flatnonzero(empty)
+        return np.flatnonzero(empty).astype(np.uint32)
 
     def location(self, index: int) -> Location:
         """What an index in `Chains.locations` stands for. Raises `MalformedSymCache`."""
@@ -186,15 +198,20 @@ class SymCache:
         return self._map[start : start + length].decode("utf-8", "replace")
 
 
-def open_symcache(path: Path) -> AddressTable:
-    """A SymCache file by this reader, or by the library where its version is none that this one knows.
+def open_symcache(
+    mapped: mmap.mmap,
+    start: int = 0,
+    size: int | None = None,
+    *,
+    nameless: npt.NDArray[np.uint32] | None = None,
+) -> AddressTable:
+    """A SymCache by this reader, or by the library where its version is none that this one knows.
 
-    Raises OSError, `MalformedSymCache`.
+    Raises `MalformedSymCache`.
     """
-    with path.open("rb") as file:
-        head = file.read(8)
+    head = mapped[start : start + 8]
     if head[:4] == MAGIC and int.from_bytes(head[4:], "little") not in SUPPORTED_VERSIONS:
         from symbolizer.library_symcache import LibrarySymCache  # noqa: PLC0415 - 78 MB, rarely needed
 
-        return LibrarySymCache(path)
-    return SymCache(path)
+        return LibrarySymCache(mapped[start : len(mapped) if size is None else start + size])
+    return SymCache(mapped, start, size, nameless=nameless)

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 import threading
@@ -7,19 +8,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symbolizer.addresses import CacheAddresses, SegmentMap
-from symbolizer.build import BuildLimits, Built, NotBuilt, SymCaches
+from symbolizer import build_child
+from symbolizer.addresses import CacheAddresses
+from symbolizer.build import BuildLimits, build_input
+from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
+from symbolizer.local_ledger import LocalLedger
 from symbolizer.sources import Found
+from symbolizer.symbol_cache_folder import SymbolCacheFolder
+from symbolizer.symcaches import SymCaches, local_symcaches
 
 KEY = "ab" * 20
 
 
+def opened(path: Path) -> Found:
+    content = OpenedFile(path)
+    return Found(content, ElfFile(content), str(path))
+
+
 @pytest.fixture
 def source(programs) -> Iterator[Found]:
-    with OpenedFile(programs.pie) as content:
-        yield Found(content, ElfFile(content), str(programs.pie))
+    found = opened(programs.pie)
+    with found.content:
+        yield found
 
 
 @pytest.fixture
@@ -27,8 +39,9 @@ def broken(programs) -> Iterator[Found]:
     """An ELF file in order, whose DWARF is noise."""
     (programs.folder / "noise").write_bytes(bytes(range(256)) * 64)
     programs.run("objcopy", "--update-section", ".debug_info=noise", str(programs.pie), "broken")
-    with OpenedFile(programs.folder / "broken") as content:
-        yield Found(content, ElfFile(content), "broken")
+    found = opened(programs.folder / "broken")
+    with found.content:
+        yield found
 
 
 class Clock:
@@ -38,111 +51,153 @@ class Clock:
         return self.now
 
 
-def segments_of(found: Found) -> SegmentMap:
-    return found.elf.segment_map
+def build(caches: SymCaches, found: Found, key: str = KEY) -> Built | NotBuilt:
+    return caches.build(key, build_input(found, found))
 
 
 def test_what_is_built_once_is_found_by_everyone(source: Found, tmp_path: Path) -> None:
-    caches = SymCaches(tmp_path)
+    caches = local_symcaches(tmp_path)
     assert caches.find(KEY) is None
-    built = caches.build(KEY, source, segments_of(source))
-    assert isinstance(built, Built)
-    again = SymCaches(tmp_path).find(KEY)
+    assert isinstance(build(caches, source), Built)
+    again = local_symcaches(tmp_path).find(KEY)
     assert isinstance(again, Built)
-    assert again.segments == segments_of(source)
-    assert again.origin == source.origin
+    assert again.symbols.segments == source.elf.segment_map
+    assert again.symbols.origin == source.origin
     addresses = CacheAddresses(np.arange(0x1000, 0x1400, dtype=np.uint64))
-    assert len(again.table.chains(addresses).locations) > 0
+    assert len(again.symbols.table.chains(addresses).locations) > 0
 
 
 def test_keys_that_are_no_file_names_are_keys_too(source: Found, tmp_path: Path) -> None:
-    caches = SymCaches(tmp_path)
+    caches = local_symcaches(tmp_path)
     for key in ("go:a/b/../../c", "sha256:" + "0" * 64, "path:/etc/passwd", "x" * 5000):
-        assert isinstance(caches.build(key, source, segments_of(source)), Built)
+        assert isinstance(build(caches, source, key), Built)
         assert isinstance(caches.find(key), Built)
-    assert all(path.is_relative_to(tmp_path / "symcache") for path in tmp_path.rglob("*.symc"))
+    made = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len([path for path in made if path.suffix == ".built"]) == 1  # the same content
+    assert not list(tmp_path.rglob(".unfinished-*"))
 
 
 def test_a_failure_is_remembered_for_a_while_with_its_reason(broken: Found, tmp_path: Path) -> None:
     clock = Clock()
-    caches = SymCaches(tmp_path, limits=BuildLimits(failure_lifetime_s=60), clock=clock)
-    failed = caches.build(KEY, broken, segments_of(broken))
+    caches = SymCaches(
+        SymbolCacheFolder(tmp_path),
+        LocalLedger(tmp_path, clock=clock),
+        limits=BuildLimits(failure_lifetime_s=60),
+        clock=clock,
+    )
+    failed = build(caches, broken)
     assert isinstance(failed, NotBuilt)
     assert "debug data" in failed.reason
     assert failed.until == 1060
-    sidecar = next(tmp_path.rglob("*.json"))
-    written = sidecar.stat().st_mtime_ns
-    assert caches.build(KEY, broken, segments_of(broken)) == failed
+    note = next(tmp_path.rglob("*.json"))
+    written = note.stat().st_mtime_ns
+    assert build(caches, broken) == failed
     assert caches.find(KEY) == failed
-    assert sidecar.stat().st_mtime_ns == written
+    assert note.stat().st_mtime_ns == written
     clock.now = 1061
     assert caches.find(KEY) is None
-    assert isinstance(caches.build(KEY, broken, segments_of(broken)), NotBuilt)
-    assert sidecar.stat().st_mtime_ns != written
+    assert isinstance(build(caches, broken), NotBuilt)
+    assert note.stat().st_mtime_ns != written
 
 
 def test_another_file_is_tried_even_while_a_failure_is_fresh(
     broken: Found, source: Found, tmp_path: Path
 ) -> None:
-    caches = SymCaches(tmp_path)
-    assert isinstance(caches.build(KEY, broken, segments_of(broken)), NotBuilt)
-    assert isinstance(caches.build(KEY, source, segments_of(source)), Built)
+    caches = local_symcaches(tmp_path)
+    assert isinstance(build(caches, broken), NotBuilt)
+    assert isinstance(build(caches, source), Built)
+
+
+def test_a_better_file_replaces_what_was_built_before(programs, source: Found, tmp_path: Path) -> None:
+    caches = local_symcaches(tmp_path)
+    first = build(caches, source)
+    other = opened(programs.compiled("fixed", "-no-pie"))
+    with other.content:
+        second = build(caches, other)
+    assert isinstance(first, Built)
+    assert isinstance(second, Built)
+    assert first.entry != second.entry
+    found = caches.find(KEY)
+    assert isinstance(found, Built)
+    assert found.entry == second.entry
 
 
 @pytest.mark.parametrize("limits", [BuildLimits(memory_bytes=1 << 20), BuildLimits(seconds_fixed=0)])
 def test_a_builder_at_its_limit_is_a_failure_of_that_file_only(
     source: Found, tmp_path: Path, limits: BuildLimits
 ) -> None:
-    failed = SymCaches(tmp_path, limits=limits).build(KEY, source, segments_of(source))
+    failed = build(local_symcaches(tmp_path, limits=limits), source)
     assert isinstance(failed, NotBuilt)
     assert source.origin in failed.reason
-    assert not list(tmp_path.rglob(".building-*"))
+    assert not list(tmp_path.rglob(".unfinished-*"))
 
 
-def test_a_cache_file_that_is_damaged_is_built_again(source: Found, tmp_path: Path) -> None:
-    caches = SymCaches(tmp_path)
-    caches.build(KEY, source, segments_of(source))
-    path = next(tmp_path.rglob("*.symc"))
-    for damage in (b"", b"SYMC", path.read_bytes()[:200]):
+def test_a_file_that_is_damaged_is_built_again(source: Found, tmp_path: Path) -> None:
+    caches = local_symcaches(tmp_path)
+    build(caches, source)
+    path = next(tmp_path.rglob("*.built"))
+    whole = path.read_bytes()
+    header_at = int.from_bytes(whole[16:24], "little")
+    for damage in (
+        b"",
+        b"fpsymbol",
+        whole[:200],
+        whole[:header_at],
+        whole[: header_at + 9],
+        bytes(len(whole)),
+    ):
         path.write_bytes(damage)
         assert caches.find(KEY) is None
-        assert isinstance(caches.build(KEY, source, segments_of(source)), Built)
+        assert not path.exists()
+        assert isinstance(build(caches, source), Built)
+        assert path.read_bytes() == whole
 
 
 def test_only_one_builds_at_a_time(programs, tmp_path: Path) -> None:
-    caches = SymCaches(tmp_path)
+    caches = local_symcaches(tmp_path)
     outcomes: list[Built | NotBuilt] = []
     written: set[int] = set()
 
-    def build() -> None:
-        with OpenedFile(programs.pie) as content:
-            outcomes.append(caches.build(KEY, Found(content, ElfFile(content), "pie"), SegmentMap(())))
+    def one() -> None:
+        found = opened(programs.pie)
+        with found.content:
+            outcomes.append(build(caches, found))
             written.add(next(tmp_path.rglob("*.json")).stat().st_ino)
 
-    threads = [threading.Thread(target=build) for _ in range(4)]
+    threads = [threading.Thread(target=one) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert [type(outcome) for outcome in outcomes] == [Built] * 4
-    assert len(written) == 1  # one sidecar, never replaced
+    assert len(written) == 1  # one note, never replaced
+
+
+def test_a_debug_file_alone_is_enough(programs, tmp_path: Path) -> None:
+    programs.run("objcopy", "--only-keep-debug", str(programs.fixed), "alone.debug")
+    found = opened(programs.folder / "alone.debug")
+    with found.content, opened(programs.fixed).content as content:
+        built = local_symcaches(tmp_path).build(KEY, build_input(found, None))
+        executable = [segment for segment in ElfFile(content).segment_map.segments if segment.executable]
+    assert isinstance(built, Built)
+    [code] = [segment for segment in built.symbols.segments.segments if segment.executable]
+    assert (code.offset, code.vaddr) == (executable[0].offset, executable[0].vaddr)
+    assert not built.symbols.symbols.is_stripped
 
 
 def test_the_builder_refuses_what_is_not_elf(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
+    (tmp_path / "out").touch()
     with OpenedFile(tmp_path / "text") as content:
-        command = [
-            sys.executable,
-            "-m",
-            "symbolizer.build_child",
-            str(content.descriptor),
-            str(tmp_path / "out"),
-            str(1 << 30),
-            "10",
-        ]
+        request = build_child.Request(str(tmp_path / "out"), 1 << 30, 10, "text", content.descriptor)
         done = subprocess.run(
-            command, pass_fds=[content.descriptor], capture_output=True, text=True, check=False
+            [sys.executable, "-m", build_child.__name__, *request.arguments()],
+            pass_fds=[content.descriptor],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    assert done.returncode == 3
-    assert done.stderr.strip()
-    assert not (tmp_path / "out").exists()
+    assert done.returncode == build_child.REFUSED
+    assert "ELF" in done.stderr
+    assert not (tmp_path / "out").read_bytes()

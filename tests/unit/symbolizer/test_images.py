@@ -6,7 +6,7 @@ import pytest
 from fleetpb import capture_pb2
 from storage.landing.resolved import Status
 from symbolizer.addresses import FileOffsets
-from symbolizer.build import SymCaches
+from symbolizer.build import build_input
 from symbolizer.elf import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image
@@ -15,6 +15,7 @@ from symbolizer.kallsyms import Kallsyms, parse_kallsyms
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found, Missing
+from symbolizer.symcaches import SymCaches, local_symcaches
 
 Mapping = capture_pb2.Mapping
 BUILD = b"\x0b" * 20
@@ -67,7 +68,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def images(source: Counting, clock: Clock, tmp_path: Path) -> Images:
-    return Images(source, SymCaches(tmp_path / "cache"), capacity=2, recheck_s=60, clock=clock)
+    return Images(source, local_symcaches(tmp_path / "cache"), capacity=2, recheck_s=60, clock=clock)
 
 
 def program(path: Path) -> ImageIdentity:
@@ -104,10 +105,78 @@ def test_what_is_not_is_looked_for_again_after_a_while(
     assert source.asked == ["waiting", "waiting"]
 
 
-def test_the_least_used_image_gives_way(programs, source: Counting, images: Images) -> None:
-    for path in (programs.pie, programs.fixed, programs.pie, programs.by_lld, programs.pie, programs.fixed):
-        images.open(Mapping.FILE, program(path), KERNEL)
-    assert source.asked == ["pie", "fixed", "by_lld", "fixed"]
+def test_the_least_used_image_gives_way(programs, images: Images, monkeypatch) -> None:
+    looked_for: list[str] = []
+    find = SymCaches.find
+    monkeypatch.setattr(SymCaches, "find", lambda caches, key: (looked_for.append(key), find(caches, key))[1])
+    pie, fixed, by_lld = map(program, (programs.pie, programs.fixed, programs.by_lld))
+    for identity in (pie, fixed, pie, by_lld, pie, fixed):
+        images.open(Mapping.FILE, identity, KERNEL)
+    asked = [key for key, again in zip(looked_for, [*looked_for[1:], ""], strict=True) if key != again]
+    assert asked == [pie.key, fixed.key, by_lld.key, fixed.key]
+
+
+def test_a_large_file_is_left_to_be_built_and_found_once_it_is(
+    programs, source: Counting, clock: Clock, tmp_path: Path
+) -> None:
+    caches = local_symcaches(tmp_path / "cache")
+    wanted: list[ImageIdentity] = []
+    images = Images(source, caches, recheck_s=60, wants_build=wanted.append, at_once_s=0, clock=clock)
+    identity = program(programs.pie)
+    for _ in range(2):
+        image = images.open(Mapping.FILE, identity, KERNEL)
+        assert (image.status, "pending" in image.reason) == (Status.SYMTAB, True)
+    assert wanted == [identity]
+    clock.now = 61  # whoever was to build it may have died
+    images.open(Mapping.FILE, identity, KERNEL)
+    assert wanted == [identity, identity]
+    found = source.executable(identity)
+    assert isinstance(found, Found)
+    with found.content:
+        caches.build(identity.key, build_input(found, found))
+    assert images.open(Mapping.FILE, identity, KERNEL).status == Status.FULL
+    assert len(wanted) == 2
+
+
+def test_a_small_file_is_built_at_once_though_others_are_left(
+    programs, source: Counting, tmp_path: Path
+) -> None:
+    wanted: list[ImageIdentity] = []
+    images = Images(source, local_symcaches(tmp_path / "cache"), wants_build=wanted.append)
+    assert images.open(Mapping.FILE, program(programs.pie), KERNEL).status == Status.FULL
+    assert not wanted
+
+
+def test_what_is_built_answers_without_the_files(programs, source: Counting, tmp_path: Path) -> None:
+    first = Images(source, local_symcaches(tmp_path / "cache"))
+    with_files = first.open(Mapping.FILE, program(programs.pie), KERNEL)
+    identity = program(programs.pie)
+    second = Images(source, local_symcaches(tmp_path / "cache"))
+    elsewhere = ImageIdentity(identity.key, "pie", "/nowhere/pie", identity.build_id, "")
+    without = second.open(Mapping.FILE, elsewhere, KERNEL)
+    offsets = FileOffsets(np.arange(0x1000, 0x1400, dtype=np.uint64))
+    one, other = with_files.frames(offsets), without.frames(offsets)
+    assert (one.names, one.entries.tolist()) == (other.names, other.entries.tolist())
+    assert source.asked == ["pie"]
+
+
+def test_a_file_that_proves_damaged_while_it_is_read_is_built_again(
+    programs, source: Counting, tmp_path: Path
+) -> None:
+    images = Images(source, local_symcaches(tmp_path / "cache"))
+    offsets = FileOffsets(np.arange(0x1000, 0x1400, dtype=np.uint64))
+    before = images.open(Mapping.FILE, program(programs.pie), KERNEL).frames(offsets)
+    path = next(tmp_path.rglob("*.built"))
+    content = bytearray(path.read_bytes())
+    at = 64 + 80  # where the tables of the SymCache begin
+    header_at = int.from_bytes(content[16:24], "little")
+    content[at : header_at // 2] = b"\xee" * (header_at // 2 - at)
+    path.write_bytes(content)
+    again = Images(source, local_symcaches(tmp_path / "cache"))
+    image = again.open(Mapping.FILE, program(programs.pie), KERNEL)
+    after = image.frames(offsets)
+    assert (before.names, before.entries.tolist()) == (after.names, after.entries.tolist())
+    assert image.status == Status.FULL
 
 
 def names(image: Image) -> list[str]:

@@ -1,3 +1,4 @@
+import mmap
 import posixpath
 import random
 from itertools import pairwise
@@ -16,6 +17,11 @@ from symbolizer.library_symcache import LibrarySymCache
 from symbolizer.symcache import SUPPORTED_VERSIONS, SymCache, open_symcache
 
 Level = tuple[str, str, int]
+
+
+def mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
 
 
 def make(source: Path, target: Path) -> Path:
@@ -52,7 +58,7 @@ def test_the_reader_knows_what_the_library_writes() -> None:
 def test_every_address_of_a_small_program_is_answered_like_the_library_does(small: Path) -> None:
     library = Library.open(str(small))
     addresses = list(range(0x4000))
-    answers = ours(SymCache(small), addresses)
+    answers = ours(SymCache(mapped(small)), addresses)
     assert answers == [theirs(library, address) for address in addresses]
     assert max(map(len, answers)) == 3  # square in cube in work
 
@@ -62,8 +68,8 @@ def test_addresses_count_from_the_first_segment(programs, variant: str, tmp_path
     cache = make(getattr(programs, variant), tmp_path / "cache")
     library = Library.open(str(cache))
     addresses = list(range(0x800, 0x3000, 3))
-    assert ours(SymCache(cache), addresses) == [theirs(library, address) for address in addresses]
-    assert any(ours(SymCache(cache), addresses))
+    assert ours(SymCache(mapped(cache)), addresses) == [theirs(library, address) for address in addresses]
+    assert any(ours(SymCache(mapped(cache)), addresses))
 
 
 def large_debug_file() -> Path:
@@ -87,13 +93,13 @@ def test_a_large_library_is_answered_like_the_library_does(tmp_path: Path) -> No
     ]
     library = Library.open(str(cache))
     expected = [theirs(library, address) if address < 0xFFFFFFFF else [] for address in addresses]
-    assert ours(SymCache(cache), addresses) == expected
+    assert ours(SymCache(mapped(cache)), addresses) == expected
     assert sum(map(bool, expected)) > 1000
 
 
 def test_the_library_as_a_fallback_answers_the_same(small: Path) -> None:
     addresses = [address for address in range(0x1000, 0x1400) for _ in range(2)]
-    reader, fallback = SymCache(small), LibrarySymCache(small)
+    reader, fallback = SymCache(mapped(small)), LibrarySymCache(small.read_bytes())
     assert ours(fallback, addresses) == ours(reader, addresses)
     chains = fallback.chains(CacheAddresses(np.array(addresses, np.uint64)))
     same = reader.chains(CacheAddresses(np.array(addresses, np.uint64)))
@@ -109,10 +115,10 @@ def test_an_unknown_version_goes_to_the_library(small: Path, tmp_path: Path) -> 
     path = tmp_path / "newer"
     path.write_bytes(newer)
     with pytest.raises(MalformedSymCache, match="99"):
-        SymCache(path)
+        SymCache(mapped(path))
     with pytest.raises(MalformedSymCache):  # which refuses this one, as it is not really newer
-        open_symcache(path)
-    assert isinstance(open_symcache(small), SymCache)
+        open_symcache(mapped(path))
+    assert isinstance(open_symcache(mapped(small)), SymCache)
 
 
 def test_damage_is_an_error_of_ours_or_harmless(small: Path, tmp_path: Path) -> None:
@@ -129,7 +135,7 @@ def test_damage_is_an_error_of_ours_or_harmless(small: Path, tmp_path: Path) -> 
         path = tmp_path / str(turn)
         path.write_bytes(damaged)
         try:
-            table = SymCache(path)
+            table = SymCache(mapped(path))
             chains = table.chains(addresses)
             assert len(table.named(chains.locations)) == len(chains.locations)
             for index in set(chains.locations.tolist()):

@@ -1,0 +1,54 @@
+"""What the builder does within its limits: SymCache, symbol table and segments into one file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symbolic.debuginfo import Archive
+from symbolic.exceptions import SymbolicError
+
+from symbolizer.built_symbols import write_built_symbols
+from symbolizer.elf import ElfFile
+from symbolizer.errors import MalformedElf, MalformedSymCache
+from symbolizer.files import OpenedFile
+from symbolizer.layout import layout_of
+from symbolizer.sources import Missing
+from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
+from symbolizer.symtab import read_symbols
+
+if TYPE_CHECKING:
+    from symbolizer.build_child import Request
+
+
+class NotBuildable(Exception):
+    """The files are not what can be built from; the text says why."""
+
+
+def build(request: "Request") -> None:
+    """Write `request.output`. Raises `NotBuildable`, OSError, MemoryError."""
+    paths = [
+        Path(f"/proc/self/fd/{descriptor}")
+        for descriptor in (request.debug, request.executable)
+        if descriptor is not None
+    ]
+    try:
+        files = [ElfFile(OpenedFile(path)) for path in paths]
+        segments = layout_of(files[-1])
+        if isinstance(segments, Missing):
+            raise NotBuildable(segments.reason)
+        archive = Archive.open(str(paths[0]))
+        symcache = next(archive.iter_objects()).make_symcache()
+    except (SymbolicError, MalformedElf, StopIteration, LookupError) as error:
+        raise NotBuildable(str(error) or "it holds no object") from error
+    try:
+        with Path(request.output).open("r+b") as file:
+            write_built_symbols(file, symcache, _symbols(files), segments, request.origin)
+    except MalformedSymCache as error:
+        raise NotBuildable(str(error)) from error
+
+
+def _symbols(files: list[ElfFile]) -> SymbolTable:
+    """The union of all files' symbols; none if they are broken, as lines do not need them."""
+    try:
+        return read_symbols(*reversed(files))
+    except MalformedElf:
+        return NO_SYMBOLS

@@ -1,0 +1,47 @@
+"""Who knows which symbols are built, and who builds what: the seam between one machine and a fleet.
+
+`local_ledger.py` keeps it in a folder, for a worker without a store; `fleet_ledger.py` in the database.
+"""
+
+from contextlib import AbstractContextManager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
+
+from symbolizer import built_symbols
+from symbolizer.build import Made
+from symbolizer.build_outcome import CacheEntry, NotBuilt
+
+
+class Claim(Protocol):
+    """The right to build a binary's symbols; nobody else has it meanwhile."""
+
+    def still_ours(self) -> bool:
+        """Renew it; False: it was taken for dead, and somebody else may have it now."""
+
+    def built(self, finished: Path, made: Made) -> CacheEntry | None:
+        """Note a whole file; None: it is not ours to note any more."""
+
+    def failed(self, failure: NotBuilt) -> None:
+        """Note why there is none."""
+
+
+class CacheLedger(Protocol):
+    """What is known, by the keys of binaries; all of it for one producer of caches."""
+
+    def find(self, key: str) -> CacheEntry | NotBuilt | None:
+        """What was noted of a binary; None: nothing, or a failure that is out of date."""
+
+    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> AbstractContextManager[Claim | None]:
+        """The right to build from that file.
+
+        None: that was done already, or failed lately, or somebody else has it still after `wait_s`.
+        """
+
+    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:
+        """Replace the empty file `into` by the noted one. False: it is not to be had; that is noted too."""
+
+
+def producer() -> str:
+    """The program, version and format that caches are of; another one builds anew, when first asked."""
+    return f"symbolic-{version('symbolic')}+{built_symbols.FORMAT}"
