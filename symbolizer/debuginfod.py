@@ -64,7 +64,7 @@ class Debuginfod:
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:  # noqa: ARG002 - of the protocol
         """What `dwz -m` moved out is served by its own build-id."""
-        return self._file(link.build_id, link.build_id.hex(), "debuginfo", lambda elf: elf.has_dwarf)
+        return self._file(link.build_id, link.build_id.hex(), "debuginfo", lambda elf: elf.has_debug_sections)
 
     def split_files(
         self,

@@ -315,6 +315,13 @@ class ElfFile:
         return self.has_content(".debug_info") or self.has_content(".zdebug_info")
 
     @property
+    def has_debug_sections(self) -> bool:
+        """Whether it has debug data of any kind: what `dwz -m` moves out may be strings alone."""
+        return any(
+            name.startswith((".debug_", ".zdebug_")) and self.has_content(name) for name in self.section_names
+        )
+
+    @property
     def has_layout(self) -> bool:
         """Whether its segments are those of the executable: say which offset of it is which address.
 

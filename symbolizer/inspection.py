@@ -183,10 +183,9 @@ class _Elf:
             return FileKind.EXECUTABLE
         if elf.has_code and not elf.is_emptied:
             return FileKind.EXECUTABLE  # a kernel module has no segments
-        if not elf.has_dwarf:
-            return FileKind.SYMBOLS
-        # What dwz moves out is of no program: it has no code, not even an emptied section for it.
-        return FileKind.DEBUGINFO if elf.has_code else FileKind.ALTLINK
+        if not elf.has_code and elf.has_debug_sections:
+            return FileKind.ALTLINK  # of no program: not even an emptied section for code
+        return FileKind.DEBUGINFO if elf.has_dwarf else FileKind.SYMBOLS
 
     def _key(self, kind: FileKind, split_ids: list[int]) -> str:
         elf = self._elf
@@ -203,8 +202,8 @@ class _Elf:
         return f"sha256:{self._sha256}" if kind == FileKind.EXECUTABLE else f"crc32:{self._crc32:08x}"
 
     def _quality(self, kind: FileKind, functions: int) -> Quality:
-        if kind == FileKind.SPLIT:
-            return Quality.DWARF
+        if kind in {FileKind.SPLIT, FileKind.ALTLINK}:
+            return Quality.DWARF  # of what it completes
         quality = quality_of(self._elf)
         return quality if functions or quality == Quality.DWARF else Quality.NONE
 
