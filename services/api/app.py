@@ -7,15 +7,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from anyio import CapacityLimiter, create_task_group, sleep, to_thread
+from anyio import CapacityLimiter, create_task_group
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from services import allocator
 from services.api import problems
 from services.api.auth import Access
 from services.api.guard import Guard
 from services.api.health import health_router
+from services.api.leftovers import Leftovers
 from services.api.metrics import Metrics
 from services.api.pages import STATIC, login_router, ui_router
 from services.api.request_log import RequestLog
@@ -24,7 +24,6 @@ from storage.query.engine import QueryEngine
 
 CONCURRENT_QUERIES = 4
 """Queries that run at the same time; each holds one database connection."""
-GIVE_BACK_S = 60.0
 
 _DESCRIPTION = """Where a fleet's CPU cycles go: samples of random visits, symbolized, by any of their dimensions.
 
@@ -50,13 +49,6 @@ class _Described(FastAPI):
         return document
 
 
-async def _give_back_memory() -> None:
-    """Return now and then what large answers have left free."""
-    while True:
-        await sleep(GIVE_BACK_S)
-        await to_thread.run_sync(allocator.give_back)
-
-
 def create_app(
     queries: QueryEngine,
     access: Access,
@@ -74,12 +66,13 @@ def create_app(
     currency, None: not known.
     """
     metrics = Metrics(queries)
+    leftovers = Leftovers()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         queries.warm()
         async with create_task_group() as tasks:
-            tasks.start_soon(_give_back_memory)
+            tasks.start_soon(leftovers.keep_giving_back)
             yield
             tasks.cancel_scope.cancel()
 
@@ -97,7 +90,11 @@ def create_app(
     problems.install(app)
     app.include_router(
         api_router(
-            queries, access, CapacityLimiter(concurrent_queries), price_per_core_hour=price_per_core_hour
+            queries,
+            access,
+            CapacityLimiter(concurrent_queries),
+            answered=leftovers.note,
+            price_per_core_hour=price_per_core_hour,
         )
     )
     app.include_router(health_router(queries, metrics, access))

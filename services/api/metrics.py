@@ -1,28 +1,33 @@
 """What the API tells Prometheus about itself and about the way of captures into the store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from storage.errors import DatabaseError
+from storage.query.cache_size import CacheSize
 from storage.query.status import CapturesStatus
 
 
-class CapturesSource(Protocol):
-    """What knows how many captures wait; the query engine does."""
+class Watched(Protocol):
+    """What the gauges are read from; the query engine."""
 
     def captures(self) -> CapturesStatus:
         """What waits to be landed. Raises DatabaseError."""
+        ...
+
+    def caches(self) -> Mapping[str, CacheSize]:
+        """What is kept between answers, by name."""
         ...
 
 
 class Metrics:
     """The metrics of one app; a registry of its own, so that two apps of a process do not mix."""
 
-    def __init__(self, captures: CapturesSource) -> None:
+    def __init__(self, queries: Watched) -> None:
         self._registry = CollectorRegistry()
         self.requests = Histogram(
             "fleetprof_http_request_seconds",
@@ -31,7 +36,9 @@ class Metrics:
             registry=self._registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
         )
-        self._registry.register(_Landing(captures))
+        self._registry.register(_Landing(queries))
+        self._registry.register(_Caches(queries))
+        ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
         """All of it in Prometheus' text format; asks the database."""
@@ -41,8 +48,8 @@ class Metrics:
 class _Landing(Collector):
     """Reads the database when it is scraped."""
 
-    def __init__(self, captures: CapturesSource) -> None:
-        self._captures = captures
+    def __init__(self, queries: Watched) -> None:
+        self._queries = queries
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
         """Nothing: registering must not ask the database."""
@@ -51,7 +58,7 @@ class _Landing(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The gauges of landing, or only that the database does not answer."""
         try:
-            captures = self._captures.captures()
+            captures = self._queries.captures()
         except DatabaseError:
             yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 0)
             return
@@ -69,3 +76,20 @@ class _Landing(Collector):
             "Captures that failed too often to be tried again.",
             captures.set_aside,
         )
+
+
+class _Caches(Collector):
+    """How much is kept between answers: it grows with the dictionaries of the store, and with nothing else."""
+
+    def __init__(self, queries: Watched) -> None:
+        self._queries = queries
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Rows and bytes by cache."""
+        rows = GaugeMetricFamily("fleetprof_cache_rows", "Rows kept between answers.", labels=["cache"])
+        size = GaugeMetricFamily("fleetprof_cache_bytes", "About how much they take.", labels=["cache"])
+        for name, held in self._queries.caches().items():
+            rows.add_metric([name], held.rows)
+            size.add_metric([name], held.bytes)
+        yield rows
+        yield size

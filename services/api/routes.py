@@ -1,11 +1,8 @@
 """The routes of /api/v1."""
 
-import gzip
-import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import APIRouter, Depends, Query, Request, Response, Security
 
@@ -13,15 +10,13 @@ from services.api import answers, encoding, models
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.parameters import Base, Keys, Selected, keys_of
+from services.api.replies import Made, as_json, in_thread, zipped
 from storage.query.diff import MOST_ROWS as MOST_DIFF_ROWS
 from storage.query.engine import QueryEngine
 from storage.query.flame import MOST_NODES
 from storage.query.labels import MOST_VALUES
 from storage.query.selection import Selection
 from storage.query.table import MOST_ROWS, Page, Sort
-
-_SMALLEST_ZIPPED = 1400
-"""Bytes: less fits one packet anyway."""
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": description, "model": models.ProblemDocument}
@@ -40,11 +35,13 @@ def api_router(
     access: Access,
     limiter: CapacityLimiter,
     *,
+    answered: Callable[[], None],
     price_per_core_hour: float | None = None,
 ) -> APIRouter:
     """The routes over these queries, for callers this access lets in.
 
-    Queries run in threads, at most as many at once as `limiter` has; others wait their turn.
+    Queries run in threads, at most as many at once as `limiter` has; others wait their turn. `answered`
+    is called after each, whatever came of it.
     """
 
     async def viewer(request: Request) -> None:
@@ -54,8 +51,11 @@ def api_router(
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
 
-    async def answer(request: Request, make: Callable[[], tuple[bytes, str]]) -> Response:
-        return await _in_thread(limiter, lambda: _zipped(request, *make()))
+    async def answer(request: Request, make: Callable[[], Made]) -> Response:
+        try:
+            return await in_thread(limiter, lambda: zipped(request, *make()))
+        finally:
+            answered()
 
     @router.get(
         "/table",
@@ -83,9 +83,9 @@ def api_router(
             ),
         ] = "",
     ) -> Response:
-        def make() -> tuple[bytes, str]:
+        def make() -> Made:
             found = queries.table(selection, keys_of(by), Page(sort, limit, offset, find))
-            return _json(answers.table(selection, found))
+            return as_json(answers.table(selection, found))
 
         return await answer(request, make)
 
@@ -129,9 +129,9 @@ def api_router(
             Literal["self", "total"], Query(description="Compare shares of self or of totals.")
         ] = "total",
     ) -> Response:
-        def make() -> tuple[bytes, str]:
+        def make() -> Made:
             found = queries.diff(selection, base, keys_of(by), limit=limit, own=share == "self")
-            return _json(answers.diff(selection, base, found))
+            return as_json(answers.diff(selection, base, found))
 
         return await answer(request, make)
 
@@ -146,7 +146,7 @@ def api_router(
     async def reliability(request: Request, selection: Selected, by: Keys = "function") -> Response:
         return await answer(
             request,
-            lambda: _json(answers.reliability(selection, queries.reliability(selection, keys_of(by)))),
+            lambda: as_json(answers.reliability(selection, queries.reliability(selection, keys_of(by)))),
         )
 
     @router.get(
@@ -167,7 +167,7 @@ def api_router(
     ) -> Response:
         return await answer(
             request,
-            lambda: _json(answers.labels(selection, queries.labels(selection, limit=limit, find=find))),
+            lambda: as_json(answers.labels(selection, queries.labels(selection, limit=limit, find=find))),
         )
 
     @router.get(
@@ -179,34 +179,14 @@ def api_router(
         tags=["fleet"],
     )
     async def status(request: Request) -> Response:
-        return await answer(request, lambda: _json(answers.status(queries.status(), price_per_core_hour)))
+        return await answer(request, lambda: as_json(answers.status(queries.status(), price_per_core_hour)))
 
     return router
 
 
-def _flame(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bool) -> tuple[bytes, str]:
+def _flame(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bool) -> Made:
     found = queries.flame(selection, nodes)
     if not binary:
-        return _json(answers.flame(selection, found))
+        return as_json(answers.flame(selection, found))
     summary = answers.flame_summary(selection, found)
     return encoding.encode_flame(summary, found.flame, found.kind.seconds_per_unit), encoding.MEDIA_TYPE
-
-
-def _json(document: answers.Json) -> tuple[bytes, str]:
-    # NaN is no JSON, and no figure: a mistake that must not reach a caller as an answer.
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode(), "application/json"
-
-
-def _zipped(request: Request, content: bytes, media_type: str) -> Response:
-    """The answer, compressed here in the thread: the event loop has others to serve."""
-    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
-    if len(content) >= _SMALLEST_ZIPPED and "gzip" in request.headers.get("accept-encoding", ""):
-        headers["Content-Encoding"] = "gzip"
-        content = gzip.compress(content, compresslevel=1, mtime=0)
-    return Response(content, media_type=media_type, headers=headers)
-
-
-def _in_thread(limiter: CapacityLimiter, make: Callable[[], Response]) -> Awaitable[Response]:
-    # Not abandoned when the client goes away: the thread would go on, and its place be given twice.
-    return anyio.to_thread.run_sync(make, limiter=limiter)

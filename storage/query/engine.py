@@ -12,6 +12,7 @@ from storage import partitions
 from storage.database import snapshot
 from storage.errors import DatabaseError
 from storage.query import diff, flame, labels, planner, reliability, status, table
+from storage.query.cache_size import CacheSize
 from storage.query.diff import Comparison
 from storage.query.flame import Flame
 from storage.query.labels import Labels
@@ -71,7 +72,7 @@ class ReliabilityAnswer:
 class QueryEngine:
     """Answers selections; each answer is of one snapshot. Safe to share between threads.
 
-    It remembers stacks and functions, never samples: what has landed is in the next answer.
+    It remembers stacks and functions (`caches`), never samples: what has landed is in the next answer.
     """
 
     def __init__(self, engine: Engine, *, timeout_s: float = 30.0) -> None:
@@ -86,17 +87,17 @@ class QueryEngine:
     def table(self, selection: Selection, by: Sequence[str], page: Page) -> TableAnswer:
         """The selection's samples, grouped. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         names, frame = table.split_keys(by)
-        with self._reading() as connection:
-            samples = self._samples(connection, selection, names, frame)
-            found = table.tabulate(connection, self._source.functions, samples, by, page)
-        return TableAnswer(samples.kind, totals(self._source.functions, samples), found)
+        with self._reading() as (connection, source):
+            samples = _samples(connection, source, selection, names, frame)
+            found = table.tabulate(connection, source.functions, samples, by, page)
+        return TableAnswer(samples.kind, totals(source.functions, samples), found)
 
     def flame(self, selection: Selection, max_nodes: int) -> FlameAnswer:
         """The selection's samples as a tree of calls. Raises as `table` does."""
-        with self._reading() as connection:
-            samples = self._samples(connection, selection, (), "function")
-        drawn = flame.draw(self._source.functions, samples, max_nodes)
-        return FlameAnswer(samples.kind, totals(self._source.functions, samples), drawn)
+        with self._reading() as (connection, source):
+            samples = _samples(connection, source, selection, (), "function")
+        drawn = flame.draw(source.functions, samples, max_nodes)
+        return FlameAnswer(samples.kind, totals(source.functions, samples), drawn)
 
     def diff(
         self, selection: Selection, base: Selection, by: Sequence[str], *, limit: int = 100, own: bool = False
@@ -106,39 +107,44 @@ class QueryEngine:
         The base's event is the selection's. Raises as `table` does.
         """
         names, _ = table.split_keys(by)
-        with self._reading() as connection:
-            a, b = (self._source.read(connection, side, names) for side in (selection, base))
-            found = diff.diff(connection, self._source.functions, a, b, by, limit=limit, own=own)
-        a_totals, b_totals = (totals(self._source.functions, side) for side in (a, b))
+        with self._reading() as (connection, source):
+            a, b = (source.read(connection, side, names) for side in (selection, base))
+            found = diff.diff(connection, source.functions, a, b, by, limit=limit, own=own)
+        a_totals, b_totals = (totals(source.functions, side) for side in (a, b))
         return DiffAnswer(a.kind, a_totals, b_totals, tuple(by), found)
 
     def reliability(self, selection: Selection, by: Sequence[str]) -> ReliabilityAnswer:
         """How far the selection's profile by these keys can be trusted. Raises as `table` does."""
         names, _ = table.split_keys(by)
-        with self._reading() as connection:
-            samples = self._source.read(connection, selection, names)
-            found = reliability.reliability(connection, self._source.functions, samples, by)
-        return ReliabilityAnswer(samples.kind, totals(self._source.functions, samples), tuple(by), found)
+        with self._reading() as (connection, source):
+            samples = source.read(connection, selection, names)
+            found = reliability.reliability(connection, source.functions, samples, by)
+        return ReliabilityAnswer(samples.kind, totals(source.functions, samples), tuple(by), found)
 
     def samples(self, selection: Selection, by: Sequence[str] = ()) -> Samples:
         """The selection's samples themselves, with the ids of these labels."""
-        with self._reading() as connection:
-            return self._source.read(connection, selection, tuple(by))
+        with self._reading() as (connection, source):
+            return source.read(connection, selection, tuple(by))
 
     def labels(self, selection: Selection, *, limit: int = 20, find: str = "") -> Labels:
         """The labels that the selection's profiles have. Raises as `table` does."""
-        with self._reading() as connection:
+        with self._reading() as (connection, _):
             return labels.list_labels(connection, selection, limit=limit, find=find)
 
     def status(self) -> Status:
         """How the fleet is covered, and what is wrong."""
-        with self._reading() as connection:
+        with self._reading() as (connection, _):
             return status.read_status(connection)
 
     def captures(self) -> CapturesStatus:
         """What waits to be landed."""
-        with self._reading() as connection:
+        with self._reading() as (connection, _):
             return status.captures_status(connection)
+
+    def caches(self) -> dict[str, CacheSize]:
+        """What is kept between queries, by name."""
+        source = self._source
+        return {"stacks": source.stacks.size, "functions": source.functions.size}
 
     def warm(self) -> None:
         """Begin to load all stacks, in a thread; queries answer meanwhile.
@@ -153,24 +159,14 @@ class QueryEngine:
         """Wait for the thread; the database engine stays its owner's."""
         self._builder.shutdown(cancel_futures=True)
 
-    def _samples(
-        self, connection: Connection, selection: Selection, labels: tuple[str, ...], frame: str | None
-    ) -> Samples:
-        """By the cells that can tell, else by the chunks of every visit."""
-        kind = sample_type_of(connection, selection)
-        plan = planner.plan(connection, selection, kind, labels, frame=frame)
-        samples = None
-        if plan is not None:
-            with suppress(TooMuch):  # of chunks a random part can be read
-                samples = self._source.read_merged(connection, selection, kind, plan)
-        return samples or self._source.read(connection, selection, labels)
-
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _reading(self) -> Iterator[tuple[Connection, SampleSource]]:
+        """A snapshot, and what its answer is made by from beginning to end."""
+        source = self._source
         with snapshot(self._engine) as connection:
             connection.execute(text(f"SET LOCAL statement_timeout = {self._timeout_ms}"))
             partitions.keep(connection)
-            yield connection
+            yield connection, source
         stacks = self._source.stacks
         if self._kept_warm and stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE):
             self.warm()
@@ -178,8 +174,25 @@ class QueryEngine:
     def _rebuild(self) -> None:
         try:
             with snapshot(self._engine) as connection:
-                self._source.load_all(connection)
+                self._source = self._source.renewed(connection)
         except DatabaseError:
             pass  # queries bring what they need themselves, and say what is wrong with the database
         finally:
             self._building.release()
+
+
+def _samples(
+    connection: Connection,
+    source: SampleSource,
+    selection: Selection,
+    labels: tuple[str, ...],
+    frame: str | None,
+) -> Samples:
+    """By the cells that can tell, else by the chunks of every visit."""
+    kind = sample_type_of(connection, selection)
+    plan = planner.plan(connection, selection, kind, labels, frame=frame)
+    samples = None
+    if plan is not None:
+        with suppress(TooMuch):  # of chunks a random part can be read
+            samples = source.read_merged(connection, selection, kind, plan)
+    return samples or source.read(connection, selection, labels)

@@ -1,10 +1,11 @@
 """What functions are called: a cache over `function` that stays right when functions get names.
 
 Rows never change but for one thing: a function that landed without a name may become the alias of a
-named one (`function.alias_of`). So named functions are remembered for ever, and the nameless among
-those a query meets are looked up again each time.
+named one (`function.alias_of`). So named functions are remembered as long as a stack has them (`only`),
+and the nameless among those a query meets are looked up again each time.
 """
 
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ from sqlalchemy import Connection, select
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.arrays import Bool, Int64
+from storage.query.cache_size import CacheSize
 from storage.query.reading import among
 from storage.schema import function
 
 _BATCH = 50_000
+_DICT_ENTRY = 100
+"""Bytes, with the number that is the key or the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,30 @@ class Functions:
         self._binary = np.zeros(1, np.int64)
         self._texts: list[str] = [""]
         self._text_ids: dict[str, int] = {"": 0}
+        self._bytes = 0
+
+    def only(self, ids: Int64) -> "Functions":
+        """Those of these functions that are loaded, and what they are aliases of, as an object of its own.
+
+        Answers under way go on with this one; what no stack has any more is gone with it.
+        """
+        kept = Functions()
+        with self._lock:
+            inside = ids[(ids > 0) & (ids < len(self._canonical))]
+            used = np.union1d(inside, self._canonical[inside])
+            used = used[(used > 0) & (self._canonical[used] > 0)]
+            canonical, named = self._canonical[used].tolist(), self._named[used].tolist()
+        if len(used):
+            kept._grow(int(used[-1]) + 1)
+        for id_, instead, has_name in zip(used.tolist(), canonical, named, strict=True):
+            kept._put(self._rows[id_], instead, named=has_name)
+        return kept
+
+    @property
+    def size(self) -> CacheSize:
+        """The functions that are loaded; some 300 bytes each, and 27 for each id that was ever given away."""
+        arrays = (self._canonical, self._named, self._status, self._kind, self._file, self._binary)
+        return CacheSize(len(self._rows), self._bytes + sum(array.nbytes for array in arrays))
 
     def load(self, connection: Connection, ids: Int64) -> None:
         """Have these functions, and those they are aliases of, ready for the calls below."""
@@ -136,7 +164,8 @@ class Functions:
             if row is None:  # swept since the stack was read; ids are never used again
                 self._put(FunctionRow(id_, _GONE, "", "", Status.UNKNOWN, Kind.USER), id_, named=True)
                 continue
-            kept = FunctionRow(id_, row.name, row.file, row.binary_name, Status(row.status), Kind(row.kind))
+            file, binary = (self._texts[self._number(text)] for text in (row.file, row.binary_name))
+            kept = FunctionRow(id_, row.name, file, binary, Status(row.status), Kind(row.kind))
             self._put(kept, row.alias_of or id_, named=row.binary_key is None or row.alias_of is not None)
 
     def _read_aliases(self, connection: Connection, ids: Int64) -> None:
@@ -152,6 +181,7 @@ class Functions:
 
     def _put(self, row: FunctionRow, canonical: int, *, named: bool) -> None:
         self._rows[row.id] = row
+        self._bytes += sys.getsizeof(row) + sys.getsizeof(row.name) + _DICT_ENTRY
         self._named[row.id] = named
         self._status[row.id] = row.status
         self._kind[row.id] = row.kind
@@ -163,6 +193,7 @@ class Functions:
         number = self._text_ids.setdefault(text, len(self._texts))
         if number == len(self._texts):
             self._texts.append(text)
+            self._bytes += sys.getsizeof(text) + _DICT_ENTRY
         return number
 
     def _grow(self, size: int) -> None:

@@ -30,7 +30,7 @@ from storage.query.scan import (
     scan,
 )
 from storage.query.selection import Selection
-from storage.query.stack_tree import Shape, Stacks, StackTree
+from storage.query.stack_tree import NO_STACKS, Shape, Stacks, StackTree
 from storage.query.strata import draws
 from storage.schema import stack, visit
 
@@ -91,10 +91,10 @@ _NONE = np.zeros(0, np.int64)
 class SampleSource:
     """Reads samples and keeps, between queries, the stacks and functions it met."""
 
-    def __init__(self) -> None:
-        self.functions = Functions()
-        self.stacks = StackTree()
-        self._namings = 0
+    def __init__(self, functions: Functions | None = None, stacks: Stacks = NO_STACKS) -> None:
+        """`stacks` have the functions' present names, as `Functions.canonical` says them."""
+        self.functions = functions or Functions()
+        self.stacks = StackTree(stacks)
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The samples of a selection, its `focus` and `ignore` applied.
@@ -166,14 +166,16 @@ class SampleSource:
             seen,
         )
 
-    def load_all(self, connection: Connection) -> bool:
-        """Build the tree of all stacks there are; meant for a thread of its own.
+    def renewed(self, connection: Connection) -> "SampleSource":
+        """A source of all stacks there are, and of their functions alone; meant for a thread of its own.
 
-        False: functions were named meanwhile, and nothing was changed.
+        What was swept from the dictionaries is not in it any more. Whoever reads by this one may go on.
         """
-        namings = self._namings
-        stacks = self._stacks_of(connection, None)
-        return self.stacks.replace(stacks, lambda: self._namings == namings)
+        stacks = _read_stacks(connection, None)
+        used = np.unique(stacks.frames).astype(np.int64)
+        functions = self.functions.only(used)
+        functions.load(connection, used)
+        return SampleSource(functions, _named(stacks, functions))
 
     def _shape(self, connection: Connection, stacks: Int64) -> Shape:
         used_stacks, which = distinct(stacks)
@@ -185,19 +187,17 @@ class SampleSource:
             renamed = self.functions.named_since(connection, used)
             if not len(renamed):
                 return replace(shape, leaf=shape.leaf[which])
-            self._namings += 1
             self.stacks.forget_functions(renamed)
 
-    def _stacks_of(self, connection: Connection, ids: Int64 | None) -> Stacks:
-        """Stacks with every function replaced by what it is called now; all stacks for None."""
-        statement = select(stack.c.stack_id, stack.c.frames)
-        if ids is not None:
-            statement = statement.where(among(stack.c.stack_id, ids.tolist()))
-        found, frames, lengths = read_arrays(connection, statement, limit=32 * MAX_BYTES)
-        if ids is not None and len(found) < len(ids):
-            raise CorruptChunk(f"{len(ids) - len(found)} stacks of the samples are not in the dictionary")
-        self.functions.load(connection, np.unique(frames).astype(np.int64))
-        return Stacks(found, self.functions.canonical(frames).astype(np.int32), lengths)
+    def _stacks_of(self, connection: Connection, ids: Int64) -> Stacks:
+        """Stacks with every function replaced by what it is called now."""
+        stacks = _read_stacks(connection, ids)
+        if len(stacks.ids) < len(ids):
+            raise CorruptChunk(
+                f"{len(ids) - len(stacks.ids)} stacks of the samples are not in the dictionary"
+            )
+        self.functions.load(connection, np.unique(stacks.frames).astype(np.int64))
+        return _named(stacks, self.functions)
 
     def _filtered(self, samples: Samples, selection: Selection) -> Samples:
         shape = samples.shape
@@ -210,6 +210,19 @@ class SampleSource:
             chosen = self.functions.matching(used, patterns.search(selection.ignore))[which]
             keep &= ~prefix_tree.below_any(chosen, shape.end)
         return samples.of(keep[shape.leaf])
+
+
+def _read_stacks(connection: Connection, ids: Int64 | None) -> Stacks:
+    """Stacks as they were interned; all there are for None."""
+    statement = select(stack.c.stack_id, stack.c.frames)
+    if ids is not None:
+        statement = statement.where(among(stack.c.stack_id, ids.tolist()))
+    return Stacks(*read_arrays(connection, statement, limit=32 * MAX_BYTES))
+
+
+def _named(stacks: Stacks, functions: Functions) -> Stacks:
+    """The stacks with every (loaded) function replaced by what it is called now."""
+    return replace(stacks, frames=functions.canonical(stacks.frames).astype(np.int32))
 
 
 def _visits(design: Design, weights: VisitWeights | None, profiles: Profiles, facts: Facts) -> Visits:

@@ -16,6 +16,7 @@ import numpy as np
 
 from storage.query import prefix_tree
 from storage.query.arrays import Bool, Float, Int32, Int64, sorting, sum_at, weight_at
+from storage.query.cache_size import CacheSize, array_bytes
 from storage.query.prefix_tree import PrefixTree
 
 
@@ -116,9 +117,9 @@ class State:
     """Base and overlay at one moment, and the node where each stack ends."""
 
     base: PrefixTree
-    base_ids: Int64
+    base_ids: Int32
     overlay: Overlay
-    leaf: Int64
+    leaf: Int32
     """By stack id; -1: not in the tree."""
 
     def missing(self, ids: Int64) -> Int64:
@@ -130,7 +131,7 @@ class State:
 
     def shape(self, ids: Int64) -> Shape:
         """The part of the tree above these stacks, none of which is missing."""
-        leaves = self.leaf[ids]
+        leaves = self.leaf[ids].astype(np.int64)
         size = len(self.base)
         nodes = prefix_tree.closed_upward(leaves, size + len(self.overlay.parent), self._parent)
         old, new = nodes[nodes < size], nodes[nodes >= size] - size
@@ -188,19 +189,20 @@ class State:
 def built(stacks: Stacks) -> State:
     """A state that has these stacks in its base and nothing else."""
     base, leaves = prefix_tree.build(stacks.frames, stacks.lengths)
-    leaf = np.full(int(stacks.ids.max(initial=0)) + 1, -1, np.int64)
+    leaf = np.full(int(stacks.ids.max(initial=0)) + 1, -1, np.int32)
     leaf[stacks.ids] = leaves
     empty = Overlay(
         NO_STACKS, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
     )
-    return State(base, stacks.ids, empty, leaf)
+    return State(base, stacks.ids.astype(np.int32), empty, leaf)
 
 
 class StackTree:
     """The tree that all queries of a process share."""
 
-    def __init__(self) -> None:
-        self._state = built(NO_STACKS)
+    def __init__(self, stacks: Stacks = NO_STACKS) -> None:
+        """`stacks` are its base, built here."""
+        self._state = built(stacks)
         self._lock = threading.Lock()
 
     @property
@@ -212,6 +214,12 @@ class StackTree:
     def nodes(self) -> int:
         """Nodes of the tree."""
         return len(self._state.base) + self.overlay_nodes
+
+    @property
+    def size(self) -> CacheSize:
+        """Its stacks; some 100 bytes each, and 4 for each id that was ever given away."""
+        state = self._state
+        return CacheSize(len(state.base_ids) + len(state.overlay.stacks.ids), array_bytes(state))
 
     def covering(self, ids: Int64, load: Callable[[Int64], Stacks]) -> State:
         """A state that has all of these stacks; `load` brings those that are missing."""
@@ -228,20 +236,6 @@ class StackTree:
         """Have the stacks with these functions loaded again: their functions have been named."""
         with self._lock:
             self._state = self._state.without_functions(functions)
-
-    def replace(self, stacks: Stacks, still_valid: Callable[[], bool]) -> bool:
-        """Take a new base of these stacks, built here, off the lock; what it lacks is loaded when asked for.
-
-        False: nothing was done, because `still_valid` said no when the base was ready.
-        """
-        state = built(stacks)
-        with self._lock:
-            if not still_valid():
-                return False
-            kept = self._state.overlay.stacks
-            fresh = kept.of(np.isin(kept.ids, state.missing(kept.ids)))
-            self._state = state.extended(fresh) if len(fresh.ids) else state
-            return True
 
 
 def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:
@@ -276,7 +270,7 @@ def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:
     return overlay, number[leaves]
 
 
-def _grown(array: Int64, size: int) -> Int64:
-    grown = np.full(max(size, len(array)), -1, np.int64)
+def _grown(array: Int32, size: int) -> Int32:
+    grown = np.full(max(size, len(array)), -1, np.int32)
     grown[: len(array)] = array
     return grown
