@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, case, update
+from sqlalchemy import Connection, case, select, update
 
 from storage.landing.resolved import BinaryReport, Status
 from storage.schema import binary
@@ -23,3 +23,8 @@ def note_symbols(connection: Connection, reports: Iterable[BinaryReport]) -> Non
             .where(binary.c.key == report.key, rank <= int(report.status))
             .values(status=_NAMES[report.status], reason=report.reason[:2000])
         )
+
+
+def find_path(connection: Connection, key: str) -> str:
+    """Where a machine that ran the binary has it; '' if none was seen to."""
+    return connection.scalar(select(binary.c.path).where(binary.c.key == key)) or ""

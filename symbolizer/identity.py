@@ -1,6 +1,7 @@
 """Which image a mapping of a capture is, and whether a file at hand is that image."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ from storage.landing.images import image_of
 from symbolizer.elf import ElfFile, Source
 
 _HASHED_AT_ONCE: Final = 1 << 20
+_HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,14 @@ class ImageIdentity:
         if scheme == "sha256":
             return _sha256(content) == value
         return False
+
+
+def identity_of_key(key: str, path: str = "") -> ImageIdentity:
+    """The identity of a file by its key in the store: a build-id as hex, a content key, or only a path."""
+    build_id = bytes.fromhex(key) if _HEX.fullmatch(key) else b""
+    content_key = key if not build_id and key.startswith(("go:", "sha256:")) else ""
+    path = path or key.removeprefix("path:") if key.startswith("path:") else path
+    return ImageIdentity(key, path.rpartition("/")[2] or key, path, build_id, content_key)
 
 
 def identity_of(capture: capture_pb2.Capture, mapping: capture_pb2.Mapping) -> ImageIdentity:

@@ -9,6 +9,7 @@ from typing import Final
 
 from fleetpb import capture_pb2
 from storage.landing.resolved import Status
+from storage.symbols.kinds import Quality
 from symbolizer.build import build_input
 from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.elf_image import ElfImage
@@ -122,7 +123,7 @@ class Images:
             executable = self._source.executable(identity)
             if isinstance(executable, Found):
                 opened.enter_context(executable.content)
-                if executable.elf.has_dwarf:
+                if executable.quality == Quality.DWARF:
                     return self._assemble(identity, executable, executable, built)
             at_hand = executable if isinstance(executable, Found) else None
             debug = self._source.debug_file(identity, at_hand)
@@ -155,7 +156,7 @@ class Images:
         """An image from the files at hand, which stay open until this returns."""
         at_hand = executable if isinstance(executable, Found) else None
         reason = debug.reason if isinstance(debug, Missing) else f"{debug.origin} has symbols only."
-        if isinstance(debug, Found) and debug.elf.has_dwarf:
+        if isinstance(debug, Found) and debug.quality == Quality.DWARF:
             outcome = self._build(identity, debug, at_hand, known)
             if isinstance(outcome, Built):
                 return self._from_built(identity, outcome)

@@ -63,7 +63,7 @@ class SymCaches:
         waits for up to `wait_s`, and is then `PENDING`. Raises OSError if the folder cannot be written,
         and what the ledger raises.
         """
-        digest = self._digest(source.debug.content)
+        digest = source.debug.sha256 or self._digest(source.debug.content)
         known = self.find(key)
         if isinstance(known, Built) and known.entry.source_sha256 == digest:
             return known
