@@ -8,6 +8,7 @@ settings, only options.
 import os
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -62,6 +63,29 @@ class Settings(BaseSettings):
         default=(),
         description="More folders with symbols besides `/usr/lib/debug`, separated by `:`.",
     )
+    debuginfod_urls: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="debuginfod servers that workers ask for symbols nobody uploaded, and the API for sources, separated by spaces.",
+    )
+    symbol_download_bytes: int = Field(
+        default=4 << 30,
+        ge=1 << 20,
+        description="Largest file that is fetched from a debuginfod server, in bytes.",
+    )
+    symbol_copies_bytes: int = Field(
+        default=20 << 30,
+        ge=1 << 20,
+        description="Bytes of uploaded and downloaded symbol files that one machine keeps copies of.",
+    )
+    source_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Checkouts on the API's machine that source texts may be read from, `FROM=TO`, separated by `:`.",
+    )
+    symbol_upload_bytes: int = Field(
+        default=8 << 30,
+        ge=1 << 20,
+        description="Largest file with symbols that the API takes, in bytes.",
+    )
     api_host: str = Field(
         default="127.0.0.1",
         description="Address the API listens on. Anything but a loopback address needs TLS and tokens.",
@@ -78,6 +102,14 @@ class Settings(BaseSettings):
     api_allowed_hosts: tuple[str, ...] = Field(
         default=(),
         description="Names the API may be called by besides loopback ones, a JSON list: the Host header is checked.",
+    )
+    url: str | None = Field(
+        default=None,
+        description="API of a fleetprof elsewhere that `fleetprof symbols` talks to, e.g. `https://fleetprof.example`.",
+    )
+    token: str | None = Field(
+        default=None,
+        description="Bearer token that `fleetprof symbols` shows to the API at `FLEETPROF_URL`.",
     )
     gateway_ca: Path | None = Field(
         default=None, description="CA that gateways' certificates must be signed by, PEM."
@@ -127,6 +159,27 @@ class Settings(BaseSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("debuginfod_urls", mode="before")
+    @classmethod
+    def _servers(cls, value: object) -> object:
+        """As elfutils' own variable has them."""
+        urls = tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+        for url in urls if isinstance(urls, tuple) else ():
+            parts = urlsplit(url)
+            if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
+                raise ValueError(f"{parts.hostname or 'it'} is no URL such as https://debuginfod.example")
+        return urls
+
+    @field_validator("source_roots", mode="before")
+    @classmethod
+    def _roots(cls, value: object) -> object:
+        roots = tuple(part for part in value.split(":") if part) if isinstance(value, str) else value
+        for root in roots if isinstance(roots, tuple) else ():
+            stated, _, here = root.partition("=")
+            if not (stated.startswith("/") and here.startswith("/")):
+                raise ValueError(f"{root} is not FROM=TO with two absolute paths")
+        return roots
 
     @field_validator("archive_url")
     @classmethod

@@ -49,3 +49,28 @@ def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(SettingsProblem, match="FLEETPROF_STATE_DIR"):
         read_settings()
+
+
+def test_places_for_symbols_are_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLEETPROF_DEBUGINFOD_URLS", "https://one.example http://two.example:8002/")
+    monkeypatch.setenv("FLEETPROF_SOURCE_ROOTS", "/build/app=/srv/app:/build/lib=/srv/lib")
+    settings = read_settings()
+    assert settings.debuginfod_urls == ("https://one.example", "http://two.example:8002/")
+    assert settings.source_roots == ("/build/app=/srv/app", "/build/lib=/srv/lib")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEBUGINFOD_URLS", "ftp://one.example"),
+        ("DEBUGINFOD_URLS", "https://user:word@one.example"),
+        ("DEBUGINFOD_URLS", "one.example"),
+        ("SOURCE_ROOTS", "/build/app"),
+        ("SOURCE_ROOTS", "build=/srv"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"FLEETPROF_{name}", value)
+    with pytest.raises(SettingsProblem, match=name) as refused:
+        read_settings()
+    assert "word" not in str(refused.value)
