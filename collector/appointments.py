@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import numpy as np
 from sqlalchemy import Connection
 
+from collector import pressure
 from collector.draw import draw
 from collector.schedule import round_at, round_start, scatter
 from storage import campaigns, coverage, inventory, visits
@@ -42,7 +43,8 @@ def draw_round(
 
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
     in what is left of the round. The machines are those enabled that the campaign selects; the coverage
-    learns how many there are in every stratum, drawn or not.
+    learns how many there are in every stratum, drawn or not. While captures wait too long to be landed
+    fewer are drawn than the campaign says (`collector.pressure`).
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)
@@ -51,12 +53,16 @@ def draw_round(
     chosen = {
         m.machine_id: m for m in inventory.machines(connection) if _selected(m, definition.select_machines)
     }
-    strata = _by_stratum(connection, list(chosen.values()))
-    choices = draw(strata, definition.visits_per_round, random)
     start, end = (
         max(now, round_start(number, definition.period_s)),
         round_start(number + 1, definition.period_s),
     )
+    hours = coverage.hours_between(start, end)
+    halved = 0
+    if definition.visits_per_round > 0:
+        halved = pressure.decided(connection, campaign.campaign_id, definition.name, hours[0])
+    strata = _by_stratum(connection, list(chosen.values()), thinning=halved)
+    choices = draw(strata, definition.visits_per_round * pressure.share(halved), random)
     moments = scatter(len(choices), start, end, random)
     appointments = [
         Appointment(
@@ -78,9 +84,7 @@ def draw_round(
     ]
     if definition.visits_per_round > 0:
         populations = {stratum_id: len(machines) for stratum_id, machines in strata.items()}
-        coverage.note_populations(
-            connection, campaign.campaign_id, populations, coverage.hours_between(start, end)
-        )
+        coverage.note_populations(connection, campaign.campaign_id, populations, hours)
     visits.record_draw(connection, [appointment.visit for appointment in appointments])
     return appointments
 
@@ -116,8 +120,11 @@ def _selected(machine: Machine, wanted: Mapping[str, str]) -> bool:
     return all(labels.get(name) == value for name, value in wanted.items())
 
 
-def _by_stratum(connection: Connection, machines: Sequence[Machine]) -> dict[int, list[int]]:
-    ids = inventory.stratum_ids(connection, [(m.datacenter, m.platform) for m in machines])
+def _by_stratum(
+    connection: Connection, machines: Sequence[Machine], *, thinning: int = 0
+) -> dict[int, list[int]]:
+    keys = [(m.datacenter, m.platform) for m in machines]
+    ids = inventory.stratum_ids(connection, keys, thinning=thinning)
     strata: dict[int, list[int]] = defaultdict(list)
     for machine in machines:
         strata[ids[machine.datacenter, machine.platform]].append(machine.machine_id)

@@ -18,7 +18,7 @@ from storage.query.kept import facts_from
 from storage.query.reading import read_fixed
 from storage.query.selection import Selection
 from storage.query.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
-from storage.schema import capture_segment, visit
+from storage.schema import capture_segment, stratum, visit
 from storage.visits import BY_HAND
 
 Ids = npt.NDArray[np.bytes_]
@@ -80,6 +80,7 @@ class VisitWeights:
     group: Int64
     """Group of `analysis.weights.Weights`; -1: it weighs nothing."""
     stratum: Int64
+    """Of machines that are alike: the same for hours whose visits were thinned."""
 
     def of(self, visits: Ids) -> tuple[Float, Int64, Int64]:
         """Weight, group and stratum of these visits; 0, -1 and -1 for others."""
@@ -132,7 +133,29 @@ def read_design(
     if gauge:  # a level is not accumulated over the time it stands for
         weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
     design = design_of(strata, weights, landed=len(watched), approximate=only is not None)
-    return design, VisitWeights(watched.id, weight, group, watched.stratum)
+    return design, VisitWeights(watched.id, weight, group, _alike(connection, watched.stratum))
+
+
+def _alike(connection: Connection, strata: Int64) -> Int64:
+    """The strata with those that differ in their thinning alone as one.
+
+    They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
+    was thinned has a counterpart in one that was not.
+    """
+    whole = stratum.alias("whole")
+    known = connection.execute(
+        select(stratum.c.stratum_id, func.min(whole.c.stratum_id).label("first"))
+        .join(
+            whole,
+            (whole.c.datacenter == stratum.c.datacenter) & (whole.c.platform == stratum.c.platform),
+        )
+        .group_by(stratum.c.stratum_id)
+        .having(func.min(whole.c.stratum_id) < stratum.c.stratum_id)
+    ).all()
+    alike = strata.copy()
+    for row in known:
+        alike[strata == row.stratum_id] = row.first
+    return alike
 
 
 def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: bool = False) -> Design:

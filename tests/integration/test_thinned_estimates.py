@@ -1,0 +1,193 @@
+"""GIVEN hours in which visits were thinned WHEN the day is asked about THEN its figures are what is true.
+
+The collector's own draw, by a day's clock, against backlogs that are told; what machines do depends on the
+hour, and most on the hours that are thinned, as it would be.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection, Engine, func, insert, select
+
+from collector import appointments, pressure
+from storage import campaigns, inventory, partitions, thinning, visits
+from storage.backlog import Backlog
+from storage.campaigns import Campaign, Definition, EventPlan
+from storage.inventory import NewMachine
+from storage.query.engine import QueryEngine
+from storage.query.selection import Selection
+from storage.query.table import Page
+from storage.rolling.roll import Roller
+from storage.schema import capture, capture_segment, roll_queue, sample_type, stratum, visit
+from storage.thinning import Thinned
+from storage.visits import DrawnVisit, Outcome
+from tests.facts import FactWriter, Visit
+
+pytestmark = pytest.mark.integration
+
+MIDNIGHT = datetime(2026, 11, 18, tzinfo=UTC)
+SIZES = {"east": 18, "west": 12}
+PLANNED = 16.0
+PERIOD_S = 3600.0
+SECONDS = 5.0
+SAMPLE = 10_000_000
+"""Nanoseconds of one sample."""
+CALM, SO_SO, LATE = Backlog(3, 20.0), Backlog(500, 300.0), Backlog(3000, 900.0)
+DAY = [CALM] * 6 + [LATE] * 2 + [SO_SO] * 3 + [CALM] * 13
+HALVED = [0] * 6 + [1, 2, 2, 2, 2, 1] + [0] * 12
+BUSY = {0: 40, 1: 90, 2: 400}
+"""Samples of a visit by how thinned its hour was: it is when there is much to do that workers fall behind."""
+
+
+@pytest.fixture
+def fleet(engine: Engine) -> Campaign:
+    with engine.begin() as connection:
+        partitions.ensure(connection, [MIDNIGHT.date()])
+        for datacenter, size in SIZES.items():
+            for n in range(size):
+                inventory.add(connection, NewMachine(f"{datacenter}-{n}", "h:1", datacenter=datacenter))
+        return campaigns.create_or_update(
+            connection, Definition("fleet", PERIOD_S, PLANNED, (EventPlan("cpu", 5000, rate_hz=99),))
+        )
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def live_a_day(engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch) -> list[DrawnVisit]:
+    """Draw every round of the day."""
+    random = np.random.default_rng(4)
+    drawn: list[DrawnVisit] = []
+    for number in range(24):
+        now = MIDNIGHT + timedelta(seconds=number * PERIOD_S)
+        monkeypatch.setattr(pressure, "read_backlog", lambda _, hour=now.hour: DAY[hour])
+        with engine.begin() as connection:
+            found = appointments.draw_round(connection, fleet, now, random)
+            assert found is not None
+            drawn += [appointment.visit for appointment in found]
+    return drawn
+
+
+def land(connection: Connection, drawn: list[DrawnVisit]) -> None:
+    """Every visit answers and lands."""
+    write = FactWriter(connection)
+    main, serve, wait = (write.function(name, binary="app") for name in ("main", "serve", "wait"))
+    stacks = write.stack([main, serve]), write.stack([main, wait])
+    event = connection.execute(
+        insert(sample_type).values(event="cpu", unit="nanoseconds").returning(sample_type.c.sample_type_id)
+    ).scalar_one()
+    for one in drawn:
+        connection.execute(
+            insert(capture).values(
+                visit_id=one.visit_id, day=one.day, blob="none", bytes=1, raw_bytes=1, sha256=b"",
+                samples=0, wanted=1, landed=1, landed_at=one.drawn_at,
+            )
+        )  # fmt: skip
+        visits.finish(
+            connection,
+            one.visit_id,
+            outcome=Outcome.ANSWERED,
+            detail="",
+            ended_at=one.drawn_at,
+            seconds=SECONDS,
+            utilisation=0.3,
+        )
+        busy = samples_of(one.drawn_at)
+        connection.execute(
+            insert(capture_segment).values(
+                visit_id=one.visit_id, segment=0, day=one.day, event="cpu", sample_type_id=event, stacks=True,
+                source="cpu", status="ok", errno=0, seconds=SECONDS, period=SAMPLE, requested_period=SAMPLE,
+                samples=busy + 10,
+            )
+        )  # fmt: skip
+        connection.execute(insert(roll_queue).values(day=one.day, visit_id=one.visit_id, sign=1))
+        of = Visit(one.visit_id, one.drawn_at, one.machine_id, one.campaign_id, one.stratum_id)
+        write.profile(of, {stacks[0]: busy, stacks[1]: 10}, period=SAMPLE)
+
+
+def samples_of(moment: datetime) -> int:
+    """In `serve`, of a visit at that moment."""
+    return BUSY[HALVED[moment.hour]]
+
+
+def truth(since: datetime) -> dict[str, float]:
+    """Nanoseconds of the fleet in each function, from a moment of the first hour to the day's end."""
+    machine_samples = sum(SIZES.values()) * SAMPLE / SECONDS
+    missed = (since - MIDNIGHT).total_seconds()
+    served = 3600 * sum(BUSY[halved] for halved in HALVED) - missed * BUSY[HALVED[0]]
+    return {"serve": served * machine_samples, "wait": 10 * (86400 - missed) * machine_samples}
+
+
+def selection(start: int = 0, end: int = 24) -> Selection:
+    return Selection(start=MIDNIGHT + timedelta(hours=start), end=MIDNIGHT + timedelta(hours=end))
+
+
+def test_the_visits_of_an_hour_are_halved_while_captures_wait(
+    engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live_a_day(engine, fleet, monkeypatch)
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(
+                visit.c.hour,
+                func.count().label("visits"),
+                func.min(stratum.c.thinning).label("least"),
+                func.max(stratum.c.thinning).label("most"),
+                func.min(visit.c.probability * visit.c.population).label("expected"),
+            )
+            .join(stratum, stratum.c.stratum_id == visit.c.stratum_id)
+            .group_by(visit.c.hour)
+            .order_by(visit.c.hour)
+        ).all()
+        assert thinning.of_hour(connection, fleet.campaign_id, rows[8].hour) == Thinned(2, 2)
+        assert thinning.latest(connection, rows[8].hour) == {fleet.campaign_id: 2}
+    assert [row.most for row in rows] == HALVED
+    assert [row.least for row in rows] == HALVED
+    assert [row.visits for row in rows] == [PLANNED * 0.5**halved for halved in HALVED]
+    smallest = PLANNED * SIZES["west"] / sum(SIZES.values())
+    assert [row.expected for row in rows] == pytest.approx([smallest * 0.5**halved for halved in HALVED])
+
+
+def test_a_days_estimates_are_what_is_true(
+    engine: Engine, fleet: Campaign, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = live_a_day(engine, fleet, monkeypatch)
+    with engine.begin() as connection:
+        land(connection, drawn)
+    true = truth(min(one.drawn_at for one in drawn))
+    # Were the day's visits of a stratum pooled, what happened in its thinned hours would count too little.
+    pooled = sum(samples_of(one.drawn_at) for one in drawn) / len(drawn)
+    assert pooled * sum(SIZES.values()) * 86400 / SECONDS * SAMPLE < 0.7 * true["serve"]
+    paths = []
+    for merge in (False, True):
+        while merge and Roller(engine).roll().entries:
+            pass
+        answer = queries.table(selection(), ["function"], Page())
+        paths.append(answer.totals.path)
+        rows = {row.key["function"]: row.own_estimate.units for row in answer.table.rows}
+        assert answer.totals.coverage.population == pytest.approx(sum(SIZES.values()))
+        for name, value in true.items():
+            assert rows[name].value == pytest.approx(value)
+            assert rows[name].lo <= value * (1 + 1e-9)
+            assert value <= rows[name].hi * (1 + 1e-9)
+    assert paths == ["mixed", "cells"]
+
+
+def test_thinned_hours_compare_with_others(
+    engine: Engine, fleet: Campaign, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A visit of a thinned hour is dealt out among those of the same machines' other hours."""
+    drawn = live_a_day(engine, fleet, monkeypatch)
+    with engine.begin() as connection:
+        land(connection, [one for one in drawn if one.drawn_at.hour in range(4, 14)])
+    found = queries.diff(selection(6, 12), selection(12, 24), ["function"], limit=10)
+    [serve] = [row for row in found.comparison.rows if row.key["function"] == "serve"]
+    assert serve.evidence is not None
+    assert serve.evidence.p < 0.01
+    assert serve.evidence.significant
