@@ -5,7 +5,7 @@ is asked for first, of a machine that ran it lately. Asks are few: the limit is 
 the number of collectors, and a machine is left alone for an hour afterwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -207,14 +207,20 @@ class AskState:
 
 def asked(connection: Connection, binary_key: str) -> list[AskState]:
     """What was asked for a binary, for a person."""
+    return asked_for(connection, [binary_key]).get(binary_key, [])
+
+
+def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[AskState]]:
+    """As `asked`, of these binaries, by key."""
     rows = connection.execute(
         select(symbol_ask, machine.c.name)
         .join(machine, machine.c.machine_id == symbol_ask.c.machine_id)
-        .where(symbol_ask.c.binary_key == binary_key)
+        .where(symbol_ask.c.binary_key.in_(list(binary_keys)))
         .order_by(symbol_ask.c.kind)
     )
-    return [
-        AskState(
+    found: dict[str, list[AskState]] = {}
+    for row in rows:
+        state = AskState(
             kind=FileKind(row.kind),
             machine=row.name,
             asked_at=row.asked_at,
@@ -223,8 +229,8 @@ def asked(connection: Connection, binary_key: str) -> list[AskState]:
             attempts=row.attempts,
             again_at=row.again_at,
         )
-        for row in rows
-    ]
+        found.setdefault(row.binary_key, []).append(state)
+    return found
 
 
 def _is_due(connection: Connection, binary_key: str, kind: FileKind) -> bool:

@@ -72,13 +72,19 @@ def find_many(connection: Connection, binary_keys: Iterable[str], producer: str)
 
 def states(connection: Connection, binary_key: str) -> list[BuildState]:
     """What was built of a binary, failed or is being built, the newest first."""
+    return states_of(connection, [binary_key]).get(binary_key, [])
+
+
+def states_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[BuildState]]:
+    """As `states`, of these binaries, by key."""
     rows = connection.execute(
         select(symcache, (symcache.c.leased_until > func.clock_timestamp()).label("building"))
-        .where(symcache.c.binary_key == binary_key)
+        .where(symcache.c.binary_key.in_(list(binary_keys)))
         .order_by(symcache.c.built_at.desc().nulls_last(), symcache.c.producer)
     )
-    return [
-        BuildState(
+    found: dict[str, list[BuildState]] = {}
+    for row in rows:
+        state = BuildState(
             binary_key=row.binary_key,
             producer=row.producer,
             cache=None if row.sha256 is None else _cache(row),
@@ -87,8 +93,8 @@ def states(connection: Connection, binary_key: str) -> list[BuildState]:
             building=bool(row.building),
             used_at=row.used_at,
         )
-        for row in rows
-    ]
+        found.setdefault(row.binary_key, []).append(state)
+    return found
 
 
 def fetch(archive: Archive, cache: Cache, target: Path) -> None:

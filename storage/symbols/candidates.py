@@ -116,12 +116,20 @@ def ranked(
 
 def every(connection: Connection, binary_key: str) -> list[DebugFile]:
     """All candidates of a binary, the best first, rejected ones last."""
+    return every_of(connection, [binary_key]).get(binary_key, [])
+
+
+def every_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[DebugFile]]:
+    """All candidates of these binaries that have some, as `every`, by key."""
     rows = connection.execute(
         select(debug_file)
-        .where(debug_file.c.binary_key == binary_key)
+        .where(debug_file.c.binary_key.in_(list(binary_keys)))
         .order_by(debug_file.c.rejected.is_not(None), *_order())
     )
-    return [_file(row) for row in rows]
+    found: dict[str, list[DebugFile]] = {}
+    for row in rows:
+        found.setdefault(row.binary_key, []).append(_file(row))
+    return found
 
 
 def known(connection: Connection, sha256s: Iterable[bytes]) -> dict[bytes, list[DebugFile]]:
@@ -213,15 +221,12 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         row = connection.execute(statement.returning(debug_file)).one()
     else:
         # What is brought once more is meant to be used: it is the newest now. A fetch says nothing new.
-        news = (
-            {**values, "added_at": func.now(), "changed_at": func.now(), "rejected": None}
-            if candidate.origin == UPLOAD
-            else {}
+        news: dict[str, Any] = {"used_at": func.now()}
+        if candidate.origin == UPLOAD:
+            news |= {**values, "added_at": func.now(), "changed_at": func.now(), "rejected": None}
+        connection.execute(
+            update(debug_file).where(debug_file.c.debug_file_id == old.debug_file_id).values(**news)
         )
-        if news:
-            connection.execute(
-                update(debug_file).where(debug_file.c.debug_file_id == old.debug_file_id).values(**news)
-            )
         row = connection.execute(
             select(debug_file).where(debug_file.c.debug_file_id == old.debug_file_id)
         ).one()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
@@ -49,12 +49,16 @@ def put_source(engine: Engine, archive: Archive, binary_key: str, path: str, tex
         connection.execute(
             insert(source_file)
             .values(sha256=stored.sha256, bytes=stored.bytes, raw_bytes=stored.raw_bytes)
-            .on_conflict_do_nothing()
+            # The row is ours until the end: retention drops none that was added just now.
+            .on_conflict_do_update(index_elements=["sha256"], set_={"added_at": func.now()})
         )
         connection.execute(
             insert(source_path)
             .values(binary_key=binary_key, path=where, sha256=stored.sha256)
-            .on_conflict_do_update(index_elements=["binary_key", "path"], set_={"sha256": stored.sha256})
+            .on_conflict_do_update(
+                index_elements=["binary_key", "path"],
+                set_={"sha256": stored.sha256, "added_at": func.now()},
+            )
         )
         return SourceFile(stored.sha256, stored.raw_bytes, where)
 

@@ -1,0 +1,178 @@
+"""How much of the fleet's time goes through each binary, and how much of it has no name.
+
+As every answer: what the sampled visits saw, weighted to the whole fleet, with an interval
+(docs/numbers.md). Time is that of the event cpu; a sample counts for each binary it has a frame in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import BigInteger, Connection, cast, func, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from analysis import moments
+from storage.query.arrays import Float, Int64
+from storage.query.design import VisitWeights, read_design
+from storage.query.estimates import Estimate, estimates
+from storage.query.reading import Rows, among, read_fixed
+from storage.query.scan import campaign_of, sample_type_of
+from storage.query.selection import Selection
+from storage.schema import capture_binary, capture_segment, visit
+
+_MAX_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Columns over binaries, by ascending id: what was seen in a time, and what that stands for."""
+
+    binary_id: Int64
+    samples: Int64
+    """Of any event, with a frame in the binary."""
+    unresolved: Int64
+    """Of those, with a frame in it that has no name."""
+    captures: Int64
+    machines: Int64
+    """Different machines on which samples had such a nameless frame; without any, all it ran on."""
+    cpu_s: Float
+    """Seconds of one core, as they were seen."""
+    unresolved_cpu_s: Float
+    estimated: Sequence[Estimate | None]
+    """Of `unresolved_cpu_s`: its share of the fleet's CPU time, and core-seconds in the covered time."""
+    covered_s: float
+    """Seconds that the estimates are about; 0 without a random design."""
+
+    def __len__(self) -> int:
+        return len(self.binary_id)
+
+
+def read_holdings(
+    connection: Connection, start: datetime, end: datetime, *, only: Sequence[int] | None = None
+) -> Holdings:
+    """What binaries held in visits drawn in [start, end); `only` these ids.
+
+    Reads one row for each capture and binary, a million in 1 s. Call it in a snapshot. Raises
+    `BadSelection` for more time than is read at once.
+    """
+    selection = Selection(start, end)
+    rows = _rows(connection, selection, () if only is None else (among(capture_binary.c.binary_id, only),))
+    ids, of = np.unique(rows.ints("binary_id"), return_inverse=True)
+    unresolved = rows.ints("unresolved")
+    number = len(ids)
+    estimated, covered_s = _estimated(connection, selection, rows, of, number)
+    return Holdings(
+        binary_id=ids,
+        samples=_sums(of, rows.ints("samples"), number),
+        unresolved=_sums(of, unresolved, number),
+        captures=np.bincount(of, minlength=number),
+        machines=_machines(of, rows.ints("machine_id"), unresolved, number),
+        cpu_s=_sums(of, rows.ints("cpu_ns"), number) / 1e9,
+        unresolved_cpu_s=_sums(of, rows.ints("unresolved_cpu_ns"), number) / 1e9,
+        estimated=estimated,
+        covered_s=covered_s,
+    )
+
+
+def _rows(connection: Connection, selection: Selection, only: Sequence[ColumnElement[bool]]) -> Rows:
+    held = capture_binary.c
+    # A visit's day is fixed at its draw, so the days of a time bound which rows there can be.
+    statement = (
+        select(
+            held.binary_id,
+            held.visit_id,
+            visit.c.machine_id,
+            held.samples,
+            held.unresolved,
+            held.cpu_ns,
+            held.unresolved_cpu_ns,
+        )
+        .join(visit, visit.c.visit_id == held.visit_id)
+        .where(
+            held.day >= selection.start.date(),
+            held.day <= selection.end.date(),
+            visit.c.drawn_at >= selection.start,
+            visit.c.drawn_at < selection.end,
+            *only,
+        )
+    )
+    return read_fixed(connection, statement, limit=_MAX_BYTES)
+
+
+def _estimated(
+    connection: Connection, selection: Selection, rows: Rows, of: Int64, number: int
+) -> tuple[Sequence[Estimate | None], float]:
+    """Estimates of what has no name, in core-seconds, by binary; and the time they are about."""
+    nothing: tuple[Sequence[Estimate | None], float] = ([None] * number, 0.0)
+    kind = sample_type_of(connection, selection)
+    campaign_id = campaign_of(connection, selection)
+    design, weights = read_design(connection, selection, campaign_id, kind.id, stacks=True, gauge=False)
+    if design.weights is None or weights is None:
+        return nothing
+    seen = _cpu_ns(connection, selection, campaign_id, kind.id, weights)
+    counted = weights.group >= 0
+    place = np.cumsum(counted) - 1
+    at = np.minimum(np.searchsorted(weights.id, rows.uuids("visit_id")), max(len(weights.id) - 1, 0))
+    y = rows.ints("unresolved_cpu_ns").astype(np.float64)
+    pairs = (y > 0) & (len(weights.id) > 0)
+    if len(weights.id):
+        pairs &= (weights.id[at] == rows.uuids("visit_id")) & counted[at]
+    found = moments.from_visits(
+        weights.weight[counted],
+        weights.group[counted],
+        design.weights,
+        x=seen[counted],
+        row=of[pairs],
+        visit=place[at[pairs]],
+        y=y[pairs],
+        rows=number,
+    )
+    return estimates(found.scaled(1e-9), number), design.coverage.covered_s
+
+
+def _cpu_ns(
+    connection: Connection,
+    selection: Selection,
+    campaign_id: int | None,
+    sample_type_id: int | None,
+    weights: VisitWeights,
+) -> Float:
+    """CPU time that each visit saw, named or not: what shares are of."""
+    segment = capture_segment.c
+    rows = read_fixed(
+        connection,
+        select(segment.visit_id, cast(func.sum(segment.samples * segment.period), BigInteger).label("ns"))
+        .join(visit, visit.c.visit_id == segment.visit_id)
+        .where(
+            visit.c.campaign_id == campaign_id,
+            visit.c.drawn_at >= selection.start,
+            visit.c.drawn_at < selection.end,
+            segment.sample_type_id == (-1 if sample_type_id is None else sample_type_id),
+            segment.stacks,
+        )
+        .group_by(segment.visit_id),
+        limit=_MAX_BYTES,
+    )
+    seen = np.zeros(len(weights.id))
+    if len(weights.id):
+        ids = rows.uuids("visit_id")
+        at = np.minimum(np.searchsorted(weights.id, ids), len(weights.id) - 1)
+        known = weights.id[at] == ids
+        seen[at[known]] = rows.ints("ns")[known]
+    return seen
+
+
+def _sums(of: Int64, values: Int64, number: int) -> Int64:
+    sums = np.zeros(number, np.int64)
+    np.add.at(sums, of, values)
+    return sums
+
+
+def _machines(of: Int64, machine: Int64, unresolved: Int64, number: int) -> Int64:
+    """Machines of each binary: those with nameless frames in it, else all."""
+    hides = np.zeros(number, np.bool_)
+    hides[of[unresolved > 0]] = True
+    counts = (unresolved > 0) | ~hides[of]
+    pairs = np.unique((of[counts] << 32) | machine[counts])
+    return np.bincount(pairs >> 32, minlength=number)

@@ -1,0 +1,142 @@
+"""What goes of symbols, and when.
+
+| what | goes |
+|---|---|
+| a debug file, a cache, a source | `days` after it was added or used last, unless a capture that is kept has its binary |
+| a rejected debug file | `REJECTED` after it was rejected |
+| a cache that a newer producer has replaced | when nobody used it for `REPLACED` |
+| an absence, a failed build | when it is over |
+| an ask | `days` after it was made: then another may be |
+| a finished relanding | `FINISHED` after its end |
+| a blob | with the next sweep, once no row names it |
+
+As long as raw captures are kept that could be landed again, everything that names their binaries is.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    and_,
+    delete,
+    func,
+    not_,
+    or_,
+    select,
+)
+
+from storage.archive import Archive
+from storage.schema import (
+    binary,
+    capture_binary,
+    debug_file,
+    relanding,
+    source_file,
+    source_path,
+    symbol_absence,
+    symbol_ask,
+    symcache,
+)
+from storage.symbols import blobs
+
+REJECTED: Final = timedelta(days=30)
+REPLACED: Final = timedelta(days=7)
+FINISHED: Final = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class RetainedSymbols:
+    """What one round dropped."""
+
+    debug_files: int = 0
+    caches: int = 0
+    sources: int = 0
+    notes: int = 0
+    """Absences, asks, relandings."""
+    blobs: int = 0
+
+
+def retain_symbols(engine: Engine, archive: Archive, days: int) -> RetainedSymbols:
+    """Drop what is old; rows first, then the blobs that no row names.
+
+    Done again, or by several at once, it does no more. Raises `ArchiveError`, `DatabaseError`; what
+    was dropped is.
+    """
+    with engine.begin() as connection:
+        files = _drop_debug_files(connection, days)
+    with engine.begin() as connection:
+        caches = _drop_caches(connection, days)
+    with engine.begin() as connection:
+        sources = _drop_sources(connection, days)
+    with engine.begin() as connection:
+        notes = _drop_notes(connection, days)
+    return RetainedSymbols(files, caches, sources, notes, blobs.sweep(engine, archive))
+
+
+def _drop_debug_files(connection: Connection, days: int) -> int:
+    used = func.greatest(debug_file.c.added_at, func.coalesce(debug_file.c.used_at, debug_file.c.added_at))
+    rejected = and_(debug_file.c.rejected.is_not(None), debug_file.c.changed_at < func.now() - REJECTED)
+    old = and_(used < func.now() - timedelta(days=days), not_(_ran(debug_file.c.binary_key)))
+    return _drop(connection, debug_file, or_(rejected, old))
+
+
+def _drop_caches(connection: Connection, days: int) -> int:
+    other = symcache.alias("other")
+    newer = select(other.c.binary_key).where(
+        other.c.binary_key == symcache.c.binary_key,
+        other.c.producer != symcache.c.producer,
+        other.c.built_at > symcache.c.built_at,
+    )
+    used = func.greatest(symcache.c.built_at, func.coalesce(symcache.c.used_at, symcache.c.built_at))
+    idle = or_(symcache.c.leased_until.is_(None), symcache.c.leased_until < func.now())
+    replaced = and_(newer.exists(), used < func.now() - REPLACED)
+    old = and_(used < func.now() - timedelta(days=days), not_(_ran(symcache.c.binary_key)))
+    nothing = and_(
+        symcache.c.sha256.is_(None),
+        or_(symcache.c.failed_until.is_(None), symcache.c.failed_until < func.now() - REPLACED),
+        func.coalesce(symcache.c.leased_until, func.now() - 2 * REPLACED) < func.now() - REPLACED,
+    )
+    return _drop(connection, symcache, and_(idle, or_(replaced, old, nothing)))
+
+
+def _drop_sources(connection: Connection, days: int) -> int:
+    old = and_(
+        source_path.c.added_at < func.now() - timedelta(days=days), not_(_ran(source_path.c.binary_key))
+    )
+    dropped = _drop(connection, source_path, old)
+    used = select(source_path.c.sha256).where(source_path.c.sha256 == source_file.c.sha256)
+    # One that is noted this moment has its path in the same transaction; an older row may be about to get one.
+    _drop(
+        connection,
+        source_file,
+        and_(not_(used.exists()), source_file.c.added_at < func.now() - timedelta(days=1)),
+    )
+    return dropped
+
+
+def _drop_notes(connection: Connection, days: int) -> int:
+    return (
+        _drop(connection, symbol_absence, symbol_absence.c.until < func.now())
+        + _drop(connection, symbol_ask, symbol_ask.c.asked_at < func.now() - timedelta(days=days))
+        + _drop(connection, relanding, relanding.c.finished_at < func.now() - FINISHED)
+    )
+
+
+def _ran(binary_key: Column[str]) -> ColumnElement[bool]:
+    """A capture that is kept has the binary."""
+    return (
+        select(binary.c.binary_id)
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .where(binary.c.key == binary_key)
+        .exists()
+    )
+
+
+def _drop(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
+    return connection.execute(delete(table).where(condition)).rowcount
