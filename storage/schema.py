@@ -14,7 +14,6 @@ compares them). Values are raw integers everywhere: weights are applied when a q
 from typing import Any
 
 from sqlalchemy import (
-    ARRAY,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -37,6 +36,8 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
+
+from storage.frames import Frames
 
 metadata = MetaData(
     naming_convention={
@@ -577,9 +578,9 @@ stack = Table(
     Column("hash", Uuid, nullable=False, unique=True),
     Column(
         "frames",
-        ARRAY(Integer),
+        Frames,
         nullable=False,
-        comment="function ids, outermost first; a walk that did not reach its thread's start begins with a marker",
+        comment="function ids, outermost first (storage/frames.py); a walk that did not reach its thread's start begins with a marker",
     ),
 )
 

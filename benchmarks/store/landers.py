@@ -16,7 +16,7 @@ from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.landing.resolved import ResolvedFrames
-from storage.rolling.roll import Roller
+from storage.rolling.roll import BATCH, Roller
 from symbolizer.landing import DEFAULT_TERMS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 TOGETHER: Final = DEFAULT_TERMS.together
-_ROLL_EVERY_S: Final = 0.5
+_LOOK_EVERY_S: Final = 0.05
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Rolling:
 
 
 def roll_all(url: str, landed: Event) -> Rolling:
-    """Merge what is queued, every half second, until all has landed and nothing is left."""
+    """Merge a batch as soon as one waits, as the collector does, and the rest when all has landed."""
     engine = open_engine(url, application="roller", pool_size=2)
     roller = Roller(engine)
     facts, busy, longest = 0, 0.0, 0
@@ -101,11 +101,16 @@ def roll_all(url: str, landed: Event) -> Rolling:
     while True:
         last = landed.is_set()
         with engine.connect() as connection:
-            longest = max(longest, connection.scalar(text("SELECT count(*) FROM roll_queue")) or 0)
+            waiting = connection.scalar(text("SELECT count(*) FROM roll_queue")) or 0
+        longest = max(longest, waiting)
         began = time.monotonic()
-        while (rolled := roller.roll()).entries:
+        while last or waiting >= BATCH:
+            rolled = roller.roll()
             facts += rolled.facts
+            waiting -= rolled.entries
+            if not rolled.entries:
+                break
         busy += time.monotonic() - began
         if last:
             return Rolling(facts, busy, time.monotonic(), time.process_time() - cpu, longest)
-        landed.wait(_ROLL_EVERY_S)
+        landed.wait(_LOOK_EVERY_S)

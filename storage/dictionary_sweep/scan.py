@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Connection, LargeBinary, Select, Table, func, select, type_coerce
 
-from storage import partitions
+from storage import frames, partitions
 from storage.dictionary_sweep.marks import Int64s, Marks
-from storage.dictionary_sweep.stream import Batch, array_elements, stream
+from storage.dictionary_sweep.stream import Batch, stream
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
 from storage.landing.lines import decode_lines
@@ -82,7 +82,10 @@ class Scan:
     def functions(self) -> None:
         """Mark the functions of all stacks there are, and what functions are named as."""
         self._read(
-            select(stack.c.frames), lambda batch: self._marks.use("function", array_elements(batch.blobs))
+            select(type_coerce(stack.c.frames, LargeBinary)),
+            lambda batch: self._marks.use(
+                "function", self._decoded(_of_stacks, batch.blobs, np.zeros(len(batch), np.int64))
+            ),
         )
         named = select(func.coalesce(function.c.alias_of, 0)).where(function.c.alias_of.is_not(None))
         self._read(named, lambda batch: self._use("function", batch, 0))
@@ -151,6 +154,14 @@ class Scan:
             )
         result: Int64s = np.asarray(ids, np.int64)
         return result
+
+
+def _of_stacks(blobs: Blobs, _: Int64s) -> Int64s:
+    try:
+        function, _ = frames.unpack(b"".join(blobs), np.array(list(map(len, blobs)), np.int64))
+    except ValueError as error:
+        raise CorruptChunk(f"a stack does not unpack: {error}") from error
+    return function.astype(np.int64)
 
 
 def _of_moments(blobs: Blobs, _: Int64s) -> Int64s:

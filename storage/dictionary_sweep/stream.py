@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import ARRAY, BigInteger, Connection, Integer, LargeBinary, Select, SmallInteger
+from sqlalchemy import BigInteger, Connection, Integer, LargeBinary, Select, SmallInteger
 from sqlalchemy.dialects.postgresql import psycopg2
 
 from storage.database import translated
@@ -47,8 +47,7 @@ def stream(
 ) -> None:
     """Give every row of a statement to `consume`, in batches of about `batch_bytes`.
 
-    Columns are non-null integers; the last may be bytes or an array instead, which comes as the
-    server's own bytes. What `consume` raises ends it. Raises `storage.errors.DatabaseError`.
+    Columns are non-null integers; the last may be bytes instead. What `consume` raises ends it. Raises `storage.errors.DatabaseError`.
     """
     compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     gathering = Gathering([column.type for column in statement.selected_columns], consume, batch_bytes)
@@ -58,25 +57,12 @@ def stream(
     gathering.close()
 
 
-def array_elements(blobs: Sequence[bytes]) -> Int64:
-    """The elements of int4 arrays without NULLs, one array's after the other's."""
-    words = np.frombuffer(b"".join(blobs), ">i4")
-    sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 4
-    starts = np.cumsum(sizes) - sizes
-    # Number of dimensions, flags, element type; then of one dimension length and lower bound; then
-    # (4, element)*. An empty array has no dimension and so three words.
-    inside = np.ones(len(words), np.bool_)
-    for word in range(5):
-        inside[starts[sizes > word] + word] = False
-    return words[inside][1::2].astype(np.int64)
-
-
 class Gathering:
     """The file that COPY writes into: each time a row, the first one behind the header (libpq, PQgetCopyData)."""
 
     def __init__(self, types: Sequence[Any], consume: Callable[[Batch], None], batch_bytes: int) -> None:
         fields = [("fields", ">i2")]
-        self._has_blob = isinstance(types[-1], LargeBinary | ARRAY)
+        self._has_blob = isinstance(types[-1], LargeBinary)
         for n, type_ in enumerate(types[:-1] if self._has_blob else types):
             fields += [(f"length{n}", ">i4"), (f"value{n}", _integer(type_))]
         if self._has_blob:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import psycopg2.extensions
 from sqlalchemy import (
-    ARRAY,
     BigInteger,
     Boolean,
     Connection,
@@ -40,8 +39,6 @@ TRAILER = b"\xff\xff"
 _NULL = struct.pack(">i", -1)
 _INT2, _INT4, _INT8 = struct.Struct(">ih"), struct.Struct(">ii"), struct.Struct(">iq")
 _FLOAT8, _BOOL, _LENGTH = struct.Struct(">id"), struct.Struct(">i?"), struct.Struct(">i")
-_ARRAY = struct.Struct(">iiiiii")
-_INT4_OID = 23
 _DAY_0 = date(2000, 1, 1).toordinal()
 
 Encoder = Callable[[Any], bytes]
@@ -88,14 +85,6 @@ def _jsonb(value: Mapping[str, Any]) -> bytes:
     return _bytea(b"\x01" + json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _int4_array(value: bytes) -> bytes:
-    """From little-endian int32s, never empty."""
-    numbers = np.frombuffer(value, "<i4")
-    fields = np.empty((len(numbers), 2), ">i4")
-    fields[:, 0], fields[:, 1] = 4, numbers
-    return _ARRAY.pack(20 + 8 * len(numbers), 1, 0, _INT4_OID, len(numbers), 1) + fields.tobytes()
-
-
 _ENCODERS: tuple[tuple[type[TypeEngine[Any]], Encoder], ...] = (
     (SmallInteger, _int2),  # before Integer, its base
     (BigInteger, _int8),
@@ -107,7 +96,6 @@ _ENCODERS: tuple[tuple[type[TypeEngine[Any]], Encoder], ...] = (
     (LargeBinary, _bytea),
     (Text, _text),
     (JSONB, _jsonb),
-    (ARRAY, _int4_array),
 )
 
 

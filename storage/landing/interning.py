@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ARRAY, Column, Connection, Engine, Table, text
+from sqlalchemy import Column, Connection, Engine, Table, text
 from sqlalchemy.dialects import postgresql
 
 from storage.landing.copying import copy_into, copy_ints
@@ -266,6 +266,4 @@ def _upsert(
 
 
 def _type(column: Column[Any]) -> str:
-    if isinstance(column.type, ARRAY):
-        return "int[]"
     return str(column.type.compile(dialect=_DIALECT))

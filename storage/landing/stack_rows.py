@@ -12,15 +12,18 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, text
 
+from storage.frames import pack
 from storage.landing.copying import HEADER, TRAILER, copy_ints, copy_stream
 from storage.landing.stack_hash import Hashes
 
 Ids = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
-_INT4_OID = 23
-_HEAD_WORDS = 13
-"""32-bit words of a row before its functions: (4, id), (16, hash), (length, array header of five)."""
+_ROW = np.dtype([
+    ("fields", ">i2"), ("id_length", ">i4"), ("id", ">i4"), ("hash_length", ">i4"), ("hash", ">u8", 2),
+    ("frames_length", ">i4"),
+])  # fmt: skip
+"""A row in COPY's binary format, before its functions."""
 
 _ASKED = "asked_stacks"
 _THERE = f"SELECT a.n, d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash"  # noqa: S608 - names of the schema
@@ -94,7 +97,7 @@ def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> N
     )[:, 0].astype(np.int32)
     connection.execute(
         text(
-            f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames int[]) ON COMMIT DELETE ROWS"
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames bytea) ON COMMIT DELETE ROWS"
         )
     )
     copy_stream(
@@ -129,18 +132,18 @@ def _asked(hashes: Hashes) -> bytes:
 
 
 def _binary(numbers: Ids, rows: StackRows) -> bytes:
-    """The rows in COPY's binary format, all at once: everything but the count of fields is 32-bit words."""
-    words_of = _HEAD_WORDS + 2 * rows.depth
-    start = np.cumsum(words_of) - words_of
-    words = np.empty(int(words_of.sum()), ">u4")
-    head = np.empty((len(numbers), _HEAD_WORDS), np.uint32)
-    head[:, 0], head[:, 1] = 4, numbers
-    head[:, 2] = 16
-    head[:, 3:7] = rows.hashes.astype(">u8").view(">u4").reshape(-1, 4)
-    head[:, 7], head[:, 8], head[:, 9], head[:, 10] = 20 + 8 * rows.depth, 1, 0, _INT4_OID
-    head[:, 11], head[:, 12] = rows.depth, 1
-    words[start[:, None] + np.arange(_HEAD_WORDS)] = head
-    within = np.arange(len(rows.function)) - np.repeat(np.cumsum(rows.depth) - rows.depth, rows.depth)
-    at = np.repeat(start + _HEAD_WORDS, rows.depth) + 2 * within
-    words[at], words[at + 1] = 4, rows.function
-    return np.insert(words.view(">u2"), 2 * start, 3).tobytes()
+    """The rows in COPY's binary format, all at once."""
+    frames, sizes = pack(rows.function, rows.depth)
+    heads = np.zeros(len(numbers), _ROW)
+    heads["fields"], heads["id_length"], heads["hash_length"] = 3, 4, 16
+    heads["id"], heads["hash"], heads["frames_length"] = numbers, rows.hashes, sizes
+    after = np.cumsum(sizes)
+    # Each row's head lies before its functions.
+    at = after - sizes + _ROW.itemsize * np.arange(len(numbers))
+    data = np.empty(len(frames) + heads.nbytes, np.uint8)
+    is_head = np.zeros(len(data), np.bool_)
+    places = at[:, None] + np.arange(_ROW.itemsize)
+    is_head[places] = True
+    data[places] = heads.view(np.uint8).reshape(len(numbers), _ROW.itemsize)
+    data[~is_head] = frames
+    return data.tobytes()

@@ -157,24 +157,20 @@ def read_fixed(connection: Connection, statement: Select[Any], *, limit: int) ->
     return Rows(len(rows), {column.name: rows[column.name] for column in columns}, [])
 
 
-def read_arrays(connection: Connection, statement: Select[Any], *, limit: int) -> tuple[Any, Any, Any]:
-    """(ids, elements, lengths) of rows (int4, int4[]): the arrays one after the other."""
+def read_blobs(
+    connection: Connection, statement: Select[tuple[bytes, ...]], *, limit: int
+) -> list[list[memoryview]]:
+    """The columns of a statement whose columns are all bytes; NULL reads as empty."""
     buffer = copy_out(connection, statement, limit=limit)
-    # int16 2 · int32 4 · int4 id · int32 bytes of the array · its dimensions, flags, element oid,
-    # then for each dimension (one, or none when empty) length and lower bound, then (4, int4)*.
-    head = struct.Struct(">hiiiiii")
-    ids: list[int] = []
-    lengths: list[int] = []
-    parts: list[memoryview] = []
-    at, unpack = 0, head.unpack_from
+    columns: list[list[memoryview]] = [[] for _ in statement.selected_columns]
+    at, length_at = 0, struct.Struct(">i").unpack_from
     while at < len(buffer):
-        _, _, id_, size, dimensions, _, _ = unpack(buffer, at)
-        start, at = at + head.size + 8 * dimensions, at + head.size - 12 + size
-        ids.append(id_)
-        lengths.append((at - start) // 8)
-        parts.append(buffer[start:at])
-    elements = np.frombuffer(b"".join(parts), ">i4")[1::2].astype(np.int32)
-    return np.array(ids, np.int64), elements, np.array(lengths, np.int64)
+        at += 2  # the number of fields
+        for column in columns:
+            (size,) = length_at(buffer, at)
+            column.append(buffer[at + 4 : at + 4 + max(size, 0)])
+            at += 4 + max(size, 0)
+    return columns
 
 
 def _code(type_: TypeEngine[Any]) -> str:

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from storage.landing.errors import CorruptChunk
 from storage.query import patterns, prefix_tree
@@ -15,7 +15,7 @@ from storage.query.design import Design, VisitWeights, read_design
 from storage.query.evidence import Seen, Visits
 from storage.query.functions import Functions
 from storage.query.planner import Plan
-from storage.query.reading import TooMuch, among, read_arrays
+from storage.query.reading import TooMuch
 from storage.query.scan import (
     MAX_BYTES,
     WHOLE,
@@ -30,9 +30,10 @@ from storage.query.scan import (
     scan,
 )
 from storage.query.selection import Selection
+from storage.query.stack_reading import read_stacks
 from storage.query.stack_tree import NO_STACKS, Shape, Stacks, StackTree
 from storage.query.strata import draws
-from storage.schema import stack, visit
+from storage.schema import visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +215,7 @@ class SampleSource:
 
 def _read_stacks(connection: Connection, ids: Int64 | None) -> Stacks:
     """Stacks as they were interned; all there are for None."""
-    statement = select(stack.c.stack_id, stack.c.frames)
-    if ids is not None:
-        statement = statement.where(among(stack.c.stack_id, ids.tolist()))
-    return Stacks(*read_arrays(connection, statement, limit=32 * MAX_BYTES))
+    return Stacks(*read_stacks(connection, ids, limit=32 * MAX_BYTES))
 
 
 def _named(stacks: Stacks, functions: Functions) -> Stacks:

@@ -754,9 +754,9 @@ def upgrade() -> None:
         sa.Column("hash", sa.Uuid(), nullable=False),
         sa.Column(
             "frames",
-            sa.ARRAY(sa.Integer()),
+            sa.LargeBinary(),
             nullable=False,
-            comment="function ids, outermost first; a walk that did not reach its thread's start begins with a marker",
+            comment="function ids, outermost first (storage/frames.py); a walk that did not reach its thread's start begins with a marker",
         ),
         sa.PrimaryKeyConstraint("stack_id", name=op.f("pk_stack")),
         sa.UniqueConstraint("hash", name=op.f("uq_stack_hash")),

@@ -3,13 +3,12 @@
 import struct
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import ARRAY, Integer, LargeBinary, SmallInteger, Text
+from sqlalchemy import Integer, LargeBinary, SmallInteger, Text
 
-from storage.dictionary_sweep.stream import Batch, Gathering, array_elements
+from storage.dictionary_sweep.stream import Batch, Gathering
 from storage.landing.copying import HEADER, TRAILER
 
 Row = tuple[int, int, bytes]
@@ -61,20 +60,6 @@ def test_something_else_than_a_row_each_time_is_noticed() -> None:
         gathered([SmallInteger(), Integer(), LargeBinary()], as_copied([row[:20], row[20:]], alone=False), 1)
 
 
-@given(st.lists(st.lists(ints, max_size=9), max_size=20))
-def test_elements_of_arrays(arrays: list[list[int]]) -> None:
-    blobs = [
-        struct.pack(">iii", 0, 0, 23)
-        if not array
-        else struct.pack(">iiiii", 1, 0, 23, len(array), 1)
-        + b"".join(struct.pack(">ii", 4, e) for e in array)
-        for array in arrays
-    ]
-    assert array_elements(blobs).tolist() == [e for a in arrays for e in a]
-
-
-def test_arrays_count_as_bytes_and_nothing_else_does() -> None:
-    [batch] = gathered([ARRAY(Integer())], [HEADER + struct.pack(">hiiii", 1, 12, 0, 0, 23), TRAILER], 1)
-    assert np.array_equal(array_elements(batch.blobs), [])
+def test_only_integers_come_before_bytes() -> None:
     with pytest.raises(TypeError):
         gathered([Text(), Integer()], [], 1)
