@@ -79,17 +79,16 @@ class ElfImage:
         return self._instead.frames(offsets)
 
     def _frames(self, offsets: FileOffsets) -> ImageFrames:
-        status, chains = self.lookup(offsets)
+        status, chains = self.lookup(self._segments.to_vaddrs(offsets))
         distinct, entries = np.unique(chains.locations, return_inverse=True)
-        names = [self._name_of(identifier) for identifier in distinct.tolist()]
+        names = [self.name_of(identifier) for identifier in distinct.tolist()]
         full = np.flatnonzero(status == Status.FULL)
         has_file = np.array([bool(function.file) for function, _ in names] or [True])
         status[full[~has_file[entries[chains.offsets[full]]]]] = Status.SYMTAB
         return ImageFrames(status, chains.offsets, entries, names)
 
-    def lookup(self, offsets: FileOffsets) -> tuple[Statuses, Chains]:
-        """The chains behind `frames`, of ids without names. Raises `MalformedSymCache`."""
-        vaddrs = self._segments.to_vaddrs(offsets)
+    def lookup(self, vaddrs: ElfVaddrs) -> tuple[Statuses, Chains]:
+        """The chains behind `frames`, of ids without names. Raises `MalformedSymCache`, IndexError."""
         symbol = self._symbols.find(vaddrs)
         if self._table is None:
             found = symbol != MISS
@@ -122,7 +121,8 @@ class ElfImage:
         before = np.append(0, np.cumsum(named))
         return Chains(before[chains.offsets], chains.locations[named])
 
-    def _name_of(self, identifier: int) -> Named:
+    def name_of(self, identifier: int) -> Named:
+        """The function and line that an id of `lookup` stands for. Raises as that."""
         known = self._named.get(identifier)
         if known is None:
             known = self._named[identifier] = self._read_name(identifier)
