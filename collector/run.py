@@ -24,6 +24,7 @@ from collector.events import RoundDrawn, Watcher, nobody
 from collector.merging import Merging
 from collector.schedule import round_at
 from collector.standing import ensure_standing
+from collector.symbol_asks import AskTerms, SymbolAsks
 from collector.visit import Visitor
 from collector.visiting import Visiting
 from storage import campaigns
@@ -54,6 +55,8 @@ class Pace:
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
     describe_s: float = 30.0
+    ask_s: float = 30.0
+    """Between looks for a binary whose symbols a gateway may be asked for."""
     resend_s: float = RESEND_S
     grace_s: float = 10.0
     """Visits under way get this long to finish when the collector is stopped."""
@@ -72,6 +75,8 @@ class Collector:
     visitor: Visitor = field(default_factory=Visitor)
     pace: Pace = field(default_factory=Pace)
     watcher: Watcher = nobody
+    asks: AskTerms | None = None
+    """None: no gateway is ever asked for symbols."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     _room_made_on: date | None = field(default=None, init=False)
 
@@ -93,6 +98,10 @@ class Collector:
             watcher=self.watcher,
             concurrent=self.pace.concurrent_visits,
         )
+        works = []
+        if self.asks is not None:
+            asking = SymbolAsks(self.engine, desk=desk, credentials=self.visitor.credentials, terms=self.asks)
+            works.append(_every(self.pace.ask_s, stop, asking.look))
         try:
             await desk.do(self._prepare)
             await _within(FIRST_DESCRIPTIONS_S, describer.look())
@@ -104,6 +113,7 @@ class Collector:
                 _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch)),
                 _every(self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())),
                 _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
+                *works,
             )
         except PASSING as error:  # the desk waits these out, until it is told to stop
             _log.warning("stopped while the database was away", why=str(error))

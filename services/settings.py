@@ -124,6 +124,11 @@ class Settings(BaseSettings):
     concurrent_visits: int = Field(
         default=32, ge=1, description="Machines one collector visits at the same time."
     )
+    symbol_asks_per_hour: int = Field(
+        default=0,
+        ge=0,
+        description="How many gateways in an hour, over the whole fleet, are asked for symbols nobody else has; 0: none.",
+    )
     price_per_core_hour: float | None = Field(
         default=None,
         ge=0,
@@ -134,6 +139,11 @@ class Settings(BaseSettings):
         default=400,
         ge=1,
         description="Days that merged cells, coverage and visits are kept, rounded up to whole buckets of 64 days.",
+    )
+    symbol_retention_days: int = Field(
+        default=90,
+        ge=1,
+        description="Days that debug files, symbol caches and sources are kept after their last use.",
     )
 
     @field_validator(

@@ -142,37 +142,60 @@ def _lines(symbols: list[tuple[int, bytes, bytes]], base: int, size: int) -> lis
     ]
 
 
-def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:
-    """A kernel table: the kernel's build-id (b"" not known), and its functions. Raises `MalformedImage`."""
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What a table says of one image; `name` is None for the kernel itself."""
+
+    name: str | None
+    build: str
+    size: int
+    count: int
+
+
+def _heads(text: bytes) -> tuple[list[_Head], bytes]:
+    """The images of a table, the kernel first, and the text after their descriptions."""
     if not text.startswith(TABLE_MAGIC):
         raise MalformedImage("It is no table of a kernel's functions.")
+    head, _, body = text[len(TABLE_MAGIC) :].partition(b"\n\n")
+    heads = []
+    for line in head.split(b"\n", MAX_MODULES):
+        image = _HEAD.fullmatch(line)
+        if image is None or (image["name"] is None) != (not heads):
+            raise MalformedImage("It describes its images out of form.")
+        name = None if image["name"] is None else image["name"].decode("utf-8", "replace")
+        build = image["build"].decode().removeprefix("-")
+        heads.append(_Head(name, build, int(image["size"], 16), int(image["count"], 16)))
+    return heads, body
+
+
+def kernel_of_table(text: bytes) -> KernelIdentity:
+    """The kernel and the modules that a table is of; its beginning is enough. Raises `MalformedImage`."""
+    (kernel, *modules), _ = _heads(text)
+    return KernelIdentity(
+        bytes.fromhex(kernel.build), tuple(sorted((module.name or "", module.build) for module in modules))
+    )
+
+
+def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:
+    """A kernel table: the kernel's build-id (b"" not known), and its functions. Raises `MalformedImage`."""
     if len(text) > MAX_BYTES:
         raise MalformedImage(f"It is a kernel table of {len(text)} bytes; the limit is {MAX_BYTES}.")
-    head, _, body = text[len(TABLE_MAGIC) :].partition(b"\n\n")
-    heads = [_HEAD.fullmatch(line) for line in head.split(b"\n", MAX_MODULES)]
+    heads, body = _heads(text)
     fields = body.split()
-    if sum(int(image["count"], 16) if image else 0 for image in heads) * 3 != len(fields):
+    if sum(image.count for image in heads) * 3 != len(fields):
         raise MalformedImage("It has more or fewer functions than it says.")
-    kernel: tuple[bytes, OffsetTable] | None = None
-    builds: dict[str, str] = {}
-    modules: dict[str, OffsetTable] = {}
+    tables = []
     at = 0
     for image in heads:
-        if image is None or (image["name"] is None) != (kernel is None):
-            raise MalformedImage("It describes its images out of form.")
-        after = at + 3 * int(image["count"], 16)
-        table = _read_table(fields[at:after], int(image["size"], 16))
-        build = image["build"].decode().removeprefix("-")
+        after = at + 3 * image.count
+        tables.append(_read_table(fields[at:after], image.size))
         at = after
-        if kernel is None:
-            kernel = bytes.fromhex(build), table
-            continue
-        name = image["name"].decode("utf-8", "replace")
-        builds[name] = build
-        if table.names:
-            modules[name] = table
-    assert kernel is not None  # there is a first line
-    return kernel[0], Kallsyms(kernel[1], modules, builds)
+    modules = list(zip(heads[1:], tables[1:], strict=True))
+    return bytes.fromhex(heads[0].build), Kallsyms(
+        tables[0],
+        {image.name or "": table for image, table in modules if table.names},
+        {image.name or "": image.build for image, _ in modules},
+    )
 
 
 def _read_table(fields: Sequence[bytes], size: int) -> OffsetTable:

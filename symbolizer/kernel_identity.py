@@ -1,6 +1,7 @@
 """Which kernel a capture was taken under: its build, and the builds of the modules loaded into it."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from fleetpb import capture_pb2
 
@@ -13,6 +14,12 @@ class KernelIdentity:
     """GNU build-id; b"" not known."""
     modules: tuple[tuple[str, str], ...] = ()
     """Name and build-id (hex, '' where it has none) of each loaded module, ascending by name."""
+
+    @property
+    def module_set(self) -> str:
+        """A digest of the modules, 16 hex digits; the same for machines that loaded the same builds."""
+        text = "".join(f"{name} {build}\n" for name, build in self.modules)
+        return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
     def build_of(self, module: str) -> str | None:
         """Build-id of a module as hex, '' where it has none; None: the capture does not name that module."""

@@ -14,6 +14,7 @@ def collector() -> None:
     """
     from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
     from collector.visit import Visitor  # noqa: PLC0415
+    from services.asking import ask_terms  # noqa: PLC0415
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
@@ -24,16 +25,22 @@ def collector() -> None:
     settings = read_settings()
     log_to_stderr()
     engine = open_engine(settings.needed_database_url(), application="collector")
+    archive = Archive(settings.archive)
     try:
         run_until_signalled(
             Collector(
                 engine,
-                Archive(settings.archive),
+                archive,
                 make_sender(settings.needed_redis_url()),
                 visitor=Visitor(gateway_credentials(settings)),
+                asks=ask_terms(settings, engine, archive),
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
-                    keep=Keep(settings.retention_days, settings.cell_retention_days),
+                    keep=Keep(
+                        settings.retention_days,
+                        settings.cell_retention_days,
+                        settings.symbol_retention_days,
+                    ),
                 ),
             )
         )

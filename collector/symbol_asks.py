@@ -1,0 +1,168 @@
+"""Asks gateways for the symbols of binaries that nobody has (DIGEST G11).
+
+Off unless the operator sets a rate. One gateway is asked at a time, once for each binary in the whole
+fleet (`storage.symbols.asks` keeps the books for all collectors). What it sends is written to a file and
+handed on: whether it is of use is for others to say.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import grpc
+import structlog
+from google.protobuf.message import DecodeError
+from sqlalchemy import Engine
+
+from collector.channel import Credentials, open_channel
+from collector.desk import Desk
+from collector.errors import BadAddress, BadCredentials, Garbled
+from collector.outcome import said
+from collector.symbol_reply import MAX_RAW_BYTES, SymbolsReader
+from fleetpb import gateway_pb2
+from storage.symbols import asks
+from storage.symbols.asks import Ask, AskOutcome
+from storage.symbols.kinds import FileKind
+
+PATIENCE_S: Final = 600.0
+"""For one answer: a gateway reads and packs 25 MB a second with the tenth of a core that it takes."""
+_SYMBOLS: Final = "/fleetpb.v1.Gateway/Symbols"
+
+_log = structlog.get_logger("collector")
+_Request = gateway_pb2.SymbolsRequest
+_Refusal = gateway_pb2.SymbolsRefusal
+_WHAT: Final = {
+    FileKind.SYMBOLS: _Request.SYMBOLS,
+    FileKind.EXECUTABLE: _Request.SYMBOLS,  # of the vdso, which a gateway gives whole
+    FileKind.KALLSYMS: _Request.KERNEL,
+}
+_OUTCOMES: Final = {
+    _Refusal.NOT_ALLOWED: AskOutcome.REFUSED,
+    _Refusal.NOT_SEEN: AskOutcome.ABSENT,
+    _Refusal.GONE: AskOutcome.ABSENT,
+    _Refusal.HIDDEN: AskOutcome.ABSENT,
+}
+
+Accept = Callable[[Ask, Path, str], str]
+"""Takes a file that a gateway sent, with the name it has there, and removes nothing; '' if it was of use, else why not."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskTerms:
+    """How gateways may be asked."""
+
+    accept: Accept
+    an_hour: int
+    """Asks in an hour, by all collectors of the fleet together."""
+    limit: int = MAX_RAW_BYTES
+    """Bytes of one answer, unpacked."""
+    patience_s: float = PATIENCE_S
+
+
+class SymbolAsks:
+    """Asks for one binary after the other."""
+
+    def __init__(
+        self, engine: Engine, *, desk: Desk, credentials: Credentials | None, terms: AskTerms
+    ) -> None:
+        self._engine = engine
+        self._desk = desk
+        self._credentials = credentials
+        self._terms = terms
+
+    async def look(self) -> bool:
+        """Ask for what is wanted most, if anything is; whether a gateway was asked."""
+        ask = await self._desk.do(self._claim)
+        if ask is None:
+            return False
+        outcome, detail = await self._ask(ask)
+        await self._desk.do(self._note, ask, outcome, detail)
+        _log.info(
+            "symbols asked for",
+            binary=ask.name,
+            key=ask.binary_key,
+            machine=ask.machine,
+            outcome=outcome.value,
+            why=detail,
+        )
+        return True
+
+    def _claim(self) -> Ask | None:
+        with self._engine.begin() as connection:
+            return asks.claim_ask(connection, an_hour=self._terms.an_hour)
+
+    def _note(self, ask: Ask, outcome: AskOutcome, detail: str) -> None:
+        with self._engine.begin() as connection:
+            asks.note_answer(connection, ask, outcome, detail)
+
+    async def _ask(self, ask: Ask) -> tuple[AskOutcome, str]:
+        """How it went, and for anything but GOT why, as a sentence. Raises `StorageError` of the store."""
+        request = _request(ask, self._terms.limit)
+        if request is None:
+            return AskOutcome.ABSENT, "It is known by its path only, so no file can be told to be it."
+        reader = SymbolsReader(limit=self._terms.limit)
+        with tempfile.TemporaryDirectory(prefix="fleetprof-symbols-") as folder:
+            path = Path(folder) / "answer"
+            try:
+                with path.open("wb") as file:
+                    await self._receive(ask.address, request, reader, file)
+            except (Garbled, BadAddress, BadCredentials, OSError) as error:
+                return AskOutcome.FAILED, said(str(error))
+            except TimeoutError:
+                return AskOutcome.FAILED, f"It did not answer in full within {self._terms.patience_s:g} s."
+            except grpc.aio.AioRpcError as error:
+                return _of_status(error)
+            if reader.refusal is not None:
+                outcome = _OUTCOMES.get(reader.refusal.reason, AskOutcome.FAILED)
+                return outcome, said(reader.refusal.message or "It was refused without a reason.")
+            useless = await self._desk.do(self._terms.accept, ask, path, reader.name)
+        return (AskOutcome.FAILED, useless) if useless else (AskOutcome.GOT, "")
+
+    async def _receive(
+        self, address: str, request: gateway_pb2.SymbolsRequest, reader: SymbolsReader, file: IO[bytes]
+    ) -> None:
+        async with (
+            open_channel(address, self._credentials) as channel,
+            asyncio.timeout(self._terms.patience_s),
+        ):
+            # Replies are parsed here: grpc.aio turns a message that it cannot parse into None.
+            stub: grpc.aio.UnaryStreamMultiCallable[gateway_pb2.SymbolsRequest, bytes] = channel.unary_stream(
+                _SYMBOLS, request_serializer=gateway_pb2.SymbolsRequest.SerializeToString
+            )
+            stream = stub(request, timeout=self._terms.patience_s)
+            while isinstance(message := await stream.read(), bytes):  # else it is grpc.aio.EOF
+                await asyncio.to_thread(_write, message, reader, file)
+        if not reader.is_finished:
+            raise Garbled("The stream stopped before its end.")
+
+
+def _write(message: bytes, reader: SymbolsReader, file: IO[bytes]) -> None:
+    try:
+        reply = gateway_pb2.SymbolsReply.FromString(message)
+    except DecodeError as error:
+        raise Garbled("What came is no message of the gateway's protocol.") from error
+    file.writelines(reader.take(reply))
+
+
+def _request(ask: Ask, limit: int) -> gateway_pb2.SymbolsRequest | None:
+    """What to ask for; None: no gateway could tell which file is meant."""
+    what = _WHAT.get(ask.kind)
+    if what is None:
+        return None
+    if what == _Request.KERNEL:  # its key may be a module's: the answer says which kernel it is
+        return _Request(what=what, max_bytes=limit)
+    if ask.binary_key.startswith(("go:", "sha256:")):
+        return _Request(what=what, content_key=ask.binary_key, max_bytes=limit)
+    try:
+        return _Request(what=what, build_id=bytes.fromhex(ask.binary_key), max_bytes=limit)
+    except ValueError:
+        return None
+
+
+def _of_status(error: grpc.aio.AioRpcError) -> tuple[AskOutcome, str]:
+    if error.code() == grpc.StatusCode.UNIMPLEMENTED:
+        return AskOutcome.REFUSED, "Its gateway is too old to give symbols."
+    return AskOutcome.FAILED, f"{error.code().name}: {said(error.details() or 'no details')}"

@@ -1,0 +1,99 @@
+"""The stream of one Symbols call, unpacked and checked.
+
+Strategy: messages in, bytes out, no I/O. `take` accepts the replies in the order they came, and gives
+the content as it unpacks. What breaks the order of gateway.proto, the limits or the checksum raises
+`Garbled`; what was given until then is then worth nothing.
+
+    state      begin    data   end       refusal
+    OPEN       BEGUN    –      –         REFUSED
+    BEGUN      –        BEGUN  COMPLETE  REFUSED      (it broke on the way)
+"""
+
+import hashlib
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Final
+
+import zstandard
+
+from collector.errors import Garbled
+from fleetpb import gateway_pb2
+
+MAX_RAW_BYTES: Final = 1 << 30
+"""Of one binary's symbols, unpacked; more than a gateway gives unless it is told to."""
+_FED_AT_ONCE: Final = 64 << 10
+"""Packed bytes that are unpacked in one go. zstd expands a block to 128 KiB at most, of three bytes or more."""
+_MAX_STRANGERS: Final = 100
+
+
+class _State(Enum):
+    OPEN = auto()
+    BEGUN = auto()
+    COMPLETE = auto()
+    REFUSED = auto()
+
+
+class SymbolsReader:
+    """Reads one answer."""
+
+    def __init__(self, *, limit: int = MAX_RAW_BYTES) -> None:
+        """`limit` is the most bytes that are unpacked."""
+        self.name = ""
+        """What the gateway calls it; once it has begun."""
+        self.refusal: gateway_pb2.SymbolsRefusal | None = None
+        self._state = _State.OPEN
+        self._limit = limit
+        self._unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
+        self._digest = hashlib.sha256()
+        self._bytes = self._raw_bytes = self._strangers = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """The whole content came, and is what the gateway sent."""
+        return self._state is _State.COMPLETE
+
+    @property
+    def is_finished(self) -> bool:
+        """`end` or `refusal` has come."""
+        return self._state in {_State.COMPLETE, _State.REFUSED}
+
+    def take(self, reply: gateway_pb2.SymbolsReply) -> Iterator[bytes]:
+        """Yield the content that the next message brings; exhaust it. Raises `Garbled`."""
+        kind = reply.WhichOneof("reply")
+        if kind == "refusal" and not self.is_finished:
+            self.refusal, self._state = reply.refusal, _State.REFUSED
+        elif kind == "begin" and self._state is _State.OPEN:
+            if reply.begin.raw_bytes > self._limit:
+                raise Garbled(f"The gateway sends more than the {self._limit:,} bytes that were asked for.")
+            self.name, self._state = reply.begin.name, _State.BEGUN
+        elif kind == "data" and self._state is _State.BEGUN:
+            yield from self._unpacked(reply.data)
+        elif kind == "end" and self._state is _State.BEGUN:
+            self._check(reply.end)
+            self._state = _State.COMPLETE
+        elif kind is None and self._strangers < _MAX_STRANGERS:  # newer than this program
+            self._strangers += 1
+        else:
+            raise Garbled(f"The gateway sent {kind!r} when its stream was {self._state.name.lower()}.")
+
+    def _unpacked(self, data: bytes) -> Iterator[bytes]:
+        if not data:
+            raise Garbled("The gateway sent an empty piece.")
+        self._bytes += len(data)
+        self._digest.update(data)
+        for start in range(0, len(data), _FED_AT_ONCE):
+            try:
+                piece = self._unpacker.decompress(data[start : start + _FED_AT_ONCE])
+            except zstandard.ZstdError as error:
+                raise Garbled(f"What the gateway sent does not unpack: {error}.") from error
+            self._raw_bytes += len(piece)
+            if self._raw_bytes > self._limit:
+                raise Garbled(f"It unpacks to more than the {self._limit:,} bytes that are accepted.")
+            if piece:
+                yield piece
+
+    def _check(self, end: gateway_pb2.SymbolsEnd) -> None:
+        if (end.bytes, end.raw_bytes) != (self._bytes, self._raw_bytes):
+            raise Garbled(f"The gateway says it sent {end.bytes:,} bytes; {self._bytes:,} arrived.")
+        if end.sha256 != self._digest.digest():
+            raise Garbled("The SHA-256 is not the one the gateway computed.")

@@ -1,0 +1,101 @@
+"""Symbols that a gateway sent: inspected, compared with what was asked for, and kept as candidates.
+
+A kernel table names the functions of every module that was loaded, so it is kept for each of those
+that lack symbols, too: nobody is asked for them again, and captures that hold them are landed again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Engine
+
+from storage.archive import Archive
+from storage.symbols import asks, candidates
+from storage.symbols.candidates import Candidate
+from storage.symbols.kinds import FileKind, Quality
+from symbolizer.inspection import Inspection
+from symbolizer.inspector import NotInspected, inspect_apart
+from symbolizer.kallsyms import kernel_of_table
+from symbolizer.kernel_identity import KernelIdentity
+
+_MOST_WANTED: Final = 1000
+"""Binaries that lack symbols and are looked at for modules that a kernel table names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What was kept."""
+
+    keys: tuple[str, ...]
+    """Binaries that may have names now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Useless:
+    """Nothing was kept; why, as a sentence."""
+
+    reason: str
+
+
+def take_in(
+    engine: Engine, archive: Archive, path: Path, *, wanted: str, name: str, origin: str
+) -> Arrived | Useless:
+    """Keep a file that came for the binary of key `wanted`; `name` is what its sender calls it.
+
+    Raises `StorageError`, and OSError for the file.
+    """
+    found = inspect_apart(path)
+    if isinstance(found, NotInspected):
+        return Useless(found.reason)
+    if found.kind == FileKind.KALLSYMS:
+        return _take_kernel(engine, archive, path, found, wanted=wanted, name=name, origin=origin)
+    if found.key != wanted:
+        return Useless(f"What came is of {found.key}.")
+    if found.quality == Quality.NONE:
+        return Useless("It names none of its functions: it was stripped of all symbols.")
+    candidate = Candidate(found.key, found.kind, found.quality, path, origin, name[:255])
+    candidates.add(engine, archive, candidate)
+    return Arrived((found.key,))
+
+
+def keep_kernel_table(engine: Engine, archive: Archive, path: Path, *, origin: str, name: str) -> Arrived:
+    """Keep a kernel table, and note it for each of its modules that nobody has symbols for.
+
+    Raises `MalformedImage`, `StorageError`, OSError.
+    """
+    with path.open("rb") as file:
+        kernel = kernel_of_table(file.read(1 << 20))
+    keys = [kernel.build_id.hex(), *_wanted_modules(engine, kernel)]
+    for key in keys:
+        candidate = Candidate(
+            key, FileKind.KALLSYMS, Quality.SYMTAB, path, origin, name[:255], variant=kernel.module_set
+        )
+        candidates.add(engine, archive, candidate)
+    return Arrived(tuple(keys))
+
+
+def _take_kernel(
+    engine: Engine, archive: Archive, path: Path, found: Inspection, *, wanted: str, name: str, origin: str
+) -> Arrived | Useless:
+    with path.open("rb") as file:
+        kernel = kernel_of_table(file.read(1 << 20))
+    if not found.key:
+        return Useless("It does not say which kernel it is of.")
+    if wanted != found.key and wanted not in _module_keys(kernel.modules):
+        return Useless(f"Another kernel runs on that machine now: {found.key}.")
+    return keep_kernel_table(engine, archive, path, origin=origin, name=name)
+
+
+def _wanted_modules(engine: Engine, kernel: KernelIdentity) -> list[str]:
+    ours = _module_keys(kernel.modules)
+    with engine.connect() as connection:
+        return [
+            want.binary_key for want in asks.wanted(connection, limit=_MOST_WANTED) if want.binary_key in ours
+        ]
+
+
+def _module_keys(modules: Iterable[tuple[str, str]]) -> set[str]:
+    """As `storage.schema.binary.key` has them."""
+    return {build or f"path:[{name}]" for name, build in modules}
