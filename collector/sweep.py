@@ -98,6 +98,14 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
         _log.info("raw captures deleted", captures=done.raw.captures, never_landed=done.raw.never_landed)
     if done.cells or done.visits:
         _log.info("history dropped", before=done.cells_from.isoformat(), cells=done.cells, visits=done.visits)
+    if done.symbols.debug_files or done.symbols.caches or done.symbols.sources or done.symbols.blobs:
+        _log.info(
+            "old symbols deleted",
+            debug_files=done.symbols.debug_files,
+            caches=done.symbols.caches,
+            sources=done.symbols.sources,
+            blobs=done.symbols.blobs,
+        )
 
 
 def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool]) -> None:

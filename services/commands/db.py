@@ -101,7 +101,11 @@ def retain(
     from storage.retention.retain import retain as drop_old  # noqa: PLC0415
 
     settings = read_settings()
-    keep = Keep(days or settings.retention_days, cell_days or settings.cell_retention_days)
+    keep = Keep(
+        days or settings.retention_days,
+        cell_days or settings.cell_retention_days,
+        settings.symbol_retention_days,
+    )
     engine = open_engine(settings.needed_database_url(), application="db")
     done = drop_old(engine, Archive(settings.archive), datetime.now(UTC).date(), keep)
     engine.dispose()
@@ -120,6 +124,11 @@ def retain(
         typer.echo(f"{done.raw.captures} raw captures deleted{never}.")
     if done.cells or done.visits:
         typer.echo(f"{done.cells} rows of cells and {done.visits} visits deleted before {done.cells_from}.")
+    if done.symbols.debug_files or done.symbols.caches or done.symbols.blobs:
+        typer.echo(
+            f"{done.symbols.debug_files} debug files and {done.symbols.caches} caches forgotten, "
+            f"{done.symbols.blobs} blobs of symbols deleted."
+        )
     typer.echo(f"Kept: profiles from {done.facts_from} on, cells and visits from {done.cells_from} on.")
 
 

@@ -5,6 +5,7 @@
 | facts (`profile`, `chunk`, `line_chunk`) and raw captures | `Keep.facts_days` |
 | cells of hours | `storage.rolling` says |
 | cells of days and of more, and what they are weighed and counted with: coverage, exposure, visits | `Keep.cells_days` |
+| debug files, what is built from them, sources | `Keep.symbols_days` after they or their binary were used last (`storage.symbols.retain`) |
 | dictionary rows that none of these use | until the next `storage.dictionary_sweep` |
 
 Raw captures live as long as facts, so that better symbols can be landed for as long as there is

@@ -13,6 +13,7 @@ from storage.errors import DatabaseBusy
 from storage.retention.facts import OldDay, drop_oldest
 from storage.retention.history import drop_cells, drop_visits, kept_from
 from storage.retention.raw import DroppedCaptures, drop_captures
+from storage.symbols.retain import RetainedSymbols, retain_symbols
 
 HOPELESS_DAYS = 14
 """Facts that nobody merged into cells this long after their time go all the same."""
@@ -28,6 +29,8 @@ class Keep:
     facts_days: int
     cells_days: int
     """At least; cells go in buckets of 64 days, and never before facts, however long these are kept back."""
+    symbols_days: int = 90
+    """Debug files and what is built from them, after their last use and their binary's last capture."""
 
     def facts_from(self, today: date) -> date:
         """The first day whose facts and raw captures are kept."""
@@ -55,6 +58,7 @@ class Retained:
     cells: int = 0
     """Rows of cells, coverage and exposure."""
     visits: int = 0
+    symbols: RetainedSymbols = field(default_factory=RetainedSymbols)
 
 
 def retain(
@@ -67,8 +71,8 @@ def retain(
 ) -> Retained:
     """Drop what is older than `keep` says; between two transactions it ends early if `stopping`.
 
-    Raises `ArchiveError` when raw captures cannot be deleted, which comes after facts and cells, and
-    `DatabaseError`; done again, it goes on. Several may run at once.
+    Raises `ArchiveError` when raw captures or symbols cannot be deleted, which comes after facts and cells,
+    and `DatabaseError`; done again, it goes on. Several may run at once.
     """
     done = _drop_facts(engine, Retained(keep.facts_from(today), keep.cells_from(today)), stopping)
     with engine.connect() as connection:
@@ -91,6 +95,8 @@ def retain(
         if not visits:
             break
         done = replace(done, visits=done.visits + visits)
+    if not stopping():
+        done = replace(done, symbols=retain_symbols(engine, archive, keep.symbols_days, stopping=stopping))
     return done
 
 

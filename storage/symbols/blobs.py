@@ -177,8 +177,14 @@ def hold(connection: Connection, sha256: bytes) -> None:
     )
 
 
-def sweep(engine: Engine, archive: Archive, *, grace: timedelta = ORPHAN_GRACE) -> int:
-    """Delete the blobs older than `grace` that no row names; their number.
+def sweep(
+    engine: Engine,
+    archive: Archive,
+    *,
+    grace: timedelta = ORPHAN_GRACE,
+    stopping: Callable[[], bool] = lambda: False,
+) -> int:
+    """Delete the blobs older than `grace` that no row names; their number. Ends early if `stopping`.
 
     Those of an upload that was killed before its row, and those whose last row went. Any number of
     sweeps and uploads may run at the same time. Raises `ArchiveError`; what was deleted is.
@@ -191,6 +197,8 @@ def sweep(engine: Engine, archive: Archive, *, grace: timedelta = ORPHAN_GRACE) 
         if content is None or written >= before:
             continue
         batch.append(content)
+        if stopping():
+            return deleted
         if len(batch) == _BATCH:
             deleted += _sweep_batch(engine, archive, batch)
             batch = []

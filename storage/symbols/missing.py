@@ -68,6 +68,8 @@ class BinarySymbols:
     unresolved_cpu_s: float
     estimated: Estimate | None
     """Of the time without names: share of the fleet's CPU, core-seconds; None: visits were not drawn at random."""
+    covered_s: float
+    """Seconds that the estimate is about: core-seconds divided by it are cores."""
     files: tuple[DebugFile, ...]
     """Candidates, the best first, rejected ones last."""
     builds: tuple[BuildState, ...]
@@ -234,6 +236,7 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
             cpu_s=0.0 if one.place < 0 else float(held.cpu_s[one.place]),
             unresolved_cpu_s=0.0 if one.place < 0 else float(held.unresolved_cpu_s[one.place]),
             estimated=None if one.place < 0 else held.estimated[one.place],
+            covered_s=held.covered_s,
             files=tuple(files.get(one.key, ())),
             builds=tuple(builds.get(one.key, ())),
             asked=tuple(asked.get(one.key, ())),

@@ -13,6 +13,7 @@
 As long as raw captures are kept that could be landed again, everything that names their binaries is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -62,7 +63,9 @@ class RetainedSymbols:
     blobs: int = 0
 
 
-def retain_symbols(engine: Engine, archive: Archive, days: int) -> RetainedSymbols:
+def retain_symbols(
+    engine: Engine, archive: Archive, days: int, *, stopping: Callable[[], bool] = lambda: False
+) -> RetainedSymbols:
     """Drop what is old; rows first, then the blobs that no row names.
 
     Done again, or by several at once, it does no more. Raises `ArchiveError`, `DatabaseError`; what
@@ -76,7 +79,8 @@ def retain_symbols(engine: Engine, archive: Archive, days: int) -> RetainedSymbo
         sources = _drop_sources(connection, days)
     with engine.begin() as connection:
         notes = _drop_notes(connection, days)
-    return RetainedSymbols(files, caches, sources, notes, blobs.sweep(engine, archive))
+    swept = blobs.sweep(engine, archive, stopping=stopping)
+    return RetainedSymbols(files, caches, sources, notes, swept)
 
 
 def _drop_debug_files(connection: Connection, days: int) -> int:
