@@ -32,8 +32,11 @@ from storage.landing.stack_rows import StackRows, insert_stacks
 from storage.schema import binary, dim_value, function, label_set, sample_type
 
 STACKS_REMEMBERED = 1_000_000
-"""About 80 MB when full; a worker that meets more than that in a while asks the database again."""
+"""84 MB when full; a worker that meets more than that in a while asks the database again."""
 OTHERS_REMEMBERED = 100_000
+"""Of each other dictionary; 10 MB when full."""
+NAMES_REMEMBERED = 20_000
+"""Some 15 MB with the names themselves; those of the images at hand are asked for again and again."""
 
 
 class Interner:
@@ -43,7 +46,7 @@ class Interner:
         self._engine = engine
         self._stacks = RememberedHashes(STACKS_REMEMBERED)
         self._others: dict[str, Remembered] = {}
-        self._names = RememberedObjects(OTHERS_REMEMBERED)
+        self._names = RememberedObjects(NAMES_REMEMBERED)
         self._epoch: int | None = None
 
     def hold(self, connection: Connection) -> None:

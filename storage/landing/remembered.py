@@ -1,13 +1,16 @@
 """What a process remembers of dictionaries: which key has which id, within bounds.
 
 `Remembered` is for thousands of keys, `RememberedObjects` before it for keys that take longer to
-compare than to recognize, `RememberedHashes` for stacks, of which a worker meets
-millions: a table of open addressing in numpy, 20 bytes a slot, that is asked and told about thousands
-of keys at once.
+compare than to recognize, `RememberedHashes` for stacks, of which a worker meets millions: a table of
+open addressing in numpy, 20 bytes a slot, that is asked and told about thousands of keys at once.
+
+None of them keeps a key: the labels of a fleet's containers are a kilobyte each, and there is no end of
+them. All of them forget by turns: when the younger of two generations is full the older is forgotten,
+and what is asked for again is young again. So 40 to 160 bytes for each of `limit` keys are the most.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import islice
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -23,22 +26,32 @@ UNKNOWN = 0
 
 
 class Remembered:
-    """Key → id of one dictionary, bounded; the oldest tenth is forgotten when it is full."""
+    """Key → id of one dictionary, at least the last `limit` that were added or asked for.
+
+    Keys are strings, numbers, None, and tuples of those; they are held as 128-bit hashes.
+    """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._ids: dict[Hashable, int] = {}
+        self._ids = RememberedHashes(limit)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables."""
+        return self._ids.nbytes
 
     def ids(self, keys: Sequence[Hashable]) -> list[int | None]:
         """The id of every key, None where it is not remembered."""
-        return list(map(self._ids.get, keys))
+        distinct = list(dict.fromkeys(keys))
+        found = self._ids.ids(_hashes(distinct)).tolist()
+        known = {key: id_ for key, id_ in zip(distinct, found, strict=True) if id_ != UNKNOWN}
+        return list(map(known.get, keys))
 
     def add(self, keys: Sequence[Hashable], ids: Iterable[int]) -> None:
-        """Remember the keys' ids."""
-        self._ids.update(zip(keys, ids, strict=True))
-        if len(self._ids) > self._limit:
-            for key in list(islice(self._ids, len(self._ids) - self._limit + self._limit // 10)):
-                del self._ids[key]
+        """Remember the ids of distinct keys that `ids` did not know."""
+        self._ids.add(_hashes(keys), np.fromiter(ids, np.int32, len(keys)))
 
     def clear(self) -> None:
         """Forget everything."""
@@ -46,28 +59,51 @@ class Remembered:
 
 
 class RememberedObjects:
-    """Object → id of one dictionary, by which object it is and not by what it says; bounded."""
+    """Object → id of one dictionary, by which object it is and not by what it says.
+
+    At least the last `limit` that were added or asked for, and at most twice as many, which it keeps
+    alive. Most objects are met once: a name out of a perf map is another object in each capture.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._ids: dict[int, int] = {}
-        self._held: list[object] = []  # so that no other object gets the address of one remembered
+        self._young: dict[int, int] = {}
+        self._old: dict[int, int] = {}
+        # So that no other object gets the address of one remembered.
+        self._held: list[object] = []
+        self._held_old: list[object] = []
+
+    def __len__(self) -> int:
+        return len(self._held) + len(self._held_old)
 
     def ids(self, objects: Sequence[object]) -> list[int | None]:
         """The id of every object, None where it is not remembered."""
-        return list(map(self._ids.get, map(id, objects)))
+        found = list(map(self._young.get, map(id, objects)))
+        if None in found and self._old:
+            again = {
+                id(objects[index]): (objects[index], self._old[id(objects[index])])
+                for index, id_ in enumerate(found)
+                if id_ is None and id(objects[index]) in self._old
+            }
+            self.add([each for each, _ in again.values()], [id_ for _, id_ in again.values()])
+            found = [
+                again[id(each)][1] if id_ is None and id(each) in again else id_
+                for each, id_ in zip(objects, found, strict=True)
+            ]
+        return found
 
     def add(self, objects: Sequence[object], ids: Iterable[int]) -> None:
-        """Remember the objects' ids; all others are forgotten when they become too many."""
-        if len(self._held) + len(objects) > self._limit:
-            self.clear()
-        self._held.extend(objects)
-        self._ids.update(zip(map(id, objects), ids, strict=True))
+        """Remember the ids of distinct objects that are not in the younger generation."""
+        if len(self._young) + len(objects) > self._limit:
+            self._young, self._old = {}, self._young
+            self._held, self._held_old = [], self._held
+        self._held.extend(objects[-self._limit :])
+        self._young.update(list(zip(map(id, objects), ids, strict=True))[-self._limit :])
 
     def clear(self) -> None:
         """Forget everything."""
-        self._ids.clear()
-        self._held.clear()
+        self._young, self._old = {}, {}
+        self._held, self._held_old = [], []
 
 
 class RememberedHashes:
@@ -83,6 +119,14 @@ class RememberedHashes:
     def clear(self) -> None:
         """Forget everything."""
         self._young, self._old = _Table(), _Table()
+
+    def __len__(self) -> int:
+        return self._young.used + self._old.used
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables."""
+        return self._young.nbytes + self._old.nbytes
 
     def ids(self, hashes: Hashes) -> Ids:
         """The id of every hash, UNKNOWN where it is not remembered; the hashes are distinct."""
@@ -109,6 +153,10 @@ class _Table:
     def __init__(self) -> None:
         self.used = 0
         self._clear(_FIRST_SLOTS)
+
+    @property
+    def nbytes(self) -> int:
+        return self._keys.nbytes + self._ids.nbytes
 
     def find(self, hashes: Hashes) -> Ids:
         found = np.full(len(hashes), UNKNOWN, np.int32)
@@ -150,3 +198,9 @@ class _Table:
 
     def _next(self, slots: Int64s) -> Int64s:
         return (slots + 1) & self._mask
+
+
+def _hashes(keys: Sequence[Hashable]) -> Hashes:
+    """The keys as hashes; `repr` tells apart whatever is not equal, lone surrogates too."""
+    digests = b"".join(blake2b(repr(key).encode(), digest_size=16).digest() for key in keys)
+    return np.frombuffer(digests, np.uint64).reshape(-1, 2)

@@ -1,5 +1,8 @@
 """What is remembered is what was told, and never more than agreed."""
 
+import tracemalloc
+import weakref
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,12 +61,40 @@ def test_a_table_grows_with_what_it_holds() -> None:
     assert memory.ids(keys).tolist() == list(range(1, 50_001))
 
 
-def test_the_oldest_keys_are_forgotten() -> None:
+def test_keys_that_are_asked_for_stay_and_others_are_forgotten() -> None:
     memory = Remembered(10)
-    for n in range(12):
-        memory.add([n], [n + 1])
-    assert memory.ids([0, 11]) == [None, 12]
-    assert sum(id_ is not None for id_ in memory.ids(list(range(12)))) <= 10
+    memory.add(["first"], [100])
+    for n in range(50):
+        memory.add([("label", f"value {n}")], [n + 1])
+        assert memory.ids(["first", "first"]) == [100, 100], "it is asked for again and again"
+    assert memory.ids([("label", "value 49")]) == [50]
+    known = memory.ids([("label", f"value {n}") for n in range(50)])
+    assert sum(id_ is not None for id_ in known) <= 20
+    memory.clear()
+    assert memory.ids(["first"]) == [None]
+
+
+def test_no_key_is_taken_for_another() -> None:
+    memory = Remembered(100)
+    keys = [("a", "b"), ("a\0b",), "a", ("a", None), ("a", 0), ("\udc80",), ("?",), ("a", "b", "")]
+    memory.add(keys, range(1, len(keys) + 1))
+    assert memory.ids(keys[::-1]) == list(range(len(keys), 0, -1))
+    assert memory.ids([("b", "a")]) == [None]
+
+
+def test_what_is_remembered_takes_no_more_the_longer_its_keys_are() -> None:
+    """The label sets of containers, of which there is a new one every second: 40 MiB an hour when kept as they are."""
+    memory = Remembered(1_000)
+    tracemalloc.start()
+    try:
+        for n in range(30):
+            memory.add([(("container", f"{n}/{i}" + "x" * 1000),) for i in range(500)], range(1, 501))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(memory) <= 2_000
+    assert memory.nbytes == 2 * 2048 * 20
+    assert held < 2 * memory.nbytes
 
 
 def test_objects_are_told_apart_although_they_are_equal() -> None:
@@ -72,4 +103,25 @@ def test_objects_are_told_apart_although_they_are_equal() -> None:
     memory.add([one], [7])
     assert memory.ids([one, other]) == [7, None]
     memory.add([other, object(), object()], [8, 9, 10])
-    assert memory.ids([one, other]) == [None, 8], "all were forgotten to make room"
+    assert memory.ids([one, other]) == [7, 8], "the older generation is there still"
+    memory.add([object(), object(), object()], [11, 12, 13])
+    assert memory.ids([one, other]) == [7, None], "what was asked for is young again"
+
+
+def test_objects_met_once_are_let_go() -> None:
+    class Name:
+        """Something that can be seen to go."""
+
+    memory, alive, kept = RememberedObjects(10), weakref.WeakSet(), Name()
+    for n in range(100):
+        once = [Name() for _ in range(4)]
+        alive.update(once)
+        assert memory.ids(once) == [None] * 4
+        memory.add(once, range(4))
+        if memory.ids([kept]) == [None]:
+            assert n == 0, "it was asked for each time"
+            memory.add([kept], [77])
+        del once
+        assert len(memory) <= 20
+        assert len(alive) <= 20
+    assert memory.ids([kept, kept]) == [77, 77]
