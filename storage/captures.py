@@ -23,6 +23,8 @@ from storage.visits import Outcome
 
 FIRST_REST_S = 10.0
 LONGEST_REST_S = 3600.0
+AGAIN_SHARE: Final = 16
+"""One in so many captures is landed again, for better symbols, even while fresh ones pile up."""
 ORPHAN_GRACE = timedelta(hours=24)
 """A blob without a row is younger than this while its collector may still be writing the row."""
 
@@ -125,17 +127,22 @@ def record(connection: Connection, new: NewCapture) -> bool:
 
 
 def due(connection: Connection, *, limit: int) -> list[Due]:
-    """Captures to be landed now: fresh ones first, of either kind those longest in the archive."""
-    found: list[Due] = []
+    """Captures to be landed now: fresh ones first, of either kind those longest in the archive.
+
+    One in `AGAIN_SHARE` is landed again, if so many are, however many fresh ones wait.
+    """
+    kinds: list[list[Due]] = []
     for again in (False, True):
         rows = connection.execute(
             select(capture.c.visit_id, capture.c.wanted, capture.c.partition)
             .where(_is_due(), _is(again=again))
             .order_by(capture.c.archived_at)
-            .limit(limit - len(found))
+            .limit(limit)
         )
-        found += [Due(row.visit_id, row.wanted, row.partition, again) for row in rows]
-    return found
+        kinds.append([Due(row.visit_id, row.wanted, row.partition, again) for row in rows])
+    fresh, others = kinds
+    share = min(len(others), max(limit // AGAIN_SHARE, limit - len(fresh)))
+    return fresh[: limit - share] + others[:share]
 
 
 def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_limit: int) -> Lease | None:
@@ -173,19 +180,13 @@ def lease_waiting(
     that the database or the archive did not allow is none (`release`). At most `limit`, at most
     `raw_bytes` of them unpacked, and at most half of those that wait: the others are for other workers,
     and when one waits it is not kept waiting for a whole batch. Never waits for a lock itself.
+
+    While fresh captures fill whole batches, one place of each is for one that is landed again: else a
+    fleet that is always behind would never see better names.
     """
-    waiting = connection.execute(
-        select(capture.c.visit_id, capture.c.raw_bytes)
-        .where(
-            _is_due(),
-            _is(again=first.again),
-            capture.c.partition == first.partition,
-            capture.c.attempts == 0,
-        )
-        .order_by(capture.c.archived_at)
-        .limit(2 * limit)
-        .with_for_update(skip_locked=True)
-    ).all()
+    waiting = _untried(connection, first, again=first.again, limit=2 * limit)
+    if not first.again and limit > 1 and len(waiting) == 2 * limit:
+        waiting[:1] = _untried(connection, first, again=True, limit=1) or waiting[:1]
     chosen = []
     for row in waiting[: len(waiting) // 2]:
         raw_bytes -= row.raw_bytes
@@ -201,6 +202,24 @@ def lease_waiting(
         .returning(*_LEASED)
     )
     return [_lease(row) for row in taken]
+
+
+def _untried(connection: Connection, first: Lease, *, again: bool, limit: int) -> list[Row[UUID, int]]:
+    """Captures that wait, need the same binaries and were never tried; locked."""
+    return list(
+        connection.execute(
+            select(capture.c.visit_id, capture.c.raw_bytes)
+            .where(
+                _is_due(),
+                _is(again=again),
+                capture.c.partition == first.partition,
+                capture.c.attempts == 0,
+            )
+            .order_by(capture.c.archived_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+    )
 
 
 def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:

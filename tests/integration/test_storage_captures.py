@@ -319,6 +319,32 @@ class TestDue:
             assert len(captures.due(connection, limit=2)) == 2
         assert [(due.visit_id, due.again) for due in found] == [*((id_, False) for id_ in fresh), (old, True)]
 
+    def test_what_is_landed_again_has_a_share_however_many_fresh_ones_wait(self, engine):
+        ids = archived(engine, 40)
+        for visit_id in ids[:10]:
+            land(engine, visit_id, 1)
+        with engine.begin() as connection:
+            captures.want_again(connection, ids[:10])
+            listed = [due.again for due in captures.due(connection, limit=32)]
+            assert listed == [False] * 30 + [True] * 2
+            assert [due.again for due in captures.due(connection, limit=35)] == [False] * 30 + [True] * 5
+
+    def test_a_full_batch_of_fresh_ones_takes_one_that_is_landed_again_along(self, engine):
+        ids = archived(engine, 14)
+        for visit_id in ids[:3]:
+            land(engine, visit_id, 1)
+        with engine.begin() as connection:
+            captures.want_again(connection, ids[:3])
+        first = lease(engine, ids[3])
+        assert first is not None
+        with engine.begin() as connection:
+            batch = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
+            assert sorted(one.again for one in batch) == [False, False, False, True]
+            assert {one.visit_id for one in batch if one.again} <= set(ids[:3])
+        with engine.begin() as connection:  # seven are left: not a full batch, so all of it is fresh
+            rest = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
+            assert [one.again for one in rest] == [False] * 3
+
     @pytest.mark.parametrize("again", [False, True])
     def test_is_answered_from_the_indexes_of_what_is_due(self, engine, again):
         archived(engine)
