@@ -11,6 +11,7 @@ from symbolizer.elf import ElfFile
 from symbolizer.errors import MalformedElf, MalformedSymCache
 from symbolizer.files import OpenedFile
 from symbolizer.layout import layout_of
+from symbolizer.module_file import as_loaded, is_module
 from symbolizer.sources import Missing
 from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
 from symbolizer.symtab import read_symbols
@@ -32,10 +33,12 @@ def build(request: "Request") -> None:
     ]
     try:
         files = [ElfFile(OpenedFile(path)) for path in paths]
+        module = as_loaded(files[0]) if is_module(files[0]) else None
+        files = [ElfFile(as_loaded(file, debug=False)) if is_module(file) else file for file in files]
         segments = layout_of(files[-1])
         if isinstance(segments, Missing):
             raise NotBuildable(segments.reason)
-        archive = Archive.open(str(paths[0]))
+        archive = Archive.open(str(paths[0])) if module is None else Archive.from_bytes(module)
         symcache = next(archive.iter_objects()).make_symcache()
     except (SymbolicError, MalformedElf, StopIteration, LookupError) as error:
         raise NotBuildable(str(error) or "it holds no object") from error

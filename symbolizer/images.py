@@ -12,6 +12,7 @@ from storage.landing.resolved import Status
 from storage.symbols.kinds import Quality
 from symbolizer.build import build_input
 from symbolizer.build_outcome import Built, NotBuilt
+from symbolizer.elf import ElfFile
 from symbolizer.elf_image import ElfImage
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
@@ -19,6 +20,7 @@ from symbolizer.image import Image, KallsymsImage, UnknownImage
 from symbolizer.kallsyms import Kallsyms
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.layout import layout_of
+from symbolizer.module_file import as_loaded, is_module
 from symbolizer.sources import Found, Missing, SymbolSource
 from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
 from symbolizer.symcaches import PENDING, SymCaches
@@ -110,6 +112,10 @@ class Images:
             return self._file(identity)
         if kind == capture_pb2.Mapping.VDSO:
             return self._vdso(identity)
+        # Its own file says more than the kernel does of itself: lines and inlined calls, if it has debug data.
+        by_file = self._file(identity) if identity.build_id else None
+        if by_file is not None and by_file.status >= Status.SYMTAB:
+            return by_file
         if kind == capture_pb2.Mapping.KERNEL:
             build_id = identity.build_id or kernel.build_id
             return self._kernel_part(KernelIdentity(build_id, kernel.modules), identity.name, None)
@@ -185,10 +191,14 @@ class Images:
         distinct = list({id(found): found for found in files}.values())
         if not distinct:
             return UnknownImage(reason)
-        segments = layout_of(distinct[0].elf)
+        try:
+            elves = [ElfFile(as_loaded(f.elf, debug=False)) if is_module(f.elf) else f.elf for f in distinct]
+        except MalformedElf as error:
+            return UnknownImage(f"{distinct[0].origin} cannot be used. {error}")
+        segments = layout_of(elves[0])
         if isinstance(segments, Missing):
             return UnknownImage(f"{distinct[0].origin} cannot be used. {segments.reason}")
-        symbols, why = _symbols(distinct)
+        symbols, why = _symbols(elves, distinct[0].origin)
         if symbols.is_stripped:
             reason = why or f"It was stripped of its symbols. {reason}"
         elif len(distinct) == 1 and not distinct[0].elf.has_symbol_table:
@@ -234,9 +244,9 @@ class Images:
         return symbols
 
 
-def _symbols(files: Sequence[Found]) -> tuple[SymbolTable, str]:
+def _symbols(files: Sequence[ElfFile], origin: str) -> tuple[SymbolTable, str]:
     """The union of the files' symbols; none, with the reason, if one is broken."""
     try:
-        return read_symbols(*(found.elf for found in files)), ""
+        return read_symbols(*files), ""
     except MalformedElf as error:
-        return NO_SYMBOLS, f"{files[0].origin}: its symbols cannot be used. {error}"
+        return NO_SYMBOLS, f"{origin}: its symbols cannot be used. {error}"

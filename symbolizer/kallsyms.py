@@ -157,7 +157,7 @@ def _heads(text: bytes) -> tuple[list[_Head], bytes]:
     if not text.startswith(TABLE_MAGIC):
         raise MalformedImage("It is no table of a kernel's functions.")
     head, _, body = text[len(TABLE_MAGIC) :].partition(b"\n\n")
-    heads = []
+    heads: list[_Head] = []
     for line in head.split(b"\n", MAX_MODULES):
         image = _HEAD.fullmatch(line)
         if image is None or (image["name"] is None) != (not heads):

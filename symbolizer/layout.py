@@ -10,11 +10,13 @@ from typing import Final
 
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.elf import ElfFile
-from symbolizer.elf_records import PF_X, PT_LOAD
-from symbolizer.errors import MalformedElf
+from symbolizer.elf_records import ET_EXEC, PF_X, PT_LOAD
+from symbolizer.errors import MalformedElf, MalformedImage
+from symbolizer.kallsyms import start_of_kernel
 from symbolizer.sources import Missing
 
 _OTHER_LINKERS: Final = (b"LLD ", b"mold ")
+_KERNEL_SECTIONS: Final = frozenset({".init.text", ".data..percpu"})
 _MAX_COMMENT: Final = 1 << 16
 
 
@@ -26,8 +28,29 @@ def layout_of(elf: ElfFile) -> SegmentMap | Missing:
         return Missing(f"Its segments cannot be read. {error}")
 
 
+def is_kernel(elf: ElfFile) -> bool:
+    """Whether the file is a kernel (vmlinux), or the debug file of one."""
+    return elf.type == ET_EXEC and elf.section_names.keys() >= _KERNEL_SECTIONS
+
+
+def _of_kernel(elf: ElfFile, stated: SegmentMap) -> SegmentMap | Missing:
+    """Captures count a kernel's addresses from `_stext`, wherever it lies in the file and in memory."""
+    try:
+        start = start_of_kernel(elf)
+    except MalformedImage as error:
+        return Missing(f"It is a kernel without a start. {error}")
+    code = next((s for s in stated.segments if s.executable and s.vaddr <= start), None)
+    loads = elf.segments[elf.segments["type"] == PT_LOAD]
+    if code is None:
+        return Missing("It is a kernel whose code is in no segment.")
+    end = max(int(s["vaddr"]) + int(s["memsz"]) for s in loads if int(s["vaddr"]) == code.vaddr)
+    return SegmentMap((Segment(0, stated.base, 0, False), Segment(0, start, max(end - start, 0), True)))
+
+
 def _layout(elf: ElfFile) -> SegmentMap | Missing:
     stated = elf.segment_map
+    if is_kernel(elf):
+        return _of_kernel(elf, stated)
     code = [segment for segment in stated.segments if segment.executable]
     if not code:
         return Missing("It has no executable segment, so no offset of the binary is an address in it.")

@@ -10,7 +10,8 @@ and must carry the same build-id, or where the executable has none, the CRC-32 i
 one that says most wins; the first of equals. What `dwz -m` moved out is at DEBUGROOT/.build-id/xx/yyyy.debug
 of its own build-id, or where the debug file says; split DWARF in a .dwp beside the program or its debug
 file, or in .dwo files where the compiler put them, each joined by its id.
-Another kernel than the running one is known by its vmlinux, at .build-id/xx/yyyy.debug or .build-id/xx/yyyy.
+Another kernel than the running one is known by its vmlinux, at .build-id/xx/yyyy.debug or .build-id/xx/yyyy,
+or where distributions put it (`kernel_files.py`).
 """
 
 import zlib
@@ -27,6 +28,7 @@ from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms, kallsyms_of
+from symbolizer.kernel_files import kernel_files
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.opened_elf import open_elf
 from symbolizer.running_kernel import RunningKernel
@@ -42,9 +44,15 @@ class LocalFiles:
     """This machine as a `SymbolSource`: right under `fleetprof up`, and for software all machines share."""
 
     def __init__(
-        self, *, debug_roots: Sequence[Path] = DEBUG_ROOTS, kernel: RunningKernel | None = None
+        self,
+        *,
+        debug_roots: Sequence[Path] = DEBUG_ROOTS,
+        kernel: RunningKernel | None = None,
+        root: Path = Path("/"),
     ) -> None:
+        """Modules are looked for below `root` too."""
         self._debug_roots = tuple(debug_roots)
+        self._root = root
         self._kernel = kernel or RunningKernel()
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
@@ -52,7 +60,7 @@ class LocalFiles:
         at_path = self._at_path(identity)
         if isinstance(at_path, Found):
             return at_path
-        for path in self._by_build_id(identity.build_id):
+        for path in (*self._by_build_id(identity.build_id), *self._kernel_files(identity)):
             opened = open_elf(path)
             if isinstance(opened, Missing):
                 continue
@@ -134,6 +142,11 @@ class LocalFiles:
                 found.append(half)
         return tuple(found)
 
+    def _kernel_files(self, identity: ImageIdentity) -> Iterator[Path]:
+        """Where files of the kernel or a module may be; they count by their build-id only."""
+        if identity.build_id:
+            yield from kernel_files(identity.name, self._debug_roots, self._root)
+
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """The running kernel's symbols, if it is that build; else those of its vmlinux."""
         symbols = self._kernel.symbols(kernel)
@@ -168,6 +181,8 @@ class LocalFiles:
     ) -> Iterator[tuple[Path, int | None]]:
         """Paths to try, with the CRC-32 the debug link wants."""
         for path in self._by_build_id(identity.build_id, ".debug"):
+            yield path, None
+        for path in self._kernel_files(identity):
             yield path, None
         link = _debug_link(executable)
         if link is None or executable is None:

@@ -190,7 +190,7 @@ def test_a_module_that_is_loaded_later_is_found_later(source: Counting, images: 
     source.kallsyms = AFTER
     clock.now = 61
     assert names(images.open(Mapping.MODULE, module("nf_tables"), KERNEL)) == ["nf_hook"]
-    assert source.asked == ["kernel", "kernel"]
+    assert source.asked.count("kernel") == 2
 
 
 def test_all_modules_of_a_kernel_are_read_at_once(source: Counting, images: Images) -> None:
@@ -199,7 +199,7 @@ def test_all_modules_of_a_kernel_are_read_at_once(source: Counting, images: Imag
     images.open(Mapping.MODULE, module("zfs"), KERNEL)
     kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
     assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
-    assert source.asked == ["kernel"]
+    assert source.asked.count("kernel") == 1
 
 
 def test_a_kernel_that_hides_its_symbols_is_asked_again_later(
@@ -209,6 +209,6 @@ def test_a_kernel_that_hides_its_symbols_is_asked_again_later(
     kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
     assert images.open(Mapping.KERNEL, kernel, KERNEL).reason == "hidden"
     images.open(Mapping.KERNEL, kernel, KERNEL)
-    assert source.asked == ["kernel"]
+    assert source.asked.count("kernel") == 1
     source.kallsyms, clock.now = BEFORE, 61
     assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
