@@ -42,6 +42,32 @@ def test_what_was_put_is_there_and_what_was_deleted_is_not(any_archive: Archive)
         any_archive.get(KEY)
 
 
+def test_a_blob_goes_in_and_comes_out_in_parts(any_archive: Archive):
+    parts = [b"a" * 700_000, b"", b"b" * 700_000, b"c" * 800_000]
+    assert any_archive.put_chunks(KEY, iter(parts)) == any_archive.size(KEY) == 2_200_000
+    read = list(any_archive.chunks(KEY))
+    assert b"".join(read) == b"".join(parts)
+    assert max(map(len, read)) <= 1 << 20
+    with pytest.raises(BlobTooLarge):
+        list(any_archive.chunks(KEY, limit=2_199_999))
+    with pytest.raises(BlobMissing):
+        any_archive.size("not/there")
+    with pytest.raises(BlobMissing):
+        list(any_archive.chunks("not/there"))
+
+
+def test_what_makes_the_parts_may_fail_and_nothing_is_stored(any_archive: Archive):
+    def failing():
+        yield b"half"
+        raise FileNotFoundError("the caller's own file")
+
+    with pytest.raises(FileNotFoundError, match="own file"):
+        any_archive.put_chunks(KEY, failing())
+    assert names(any_archive) == []
+    with pytest.raises(BlobMissing):
+        any_archive.get(KEY)
+
+
 def test_times_are_those_of_writing(any_archive: Archive):
     before = datetime.now(UTC) - timedelta(seconds=2)  # file systems' clocks tick coarsely
     any_archive.put(KEY, b"x")
