@@ -10,6 +10,7 @@ memory of every part, the database's size and what waits to be landed. Figures g
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import time
 from collections import Counter
@@ -26,6 +27,7 @@ from benchmarks.soak.stack import Ended, SoakedStack, soaked_stack
 from benchmarks.soak.trend import WARM_UP, Trend, trend
 
 EVERY_S: Final = 10.0
+COLUMN_MINUTES: Final = 5
 
 
 @dataclass
@@ -35,6 +37,8 @@ class Samples:
     hours: list[float] = field(default_factory=list)
     memory: list[dict[str, float]] = field(default_factory=list)
     counts: list[dict[str, float]] = field(default_factory=list)
+    caches: list[dict[str, float]] = field(default_factory=list)
+    """Of the API."""
     slowest_s: list[float] = field(default_factory=list)
 
     def trends(self) -> dict[str, Trend]:
@@ -65,7 +69,7 @@ def main() -> int:
         console.print(str(error), style="red", highlight=False)
         return 2
     trends = samples.trends()
-    show(trends, console)
+    show(samples, trends, console)
     told = report(samples, trends, complaints)
     told.note("minutes", arguments.minutes)
     told.note("machines", arguments.machines)
@@ -84,9 +88,11 @@ def soak(stack: SoakedStack, minutes: float, samples: Samples, console: Console)
         task = progress.add_task("soaking", total=minutes * 60)
         while (now := time.monotonic() - begun) < minutes * 60:
             stack.check()
+            # Between answers: what these leave free is not there any more.
+            samples.memory.append(memory_mib(stack.process.pid, stack.servers()))
             samples.slowest_s.append(stack.ask())
             samples.counts.append(stack.counts())
-            samples.memory.append(memory_mib(stack.process.pid, stack.servers()))
+            samples.caches.append(stack.caches())
             samples.hours.append(now / 3600)
             latest = samples.counts[-1]
             said = f"{latest['landed']:.0f} landed, {latest['waiting']:.0f} waiting, {latest['to_merge']:.0f} to merge"
@@ -94,18 +100,38 @@ def soak(stack: SoakedStack, minutes: float, samples: Samples, console: Console)
             time.sleep(max(0.0, EVERY_S - (time.monotonic() - begun - now)))
 
 
-def show(trends: dict[str, Trend], console: Console) -> None:
-    """Print the memory of every part."""
+def show(samples: Samples, trends: dict[str, Trend], console: Console) -> None:
+    """Print the memory of every part, and what the API keeps of it."""
     table = Table(
-        title="memory, MiB (shared memory left out)", title_justify="left", box=None, pad_edge=False
+        title=f"memory, MiB (shared memory left out); medians of {COLUMN_MINUTES} minutes",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
     )
-    for name in ("part", "start", "middle", "end", "MiB/h after warming up", ""):
-        table.add_column(name, justify="left" if name in {"part", ""} else "right", no_wrap=True)
+    columns = [int(hour * 60 // COLUMN_MINUTES) for hour in samples.hours]
+    table.add_column("minutes", no_wrap=True)
+    for column in sorted(set(columns)):
+        table.add_column(str((column + 1) * COLUMN_MINUTES), justify="right")
+    table.add_column("MiB/h after warming up", justify="right", no_wrap=True)
+    table.add_column("")
     for part, found in trends.items():
         slope = f"{found.per_hour:+.1f} ± {2 * found.error:.1f}"
-        figures = (f"{value:.1f}" for value in (found.start, found.middle, found.end))
-        table.add_row(part, *figures, slope, "flat" if found.flat else "[bold red]grows")
+        values = [parts.get(part) for parts in samples.memory]
+        table.add_row(part, *medians(columns, values), slope, "flat" if found.flat else "[bold red]grows")
+    for cache in samples.caches[-1]:
+        table.add_row(f"  api: {cache}", *medians(columns, [each.get(cache) for each in samples.caches]))
     console.print(table)
+
+
+def medians(columns: list[int], values: list[float | None]) -> list[str]:
+    """The median of each column's values, as text."""
+    found = []
+    for column in sorted(set(columns)):
+        there = [
+            value for at, value in zip(columns, values, strict=True) if at == column and value is not None
+        ]
+        found.append(f"{statistics.median(there):,.1f}" if there else "")
+    return found
 
 
 def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) -> Report:
@@ -122,9 +148,11 @@ def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) ->
     told.add("waiting_at_end", int(last["waiting"]))
     told.add("to_merge_at_end", int(last["to_merge"]))
     told.add("set_aside", int(last["set_aside"]), exactly(0))
-    # What the API and the worker hold grows with the dictionaries of a young store, which is no leak.
+    # What the API keeps of the dictionaries of a young store grows with them, which is no leak.
     told.add("stacks_start", int(first["stacks"]))
     told.add("stacks_end", int(last["stacks"]))
+    for cache, value in samples.caches[-1].items():
+        told.add(f"api_cache_{cache}_end", value)
     told.add("database_mib_start", first["database_mib"])
     told.add("database_mib_end", last["database_mib"])
     told.add("answer_s_worst", max(samples.slowest_s))

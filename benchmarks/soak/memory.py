@@ -13,30 +13,32 @@ if TYPE_CHECKING:
 
 
 def memory_mib(root: int, servers: Iterable[tuple[str, int]]) -> dict[str, float]:
-    """Resident MiB by part: the children of the process `root` by what they run, and servers by their names.
+    """MiB by part: the children of the process `root` by what they run, and servers by their names.
 
-    Pages of shared memory are left out: PostgreSQL's buffers fill up once and are counted by nobody twice.
+    What several processes have in common (libraries, what a forked child has not written to) is counted
+    once, shared memory not at all: PostgreSQL's buffers fill up once.
     """
     parts: dict[str, float] = {}
     own = set(descendants(root))
     for name, pid in servers:
         below = set(descendants(pid))
         own -= below
-        parts[name] = sum(map(_resident_mib, below))
+        parts[name] = sum(map(_own_mib, below))
     for pid in own:
         name = "up" if pid == root else _part(pid)
         if name:
-            parts[name] = parts.get(name, 0.0) + _resident_mib(pid)
+            parts[name] = parts.get(name, 0.0) + _own_mib(pid)
     return parts
 
 
-def _resident_mib(pid: int) -> float:
+def _own_mib(pid: int) -> float:
+    """Proportional set size; 0: it has just ended."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
         return 0.0
-    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    return sum(int(fields.get(name, "0 kB").split()[0]) for name in ("RssAnon", "RssFile")) / 1024
+    fields = dict(line.split(":", 1) for line in rollup.splitlines() if ":" in line)
+    return sum(int(fields.get(name, "0 kB").split()[0]) for name in ("Pss_Anon", "Pss_File")) / 1024
 
 
 def _part(pid: int) -> str:

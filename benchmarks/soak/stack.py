@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -15,7 +14,7 @@ import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
@@ -40,6 +39,7 @@ _COUNTS: Final = text("""
            pg_database_size(current_database()) / 1048576.0::float8 AS database_mib
 """)
 _WRONG: Final = re.compile(r"\b(error|critical|exception)\b|traceback", re.IGNORECASE)
+_CACHE: Final = re.compile(r'^fleetprof_cache_(rows|bytes)\{cache="(\w+)"\} (\S+)$', re.MULTILINE)
 # A window that is full long before the end: what is read for an answer then stays the same.
 _QUERIES: Final = (
     "table?by=function&limit=50&from=now-5m",
@@ -114,6 +114,18 @@ class SoakedStack:
             slowest = max(slowest, time.monotonic() - begun)
         return slowest
 
+    def caches(self) -> dict[str, float]:
+        """Rows and MiB of what the API keeps between answers, by its own account. Raises Ended."""
+        running = self._running()
+        if running is None:
+            return {}
+        metrics = self._get(f"{running.api_url}/metrics").decode()
+        return {
+            f"{cache}_{unit}" if unit == "rows" else f"{cache}_mib": float(value)
+            / (1 if unit == "rows" else 1 << 20)
+            for unit, cache, value in _CACHE.findall(metrics)
+        }
+
     def complaints(self) -> list[str]:
         """Lines of its parts' logs that speak of errors."""
         return [
@@ -126,12 +138,13 @@ class SoakedStack:
     def _running(self) -> RunningStack | None:
         return running_stack(self.home)
 
-    def _get(self, url: str) -> Any:
+    def _get(self, url: str) -> bytes:
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
         try:
             with urllib.request.urlopen(request, timeout=60) as response:
-                return json.load(response)
-        except (OSError, ValueError) as error:
+                content: bytes = response.read()
+                return content
+        except OSError as error:
             raise Ended(f"The API does not answer {url}: {error}") from error
 
 
