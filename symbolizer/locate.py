@@ -49,10 +49,12 @@ class LocalFiles:
         debug_roots: Sequence[Path] = DEBUG_ROOTS,
         kernel: RunningKernel | None = None,
         root: Path = Path("/"),
+        keep: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Modules are looked for below `root` too."""
+        """Modules are looked for below `root` too. `keep` is given the running kernel's table when it was of use."""
         self._debug_roots = tuple(debug_roots)
         self._root = root
+        self._keep = keep
         self._kernel = kernel or RunningKernel()
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
@@ -151,6 +153,9 @@ class LocalFiles:
         """The running kernel's symbols, if it is that build; else those of its vmlinux."""
         symbols = self._kernel.symbols(kernel)
         if isinstance(symbols, Kallsyms):
+            table = self._kernel.table() if self._keep else b""
+            if self._keep and isinstance(table, bytes):
+                self._keep(table)
             return symbols
         for path in self._by_build_id(kernel.build_id, ".debug", ""):
             opened = open_elf(path)

@@ -22,8 +22,9 @@ from symbolizer.elf import AltLink, ElfFile
 from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.kallsyms import MAX_BYTES, Kallsyms, kallsyms_of, parse_table
+from symbolizer.kallsyms import Kallsyms, kallsyms_of
 from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.kernel_tables import KernelTables
 from symbolizer.opened_elf import as_elf
 from symbolizer.sources import MAX_SPLIT_FILES, Found, Missing
 
@@ -42,6 +43,7 @@ class Uploaded:
         self._engine = engine
         self._archive = archive
         self._folder = folder
+        self._tables = KernelTables(self._fetched)
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
         """The best uploaded image of this key, or the symbols a gateway sent of it: both know its segments."""
@@ -93,16 +95,8 @@ class Uploaded:
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """A table of the kernel's functions; one of the same modules first, else an uploaded vmlinux."""
-        best: Kallsyms | None = None
-        for file in self._ranked(kernel.build_id.hex(), (FileKind.KALLSYMS,)) if kernel.build_id else ():
-            symbols = self._kernel_table(file)
-            if symbols is None:
-                continue
-            if dict(symbols.builds) == dict(kernel.modules):
-                return symbols.only(kernel)
-            if best is None or len(symbols.only(kernel).modules) > len(best.modules):
-                best = symbols.only(kernel)
-        return best or self._vmlinux(kernel)
+        files = self._ranked(kernel.build_id.hex(), (FileKind.KALLSYMS,)) if kernel.build_id else []
+        return self._tables.find(kernel, files) or self._vmlinux(kernel)
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
         """An uploaded vdso image."""
@@ -114,17 +108,6 @@ class Uploaded:
                 return ElfFile(content[0 : len(content)]) if len(content) <= _MAX_VDSO_BYTES else _NONE
             except MalformedElf as error:
                 return Missing(f"The uploaded vdso cannot be used. {error}")
-
-    def _kernel_table(self, file: DebugFile) -> Kallsyms | None:
-        content = self._fetched(file)
-        if isinstance(content, Missing):
-            return None
-        with content:
-            try:
-                return parse_table(content[0:MAX_BYTES])[1]
-            except MalformedImage as error:
-                log.warning("not used: kernel table of %s, %s", file.binary_key, error)
-                return None
 
     def _vmlinux(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         files = self._ranked(kernel.build_id.hex(), _ELF_KINDS) if kernel.build_id else []
