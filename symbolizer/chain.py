@@ -15,14 +15,17 @@ from storage.archive import Archive
 from storage.symbols.kinds import Quality
 from symbolizer import download_folder
 from symbolizer.absence_notes import StoredAbsences
+from symbolizer.complete import Complete
 from symbolizer.debuginfod import Debuginfod
 from symbolizer.debuginfod_client import DEFAULT_BYTES, DownloadLimits, clients
 from symbolizer.download_folder import DownloadFolder
 from symbolizer.dwarf_units import DwarfUnit
 from symbolizer.elf import AltLink, ElfFile
 from symbolizer.identity import ImageIdentity
+from symbolizer.joining.joiner import Joiner
 from symbolizer.kallsyms import Kallsyms
 from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.kernel_keeping import KernelKeeper
 from symbolizer.locate import DEBUG_ROOTS, LocalFiles
 from symbolizer.sources import Found, Missing, SymbolSource
 from symbolizer.uploaded import Uploaded
@@ -44,18 +47,28 @@ class SourcePlaces:
     """Asked before any server."""
 
 
-def make_sources(places: SourcePlaces, engine: Engine, archive: Archive) -> "Chain":
-    """The chain of a worker. Raises ValueError for a debuginfod URL that is none."""
+def make_sources(
+    places: SourcePlaces,
+    engine: Engine,
+    archive: Archive,
+    *,
+    wants_build: Callable[[ImageIdentity], None] | None = None,
+) -> "Complete":
+    """The sources of a worker. Raises ValueError for a debuginfod URL that is none.
+
+    `wants_build` as for `Complete`: given where captures are landed, None where symbols are built.
+    """
     folder = DownloadFolder(places.cache_dir / "downloads", limit_bytes=places.copies_bytes)
     near: list[SymbolSource] = [
         Uploaded(engine, archive, folder),
-        LocalFiles(debug_roots=places.debug_roots),
+        LocalFiles(debug_roots=places.debug_roots, keep=KernelKeeper(engine, archive)),
         *places.more,
     ]
-    if not places.debuginfod_urls:
-        return Chain(near)
-    servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
-    return Chain(near, far=[Debuginfod(servers, StoredAbsences(engine), folder)])
+    far: list[SymbolSource] = []
+    if places.debuginfod_urls:
+        servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
+        far.append(Debuginfod(servers, StoredAbsences(engine), folder))
+    return Complete(Chain(near, far=far), Joiner(folder), wants_build=wants_build)
 
 
 class Chain:

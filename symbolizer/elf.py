@@ -118,9 +118,9 @@ class ElfFile:
         self.machine = int(header["machine"])
         self.sections = self._read_sections(header)
         self.segments = self._read_segments(header)
-        self._names_at = int(header["shstrndx"])
-        if self._names_at == SHN_XINDEX and len(self.sections):
-            self._names_at = int(self.sections["link"][0])
+        self.names_index = int(header["shstrndx"])
+        if self.names_index == SHN_XINDEX and len(self.sections):
+            self.names_index = int(self.sections["link"][0])
 
     def _records(self, kind: Kind, offset: int, count: int) -> Records:
         dtype = record(kind, self.bits, self.order)
@@ -157,9 +157,9 @@ class ElfFile:
     @cached_property
     def section_names(self) -> dict[str, int]:
         """Index of the first section of each name."""
-        if self._names_at == 0 or self._names_at >= len(self.sections):
+        if self.names_index == 0 or self.names_index >= len(self.sections):
             return {}
-        text = self._raw(self._names_at, MAX_NAMES_BYTES)
+        text = self._raw(self.names_index, MAX_NAMES_BYTES)
         names: dict[str, int] = {}
         total = 0
         for index, start in enumerate(self.sections["name"].tolist()):
@@ -241,6 +241,12 @@ class ElfFile:
         at = int(self.sections["offset"][index])
         method = int.from_bytes(self._source[at : at + 4], "little" if self.order == "<" else "big")
         return {ELFCOMPRESS_ZLIB: "zlib", ELFCOMPRESS_ZSTD: "zstd"}.get(method, f"method {method}")
+
+    def raw_section(self, index: int) -> bytes:
+        """A section's bytes as they lie in the file. Raises `MalformedElf`."""
+        if not 0 <= index < len(self.sections):
+            raise MalformedElf(f"It has no section {index}.")
+        return self._raw(index)
 
     def has_content(self, name: str) -> bool:
         """Whether a section of that name occupies file space."""

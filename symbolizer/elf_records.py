@@ -8,6 +8,7 @@ import numpy.typing as npt
 PT_LOAD: Final = 1
 PT_NOTE: Final = 4
 PF_X: Final = 1
+SHT_PROGBITS: Final = 1
 SHT_SYMTAB: Final = 2
 SHT_RELA: Final = 4
 SHT_NOTE: Final = 7

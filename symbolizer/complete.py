@@ -1,0 +1,103 @@
+"""A source whose debug files are whole: what one left to other files is joined with it.
+
+That is common data of `dwz -m` (without it inlined functions have no names) and the other halves of split
+DWARF (without them nothing has lines).
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from symbolizer.dwarf_units import DwarfUnit, units
+from symbolizer.elf import AltLink, ElfFile
+from symbolizer.errors import MalformedElf
+from symbolizer.identity import ImageIdentity
+from symbolizer.joining.joiner import Joiner
+from symbolizer.kallsyms import Kallsyms
+from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.sources import Found, Missing, SymbolSource
+
+AT_ONCE_BYTES: Final = 16 << 20
+"""Files of so many bytes together are joined within some 5 s, while a capture lands."""
+
+
+class Complete:
+    """Another `SymbolSource`, its debug files joined with what they need."""
+
+    def __init__(
+        self,
+        source: SymbolSource,
+        joiner: Joiner,
+        *,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+        at_once_bytes: int = AT_ONCE_BYTES,
+    ) -> None:
+        """`wants_build` is told of a binary whose files are larger than `at_once_bytes`, which are given as they are.
+
+        None: everything is joined at once.
+        """
+        self._source = source
+        self._joiner = joiner
+        self._wants_build = wants_build
+        self._at_once_bytes = at_once_bytes
+
+    def executable(self, identity: ImageIdentity) -> Found | Missing:
+        """The image; one that has debug data itself, whole."""
+        found = self._source.executable(identity)
+        if isinstance(found, Missing) or not found.elf.has_dwarf:
+            return found
+        return self._completed(identity, found) or found
+
+    def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
+        """The best debug file, whole; as it is if the rest of it is nowhere."""
+        found = self._source.debug_file(identity, executable)
+        if isinstance(found, Missing) or not found.elf.has_dwarf:
+            return found
+        return self._completed(identity, found) or found
+
+    def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
+        """As the source has it."""
+        return self._source.alternate(link, debug)
+
+    def split_files(
+        self, identity: ImageIdentity, debug: Found, skeletons: Sequence[DwarfUnit]
+    ) -> tuple[Found, ...]:
+        """As the source has them."""
+        return self._source.split_files(identity, debug, skeletons)
+
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
+        """As the source has it."""
+        return self._source.kernel(kernel)
+
+    def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
+        """As the source has it."""
+        return self._source.vdso(identity)
+
+    def _completed(self, identity: ImageIdentity, found: Found) -> Found | None:
+        """The file joined with what it needs, and itself closed; None: it needs nothing, or that is not there."""
+        with ExitStack() as opened:
+            try:
+                others = self._others(identity, found)
+            except MalformedElf:
+                return None
+            for other in others:
+                opened.enter_context(other.content)
+            if not others:
+                return None
+            size = sum(len(each.content) for each in (found, *others))
+            if self._wants_build is not None and size > self._at_once_bytes:
+                self._wants_build(identity)
+                return None
+            joined = self._joiner.join(found, others)
+        if isinstance(joined, Missing):
+            return None
+        found.content.close()
+        return joined
+
+    def _others(self, identity: ImageIdentity, found: Found) -> tuple[Found, ...]:
+        link = found.elf.alt_link
+        if link is not None:
+            alternate = self._source.alternate(link, found)
+            return (alternate,) if isinstance(alternate, Found) else ()
+        skeletons = [unit for unit in units(found.elf) if unit.is_skeleton]
+        return self._source.split_files(identity, found, skeletons) if skeletons else ()

@@ -1,0 +1,108 @@
+"""Joins debug data that lies in several files, in a child process, and keeps the result on this machine."""
+
+import hashlib
+import logging
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from symbolizer.download_folder import DownloadFolder
+from symbolizer.joining import child
+from symbolizer.opened_elf import as_elf
+from symbolizer.sources import Found, Missing
+
+log = logging.getLogger(__name__)
+
+_GIB: Final = 1 << 30
+_MIB: Final = 1 << 20
+_PACKAGE_ROOT: Final = Path(__file__).resolve().parents[2]
+_MAX_REASON: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class JoinLimits:
+    """What joining may take, by the bytes of all its files."""
+
+    memory_bytes: int = 16 * _GIB
+    memory_fixed_bytes: int = _GIB
+    memory_per_byte: int = 8
+    """Sections twice, decompressed."""
+    seconds_fixed: int = 20
+    seconds_per_gib: int = 2400
+    """CPU time; the clock on the wall may run three times as long."""
+    output_per_byte: int = 8
+
+    def memory_for(self, size: int) -> int:
+        """Bytes of address space."""
+        return min(self.memory_fixed_bytes + self.memory_per_byte * size, self.memory_bytes)
+
+    def seconds_for(self, size: int) -> int:
+        """CPU seconds."""
+        return self.seconds_fixed + self.seconds_per_gib * size // _GIB
+
+
+class _NotJoined(Exception):
+    """The child did not write the file; the text says why."""
+
+
+class Joiner:
+    """Keeps what it joined in a folder of copies. Processes may share that."""
+
+    def __init__(self, folder: DownloadFolder, *, limits: JoinLimits | None = None) -> None:
+        self._folder = folder
+        self._limits = limits or JoinLimits()
+
+    def join(self, debug: Found, others: Sequence[Found]) -> Found | Missing:
+        """One file of a debug file and what it left to others; all may be closed afterwards.
+
+        Raises OSError if the folder cannot be written.
+        """
+        files = [debug, *others]
+        name = f"joined-{hashlib.sha256(b''.join(_fingerprint(found) for found in files)).hexdigest()}"
+        origin = f"{debug.origin} with {others[0].origin}"
+        if len(others) > 1:
+            origin += f" and {len(others) - 1} more"
+        try:
+            content = self._folder.obtain(name, lambda target: self._run(files, target))
+        except _NotJoined as error:
+            log.warning("not joined: %s, %s", origin, error)
+            return Missing(f"{origin}: they cannot be joined. {error}")
+        return as_elf(content, origin)
+
+    def _run(self, files: Sequence[Found], target: Path) -> None:
+        size = sum(len(found.content) for found in files)
+        memory, seconds = self._limits.memory_for(size), self._limits.seconds_for(size)
+        most = _MIB + self._limits.output_per_byte * size
+        descriptors = [found.content.descriptor for found in files]
+        command = [sys.executable, "-m", child.__name__, str(target), str(memory), str(seconds), str(most)]
+        try:
+            done = subprocess.run(
+                [*command, *map(str, descriptors)],
+                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+                pass_fds=descriptors,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=3 * seconds,
+                check=False,
+                env={"OPENBLAS_NUM_THREADS": "1"},  # each thread would take address space
+            )
+        except subprocess.TimeoutExpired as error:
+            raise _NotJoined(f"It took more than {3 * seconds} s.") from error
+        if done.returncode == 0:
+            return
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = said[-1][:_MAX_REASON] if said else "Nothing was said."
+        if done.returncode < 0:
+            why = f"It ended by signal {-done.returncode} within {seconds} CPU s and {memory // _MIB} MiB."
+        raise _NotJoined(why)
+
+
+def _fingerprint(found: Found) -> bytes:
+    """What tells a file from others without reading all of it: its headers, build-id and size."""
+    elf = found.elf
+    content = found.sha256 or elf.build_id + elf.sections.tobytes() + found.content[0:64]
+    return hashlib.sha256(content + len(found.content).to_bytes(8, "little")).digest()
