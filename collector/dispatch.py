@@ -1,16 +1,16 @@
-"""Telling the symbolizer which captures to land; best effort, because the sweep tells again.
+"""Telling the symbolizer what to do; best effort, because the sweep tells again.
 
 The broker may be down, slow or forgetful: PostgreSQL knows what remains to be done
-(`storage.captures.due`), so a task that is lost costs time, never data. A capture is not sent twice
+(`storage.captures.due`), so a task that is lost costs time, never data. Nothing is sent twice
 within `resend_s`, else a long queue would double with every sweep.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from threading import Lock
+from typing import Generic, TypeVar
 
 from collector.outage import Outage
-from storage.captures import Due
 
 RESEND_S = 60.0
 _PATIENCE_S = 1.0
@@ -18,12 +18,15 @@ _PATIENCE_S = 1.0
 _MOST_REMEMBERED = 100_000
 
 
-class Dispatch:
-    """Sends landing tasks; safe to call from several threads."""
+_T = TypeVar("_T", bound=Hashable)
+
+
+class Dispatch(Generic[_T]):
+    """Sends tasks, each known by what it is about; safe to call from several threads."""
 
     def __init__(
         self,
-        send: Callable[[Due], None],
+        send: Callable[[_T], None],
         *,
         resend_s: float = RESEND_S,
         clock: Callable[[], float] = time.monotonic,
@@ -34,10 +37,10 @@ class Dispatch:
         self._clock = clock
         self._outage = Outage("the broker", clock=clock)
         self._not_before = 0.0
-        self._sent: dict[Due, float] = {}
+        self._sent: dict[_T, float] = {}
         self._lock = Lock()
 
-    def __call__(self, due: Iterable[Due]) -> int:
+    def __call__(self, tasks: Iterable[_T]) -> int:
         """Send those not sent lately; the number sent.
 
         Gives up for a while at the first failure, and at once while another thread waits for a broker
@@ -50,20 +53,20 @@ class Dispatch:
             if now < self._not_before:
                 return 0
             self._forget(now)
-            return sum(self._sent_now(one, now) for one in due if one not in self._sent)
+            return sum(self._sent_now(task, now) for task in tasks if task not in self._sent)
         finally:
             self._lock.release()
 
-    def _sent_now(self, due: Due, now: float) -> bool:
+    def _sent_now(self, task: _T, now: float) -> bool:
         if now < self._not_before:
             return False
         try:
-            self._send(due)
+            self._send(task)
         except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
             self._not_before = max(now, self._clock()) + self._outage.failed(error)
             return False
         self._outage.over()
-        self._sent[due] = now
+        self._sent[task] = now
         return True
 
     def _forget(self, now: float) -> None:

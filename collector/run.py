@@ -36,6 +36,8 @@ from storage.retention.retain import Keep
 
 _log = structlog.get_logger("collector")
 
+ANNOUNCE_AGAIN_S = 300.0
+"""A binary whose better symbols turn out to be of no use is looked at so often, until they are old news."""
 FIRST_DESCRIPTIONS_S = 5.0
 """How long the first draw waits for machines to say what they are: their platform decides the stratum."""
 
@@ -72,6 +74,8 @@ class Collector:
     archive: Archive
     send: Callable[[Due], None]
     """Puts the landing task of one capture on the queue."""
+    announce: Callable[[str], None] | None = None
+    """Tells a worker that a binary has better symbols, by its key; None: nobody is told."""
     visitor: Visitor = field(default_factory=Visitor)
     pace: Pace = field(default_factory=Pace)
     watcher: Watcher = nobody
@@ -87,6 +91,7 @@ class Collector:
             self.engine, desk=desk, credentials=self.visitor.credentials, clock=self.visitor.clock
         )
         dispatch = Dispatch(self.send, resend_s=self.pace.resend_s)
+        announcing = Dispatch(self.announce, resend_s=ANNOUNCE_AGAIN_S) if self.announce else None
         merging = Merging(self.engine, every_s=self.pace.merge_s, stopped=stop.is_set)
         visiting = Visiting(
             self.engine,
@@ -110,7 +115,7 @@ class Collector:
                 stop,
                 _every(self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
                 _every(self.pace.describe_s, stop, describer.look),
-                _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch)),
+                _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch, announcing)),
                 _every(self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())),
                 _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
                 *works,
@@ -161,18 +166,23 @@ class Collector:
         with self.engine.begin() as connection:
             return draw_round(connection, campaign, self._now(), self.random)
 
-    def _sweep(self, dispatch: Dispatch) -> None:
+    def _sweep(self, dispatch: Dispatch[Due], announcing: Dispatch[str] | None) -> None:
         now = self._now()
         adopted = sweep.adopt(self.engine, self.archive, before=now - sweep.ADOPT_AFTER, now=now)
         if adopted:
             _log.info("captures adopted whose collector had ended", captures=len(adopted))
         if lost := sweep.give_up(self.engine, now=now):
             _log.info("visits given up whose collector had ended", visits=lost)
+        if announcing is not None:
+            sweep.announce_improved(self.engine, announcing)
+        sweep.land_again(self.engine)
         sweep.send_due(self.engine, dispatch)
 
     def _tidy(self, stop: asyncio.Event) -> None:
         today = self._now().date()
         sweep.make_room(self.engine, today)
+        if again := sweep.retry_readable(self.engine):
+            _log.info("captures of a newer format are tried again", captures=again)
         try:
             if self.pace.keep is not None:
                 sweep.drop_old(self.engine, self.archive, today, self.pace.keep, stop.is_set)

@@ -14,15 +14,17 @@ from sqlalchemy import Engine
 
 from collector.plan import LONGEST_S, MARGIN_S, TTL_S
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
-from storage import captures, partitions, visit_history, visits
+from storage import captures, partitions, set_aside, visit_history, visits
 from storage.affinity import partition_of
 from storage.archive import Archive, capture_key
 from storage.captures import Due, NewCapture
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
-from storage.landing.decode import decode_capture
+from storage.landing.decode import NEWEST_FORMAT, decode_capture
 from storage.retention.retain import Keep, retain
+from storage.symbols import relanding
+from storage.symbols.improved import improved
 from storage.visits import Outcome
 
 LATEST_S = 60.0
@@ -43,6 +45,25 @@ def send_due(engine: Engine, dispatch: Callable[[list[Due]], int]) -> int:
     with engine.connect() as connection:
         waiting = captures.due(connection, limit=_BATCH)
     return dispatch(waiting)
+
+
+def land_again(engine: Engine) -> int:
+    """Want more captures landed again that hold binaries with better symbols, as fast as that is done; their number."""
+    with engine.begin() as connection:
+        return len(relanding.feed(connection))
+
+
+def announce_improved(engine: Engine, announce: Callable[[list[str]], int]) -> int:
+    """Tell workers of binaries whose better symbols nobody has made use of yet; the number told of."""
+    with engine.connect() as connection:
+        keys = improved(connection, limit=_BATCH)
+    return announce(keys)
+
+
+def retry_readable(engine: Engine) -> int:
+    """Try again what an older program set aside because it could not read its format; the number of captures."""
+    with engine.begin() as connection:
+        return set_aside.retry_readable(connection, NEWEST_FORMAT)
 
 
 def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) -> list[UUID]:

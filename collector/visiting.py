@@ -36,7 +36,7 @@ class Visiting:
         *,
         desk: Desk,
         visitor: Visitor,
-        dispatch: Dispatch,
+        dispatch: Dispatch[Due],
         describer: Describer,
         watcher: Watcher,
         concurrent: int,

@@ -77,6 +77,11 @@ class Settings(BaseSettings):
         ge=1 << 20,
         description="Bytes of uploaded and downloaded symbol files that one machine keeps copies of.",
     )
+    symbol_cache_bytes: int = Field(
+        default=20 << 30,
+        ge=1 << 20,
+        description="Bytes of built symbols that one machine keeps; those used longest ago go first.",
+    )
     source_roots: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Checkouts on the API's machine that source texts may be read from, `FROM=TO`, separated by `:`.",
@@ -120,6 +125,11 @@ class Settings(BaseSettings):
     gateway_key: Path | None = Field(default=None, description="Private key of `gateway_cert`, PEM.")
     worker_processes: int = Field(
         default=0, ge=0, description="Processes of one worker; 0: one for each CPU."
+    )
+    worker_partitions: str = Field(
+        default="",
+        description="Which captures a worker takes first, so that its caches stay warm: `2/3` for the second of three workers. "
+        "Not set: all alike, those of an own partition first.",
     )
     concurrent_visits: int = Field(
         default=32, ge=1, description="Machines one collector visits at the same time."
@@ -226,16 +236,21 @@ class Settings(BaseSettings):
             )
         return self.database_url
 
+    def known_redis_url(self) -> str | None:
+        """The broker, else that of the `up` running here; None: neither is there."""
+        if self.redis_url is None and (stack := running_stack(self.state_dir)):
+            return stack.redis_url
+        return self.redis_url
+
     def needed_redis_url(self) -> str:
-        """The broker, else that of the `up` running here; raises SettingsProblem."""
-        if self.redis_url is None:
-            if stack := running_stack(self.state_dir):
-                return stack.redis_url
+        """As `known_redis_url`; raises SettingsProblem instead of None."""
+        url = self.known_redis_url()
+        if url is None:
             raise SettingsProblem(
                 "FLEETPROF_REDIS_URL is not set. Write FLEETPROF_REDIS_URL=redis://host:6379/0, "
                 "or run `fleetprof up`, which brings a broker."
             )
-        return self.redis_url
+        return url
 
 
 def read_settings(**overrides: object) -> Settings:

@@ -34,6 +34,7 @@ from services.simulate.seeding import make_up_past, seed
 from services.supervisor import Child, Part
 from storage import campaigns, inventory, migrate
 from storage.archive import Archive
+from storage.captures import Due
 from storage.database import normalized, open_engine
 from storage.errors import DatabaseError, UnknownCampaign
 from symbolizer.broker import make_broker, make_sender
@@ -84,7 +85,7 @@ class Stack:
         self._valkey = None if settings.redis_url else EmbeddedValkey(settings.state_dir / "valkey")
         self._children: list[Child] = []
         self._engine: Engine | None = None
-        self._dispatch: Dispatch | None = None
+        self._dispatch: Dispatch[Due] | None = None
         self.machine = platform.node() or "localhost"
         self.gateway = socket_of(fleet.sockets, 0) if fleet else f"unix:{self._folder / 'gateway.sock'}"
         self.port = settings.api_port

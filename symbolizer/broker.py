@@ -3,8 +3,8 @@
     task                                  queue                         sent by
     symbolizer.land_capture(visit id)     symbolizer.fresh.0…15,        the collector, its sweep
                                           symbolizer.again.0…15
-    symbolizer.build_symcache(key)        symbolizer.builds             a landing that met a large debug file
-    symbolizer.names_for(key, why)        symbolizer.names              an upload, a gateway's answer, a build
+    symbolizer.build_symcache(key, path)  symbolizer.builds             whoever met a debug file too large to read at once
+    symbolizer.names_for(key, why)        symbolizer.names              an upload, a gateway's answer, the sweep
 
 The broker is a convenience: PostgreSQL knows what remains to be landed, and a sweep sends it again. So
 a message may be lost or come twice, and nothing is ever asked of a result.
@@ -22,9 +22,9 @@ from symbolizer import routing
 LAND_CAPTURE: Final = "symbolizer.land_capture"
 """Task with one argument, the visit's id as text."""
 BUILD_SYMCACHE: Final = "symbolizer.build_symcache"
-"""Task with one argument, the binary's key."""
+"""Task with one or two arguments, the binary's key and where a sampled machine has it."""
 NAMES_FOR: Final = "symbolizer.names_for"
-"""Task with two arguments, the binary's key and a sentence that says why there may be names now."""
+"""Task with two arguments, the key of a binary whose symbols may have become better, and why, as a sentence."""
 
 LONGEST_TASK_S: Final = 1800
 """A task that takes longer is killed; its capture's lease runs out and it is tried again."""
@@ -82,9 +82,10 @@ def make_sender(broker_url: str) -> Callable[[Due], None]:
 
 
 def make_caller(broker_url: str) -> Callable[[str, str], None]:
-    """A function of a binary's key and a sentence, for whoever got symbols: asks a worker to name its functions.
+    """A function for whoever got symbols: of a binary's key, and a sentence that says what came ('': not said).
 
-    Raises at once what the broker's client raises; nobody comes by again, so its caller tells the person.
+    A worker then names its functions at once. Raises as `make_sender`'s does; who calls it need not care,
+    because the collector's sweep calls for what was not.
     """
     app = make_broker(broker_url)
 

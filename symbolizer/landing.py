@@ -11,6 +11,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -26,7 +27,10 @@ from storage.landing.decode import decode_capture
 from storage.landing.errors import FormatTooNew
 from storage.landing.interning import Interner
 from storage.landing.land import Landed, ToLand, land_many
-from storage.landing.resolved import BinaryReport
+from storage.landing.resolved import BinaryReport, Status
+from storage.symbols import relanding
+from storage.symbols.improved import is_answered
+from symbolizer.hearing import Hearing
 from symbolizer.held_leases import HeldLeases
 from symbolizer.resolve import Resolver
 
@@ -66,6 +70,7 @@ class Lander:
         self._interner = Interner(engine)
         self._terms = terms
         self._noted: dict[str, BinaryReport] = {}
+        self._hearing = Hearing(engine, resolver.forget)
 
     def land(self, visit_id: UUID) -> Landed | None:
         """Land the capture, with others that wait; None: there was nothing to do, or it failed and that is noted.
@@ -77,25 +82,37 @@ class Lander:
             log.info("nothing to land: visit=%s", visit_id)
             return None
         started = time.monotonic()
+        waiting, read = leases, dict[Lease, ToLand]()
         with HeldLeases(self._engine, leases, seconds=self._terms.seconds) as held:
-            ready = [(lease, item) for lease in leases if (item := self._read(lease, held)) is not None]
             try:
-                results = land_many(self._engine, self._interner, [item for _, item in ready])
+                self._hearing.hear()
+                read = self._read_all(leases, held)
+                waiting = list(read)
+                # Reading may have taken minutes: what became better meanwhile would be landed as it was.
+                changed = self._hearing.hear()
+                stale = {lease for lease in waiting if _holds(read[lease], changed)}
+                anew = self._read_all(stale, held)
+                read = {lease: read[lease] for lease in waiting if lease not in stale} | anew
+                waiting = list(read)
+                results = land_many(self._engine, self._interner, list(read.values()))
             except DatabaseError as error:
-                results = [Landed("failed", error=error)] * len(ready)
+                results = [Landed("failed", error=error)] * len(waiting)
         took = time.monotonic() - started
         landed = {}
-        for (lease, _), result in zip(ready, results, strict=True):
+        for lease, result in zip(waiting, results, strict=True):
             if result.error is not None:
                 self._failed(lease, result.error)
                 continue
             landed[lease.visit_id] = result
             log.info(
                 "%s: visit=%s generation=%d samples=%d seconds=%.3f together=%d",
-                result.outcome, lease.visit_id, lease.generation, result.samples, took, len(ready),
+                result.outcome, lease.visit_id, lease.generation, result.samples, took, len(waiting),
             )  # fmt: skip
         self._note_binaries(
-            report for lease, item in ready if lease.visit_id in landed for report in item.resolved.binaries
+            report
+            for lease, item in read.items()
+            if lease.visit_id in landed
+            for report in item.resolved.binaries
         )
         return landed.get(visit_id)
 
@@ -119,15 +136,18 @@ class Lander:
             )
         return [first, *others]
 
-    def _read(self, lease: Lease, held: HeldLeases) -> ToLand | None:
-        """The capture with names for its frames; None: it failed and that is noted."""
-        try:
-            capture = decode_capture(self._blob(lease))
-            return ToLand(lease.visit_id, lease.generation, capture, self._resolver.resolve(capture))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is noted and the others go on
-            held.let_go(lease)
-            self._failed(lease, error)
-            return None
+    def _read_all(self, leases: Iterable[Lease], held: HeldLeases) -> dict[Lease, ToLand]:
+        """The captures with names for their frames, but for those that failed: that is noted."""
+        read = {}
+        for lease in leases:
+            try:
+                capture = decode_capture(self._blob(lease))
+                resolved = self._resolver.resolve(capture)
+                read[lease] = ToLand(lease.visit_id, lease.generation, capture, resolved)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is noted and the others go on
+                held.let_go(lease)
+                self._failed(lease, error)
+        return read
 
     def _blob(self, lease: Lease) -> bytes:
         blob = self._archive.get(lease.blob, limit=lease.bytes)
@@ -154,12 +174,12 @@ class Lander:
         )
 
     def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:
-        """Tell the store what is new about binaries' symbols; it matters to nobody's numbers."""
+        """Tell the store what is new about binaries' symbols, and have captures landed again that had worse ones."""
         news = [report for report in reports if self._noted.get(report.key) != report]
         if not news:
             return
         try:
-            self._note(lambda connection: note_symbols(connection, news))
+            self._note(lambda connection: _note_better(connection, note_symbols(connection, news)))
         except DatabaseError as error:
             log.warning("not noted: binaries=%d why=%s", len(news), error)
             return
@@ -170,3 +190,19 @@ class Lander:
     def _note(self, write: Callable[[Connection], None]) -> None:
         with self._engine.begin() as connection:
             write(connection)
+
+
+def _holds(item: ToLand, binary_keys: AbstractSet[str]) -> bool:
+    return any(report.key in binary_keys for report in item.resolved.binaries)
+
+
+def _note_better(connection: Connection, better: Iterable[BinaryReport]) -> None:
+    """Begin the relandings of what only this landing found out about: a package installed here, a build."""
+    for report in better:
+        if not is_answered(connection, report.key):
+            relanding.begin(
+                connection,
+                report.key,
+                why="Better symbols of it were found.",
+                nameless=report.status < Status.FULL,
+            )

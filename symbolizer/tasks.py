@@ -1,23 +1,41 @@
-"""The worker's Celery task, and the entry point of its process."""
+"""The worker's Celery tasks, and the entry point of its process."""
 
+import logging
 import os
 import platform
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
 from celery import Celery
+from sqlalchemy import Engine
 
+from storage import set_aside
 from storage.archive import Archive
 from storage.database import open_engine
-from symbolizer.broker import LAND_CAPTURE, make_broker
+from storage.errors import DatabaseError
+from storage.landing.decode import NEWEST_FORMAT
+from symbolizer.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_broker
 from symbolizer.build import BuildLimits
+from symbolizer.builder import SymCacheBuilder, fleet_symcaches
+from symbolizer.chain import SourcePlaces, make_sources
+from symbolizer.identity import ImageIdentity
 from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
-from symbolizer.locate import LocalFiles
+from symbolizer.renaming import Renaming
 from symbolizer.resolve import Resolver
 from symbolizer.routing import WHOLE, Share, queues
-from symbolizer.sources import SymbolSource
+from symbolizer.symbol_cache_folder import DEFAULT_LIMIT_BYTES
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What one process of a worker has at hand, made after the fork; for one thread."""
+
+    lander: Lander
+    builder: SymCacheBuilder
+    renaming: Renaming
 
 
 def make_app(
@@ -25,34 +43,55 @@ def make_app(
     *,
     database_url: str,
     archive_url: str,
-    cache_dir: Path,
+    places: SourcePlaces,
     terms: LeaseTerms = DEFAULT_TERMS,
     limits: BuildLimits | None = None,
-    make_source: Callable[[], SymbolSource] = LocalFiles,
+    cache_bytes: int = DEFAULT_LIMIT_BYTES,
 ) -> Celery:
-    """The application with the task `symbolizer.land_capture(visit_id)`.
+    """The application with the tasks of `symbolizer.broker`.
 
     Nothing is opened before the first task of a process: connections and caches are made after the
-    fork, once for each process, and stay with it.
+    fork, once for each process, and stay with it. `cache_bytes` bounds this machine's built symbols.
     """
     app = make_broker(broker_url)
-    landers: dict[int, Lander] = {}
+    at: dict[int, Workplace] = {}
 
-    def lander() -> Lander:
+    def wants_build(identity: ImageIdentity) -> None:
+        try:
+            app.send_task(BUILD_SYMCACHE, args=[identity.key, identity.path], retry=False, ignore_result=True)
+        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class; it is wanted again
+            log.warning("build not sent: binary=%s why=%s", identity.key, error)
+
+    def here() -> Workplace:
         process = os.getpid()
-        if process not in landers:
-            landers.clear()  # a parent's, if this process was forked from one that worked itself
-            landers[process] = Lander(
-                open_engine(database_url, application="worker", pool_size=2),
-                Archive(archive_url),
-                Resolver(make_source(), cache_dir, limits=limits),
-                terms=terms,
+        if process not in at:
+            at.clear()  # a parent's, if this process was forked from one that worked itself
+            engine = open_engine(database_url, application="worker", pool_size=2)
+            archive = Archive(archive_url)
+            _retry_readable(engine)
+            source = make_sources(places, engine, archive)
+            folder = places.cache_dir
+            caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
+            resolver = Resolver(source, caches, wants_build=wants_build)
+            at[process] = Workplace(
+                Lander(engine, archive, resolver, terms=terms),
+                SymCacheBuilder(engine, archive, source, folder, limits, folder_bytes=cache_bytes),
+                Renaming(engine, source, caches, wants_build=wants_build),
             )
-        return landers[process]
+        return at[process]
 
     @app.task(name=LAND_CAPTURE)
     def land_capture(visit_id: str) -> None:
-        lander().land(UUID(visit_id))
+        here().lander.land(UUID(visit_id))
+
+    @app.task(name=BUILD_SYMCACHE)
+    def build_symcache(key: str, path: str = "") -> None:
+        here().builder.build(key, path)
+        here().renaming.names_for(key)  # also if it failed: then by the symbol table
+
+    @app.task(name=NAMES_FOR)
+    def names_for(key: str, why: str = "") -> None:
+        here().renaming.names_for(key, why)
 
     return app
 
@@ -69,7 +108,7 @@ def worker_main(
     """Run a worker of the application until SIGTERM or SIGINT, which let running tasks finish.
 
     `processes` 0 means one for each CPU this process may use. `name` must differ between the workers
-    of one machine. It takes from the partitions of its `share` first, and from the others when those wait for nobody.
+    of one machine. Captures of the partitions in its `share` are taken before others.
     """
     count = processes or len(os.sched_getaffinity(0))
     app.worker_main(
@@ -85,3 +124,15 @@ def worker_main(
             "--without-heartbeat",
         ]
     )
+
+
+def _retry_readable(engine: Engine) -> None:
+    """What an older program could not read this one may: it tries that again when it begins."""
+    try:
+        with engine.begin() as connection:
+            again = set_aside.retry_readable(connection, NEWEST_FORMAT)
+    except DatabaseError as error:  # the first landing meets it too; the collector asks once an hour
+        log.warning("not looked for captures of newer formats: why=%s", error)
+        return
+    if again:
+        log.info("tried again: captures=%d, their format is known now", again)

@@ -20,18 +20,20 @@ def collector() -> None:
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.retention.retain import Keep  # noqa: PLC0415
-    from symbolizer.broker import make_sender  # noqa: PLC0415
+    from symbolizer.broker import make_caller, make_sender  # noqa: PLC0415
 
     settings = read_settings()
     log_to_stderr()
     engine = open_engine(settings.needed_database_url(), application="collector")
     archive = Archive(settings.archive)
+    call_workers = make_caller(settings.needed_redis_url())
     try:
         run_until_signalled(
             Collector(
                 engine,
                 archive,
                 make_sender(settings.needed_redis_url()),
+                lambda key: call_workers(key, ""),
                 visitor=Visitor(gateway_credentials(settings)),
                 asks=ask_terms(settings, engine, archive),
                 pace=Pace(

@@ -12,6 +12,7 @@
 | `missing` | what has no names yet, and how much it hides |
 | `relanding` | captures that are landed again because symbols became better |
 | `news` | which binaries' symbols changed lately |
+| `improved` | which binaries' captures were landed with worse symbols than there are |
 | `retain` | what goes when |
 
 A binary is its key, as in `storage.schema.binary.key`; it need not have been seen in any capture yet.

@@ -4,12 +4,12 @@ Without it a worker would go on with what it found before an upload until it loo
 and a relanding would land the old names once more.
 """
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Connection, func, select, union
+from sqlalchemy import Connection, func, select, union_all
 
 from storage.schema import debug_file, relanding, symcache
 
@@ -21,8 +21,9 @@ OVERLAP: Final = timedelta(minutes=1)
 class News:
     """What changed since some moment."""
 
-    binary_keys: AbstractSet[str]
-    """New or rejected files, new caches, and relandings asked for; some may be known already."""
+    changed: Mapping[str, datetime]
+    """By binary the moment of its last change: new or rejected files, new caches, and relandings asked for.
+    Some may be known already."""
     until: datetime
     """Ask from here on next time."""
 
@@ -31,11 +32,15 @@ def changed_since(connection: Connection, since: datetime | None) -> News:
     """The binaries whose symbols changed since a `News.until`; None: none, just the moment to ask from."""
     now = connection.execute(select(func.clock_timestamp())).scalar_one()
     if since is None:
-        return News(frozenset(), now)
+        return News({}, now)
     after = since - OVERLAP
-    changes = union(
-        select(debug_file.c.binary_key).where(debug_file.c.changed_at > after),
-        select(symcache.c.binary_key).where(symcache.c.built_at > after),
-        select(relanding.c.binary_key).where(relanding.c.asked_at > after),
+    changes = union_all(
+        *(
+            select(moment.table.c.binary_key, moment.label("at")).where(moment > after)
+            for moment in (debug_file.c.changed_at, symcache.c.built_at, relanding.c.asked_at)
+        )
+    ).subquery()
+    rows = connection.execute(
+        select(changes.c.binary_key, func.max(changes.c.at).label("at")).group_by(changes.c.binary_key)
     )
-    return News(frozenset(connection.scalars(changes)), now)
+    return News({row.binary_key: row.at for row in rows}, now)

@@ -31,10 +31,11 @@ DEADLINE_S = 60.0
 WORKER = """
 import sys
 from pathlib import Path
+from symbolizer.chain import SourcePlaces
 from symbolizer.landing import LeaseTerms
 from symbolizer.tasks import make_app, worker_main
 broker, database, archive, cache, pool, lease_s = sys.argv[1:]
-app = make_app(broker, database_url=database, archive_url=archive, cache_dir=Path(cache), terms=LeaseTerms(float(lease_s)))
+app = make_app(broker, database_url=database, archive_url=archive, places=SourcePlaces(Path(cache)), terms=LeaseTerms(float(lease_s)))
 worker_main(app, processes=1, pool=pool)
 """
 

@@ -1,0 +1,132 @@
+"""Names for a binary's functions as soon as there are symbols: in place at once, then in every capture.
+
+    upload, answer of a gateway, finished build
+      → functions that landed without a name get theirs (`storage.landing.rename`): no stack changes, a moment's work
+      → a relanding is begun (`storage.symbols.relanding`): lines and inlined calls come with the captures' next
+        generation, in the background
+
+A worker may be killed between the two, or the message be lost: `storage.symbols.improved` says what remains.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from sqlalchemy import Engine
+
+from fleetpb import capture_pb2
+from storage.binaries import SeenBinary, find_binary
+from storage.landing.interning import Interner
+from storage.landing.rename import rename, unnamed_starts
+from storage.landing.resolved import FunctionName, Status
+from storage.symbols import relanding
+from storage.symbols.candidates import ranked
+from storage.symbols.improved import is_improved
+from symbolizer.addresses import U64, FileOffsets
+from symbolizer.identity import ImageIdentity, identity_of_key
+from symbolizer.image import Image
+from symbolizer.images import Images
+from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.sources import SymbolSource
+from symbolizer.symcaches import PENDING, SymCaches
+
+log = logging.getLogger(__name__)
+
+_KINDS: Final = {
+    "file": capture_pb2.Mapping.FILE,
+    "kernel": capture_pb2.Mapping.KERNEL,
+    "vdso": capture_pb2.Mapping.VDSO,
+}
+"""Kinds whose names follow from the key alone; a module's follow from the kernel it is loaded into, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """What became of a binary."""
+
+    functions: int
+    """Named in place."""
+    relanding_id: int | None
+    """None: no capture is landed again."""
+    pending: bool = False
+    """Its debug data is being read; more follows once that is done."""
+
+
+NOTHING: Final = Renamed(0, None)
+
+
+class Renaming:
+    """Names functions and has captures landed again. For one thread, like the sources it asks."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        source: SymbolSource,
+        caches: SymCaches,
+        *,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+    ) -> None:
+        """`wants_build` is told of debug data that is too large to be read at once; the build's end comes back here."""
+        self._engine = engine
+        self._source = source
+        self._caches = caches
+        self._wants_build = wants_build
+        self._interner = Interner(engine)
+
+    def names_for(self, key: str, why: str = "") -> Renamed:
+        """Make use of what is known of a binary's symbols now; nothing happens unless that is more than before.
+
+        `why` is kept for people. May be called at any time and by several workers at once. Raises `DatabaseError`, OSError.
+        """
+        with self._engine.connect() as connection:
+            seen = find_binary(connection, key)
+            if seen is None or not is_improved(connection, key):
+                return NOTHING
+            starts = unnamed_starts(connection, key)
+            best = next(iter(ranked(connection, key)), None)
+        image = self._image(key, seen)  # afresh: nothing remembered from before
+        renamed = (
+            rename(self._engine, self._interner, key, _names(image, seen.name, starts))
+            if image and starts
+            else 0
+        )
+        done = Renamed(renamed, None, pending=image is not None and image.reason.endswith(PENDING.reason))
+        if not done.pending and (image is None or image.status > Status.BINARY_ONLY):
+            why = why or (
+                f"{best.name or 'A file'} came by {best.origin}." if best else "Its debug data was read."
+            )
+            nameless = image is None or image.status < Status.FULL
+            with self._engine.begin() as connection:
+                id_ = relanding.begin(connection, key, why=why, nameless=nameless, renamed=renamed)
+            done = replace(done, relanding_id=id_)
+        log.info(
+            "symbols: binary=%s status=%s renamed=%d relanding=%s pending=%s",
+            key, image.status.name.lower() if image else "", done.functions, done.relanding_id, done.pending,
+        )  # fmt: skip
+        return done
+
+    def _image(self, key: str, seen: SeenBinary) -> Image | None:
+        """The binary with the symbols there are now; None: its names follow from more than its key."""
+        kind = _KINDS.get(seen.kind)
+        if kind is None:
+            return None
+        images = Images(self._source, self._caches, wants_build=self._wants_build)
+        identity = identity_of_key(key, seen.path)
+        kernel = KernelIdentity(identity.build_id if kind == capture_pb2.Mapping.KERNEL else b"")
+        return images.open(kind, identity, kernel)
+
+
+def _names(image: Image, binary_name: str, starts: list[int]) -> dict[int, FunctionName]:
+    """What the image calls the functions that begin at these offsets (ascending)."""
+    offsets: U64 = np.array(starts, np.uint64)
+    frames = image.frames(FileOffsets(offsets))
+    ends = frames.offsets[1:]
+    named = np.flatnonzero(np.diff(frames.offsets) > 0)
+    found = {}
+    for place in named.tolist():
+        # The last is the function itself; those before it are inlined at its first instruction.
+        function, _line = frames.names[int(frames.entries[int(ends[place]) - 1])]
+        found[starts[place]] = replace(function, binary_name=binary_name)
+    return found
