@@ -36,7 +36,7 @@ proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 
 web: $(STATIC) ## build the web UI into the API's package
 
-bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store, bench-coverage
+bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store, bench-coverage, bench-symbolizer
 	@$(BIN)/python -m benchmarks.$*
 
 soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")

@@ -50,9 +50,11 @@ class Frame:
     function: str
     """As its source has it."""
     file: str
-    """Normalized path of where the function is; '' not known."""
+    """Normalized path of `line`; '' not known."""
     line: int
     """Executing there; 0 not known."""
+    start_file: str
+    """Where the function begins; differs from `file` where the line is in a file included amid its body."""
     start_line: int
     """Of the function's first instruction; 0 not known, as for inlined functions."""
     status: Status
@@ -79,8 +81,15 @@ class SymbolizedBinary:
     def frame(self, identifier: int) -> Frame:
         """What an id stands for; remembered. Raises as `symbolize`."""
         function, line = self._image.name_of(identifier)
+        location = self._image.location_of(identifier)
         return Frame(
-            function.raw_name, function.name, function.file, line, function.start_line, function.status
+            function_raw=function.raw_name,
+            function=function.name,
+            file=location.file if location is not None else "",
+            line=line,
+            start_file=function.file,
+            start_line=function.start_line,
+            status=function.status,
         )
 
 

@@ -128,6 +128,14 @@ class ElfImage:
             known = self._named[identifier] = self._read_name(identifier)
         return known
 
+    def location_of(self, identifier: int) -> Location | None:
+        """Where the code of an id of `lookup` is by the debug data; None: only a symbol names it. Raises as that."""
+        return (
+            None
+            if identifier < 0 or self._table is None
+            else self._table.location(identifier & _LOCATION_MASK)
+        )
+
     def _read_name(self, identifier: int) -> Named:
         if identifier < 0:
             return self._function(whole_name(self._symbols.symbol(~identifier).name), "", 0), 0

@@ -1,0 +1,3 @@
+module standard
+
+go 1.22
