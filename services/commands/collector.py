@@ -4,6 +4,9 @@ import typer
 
 from services.settings import read_settings
 
+_GIVE_BACK_S = 15.0
+"""Merging, once a minute, leaves three times as much free as the rest of the process needs."""
+
 
 def collector() -> None:
     """Draw machines at random, visit them, archive what they bring.
@@ -14,6 +17,7 @@ def collector() -> None:
     """
     from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
     from collector.visit import Visitor  # noqa: PLC0415
+    from services.allocator import keep_giving_back, share_arenas  # noqa: PLC0415
     from services.asking import ask_terms  # noqa: PLC0415
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
@@ -22,6 +26,8 @@ def collector() -> None:
     from storage.retention.retain import Keep  # noqa: PLC0415
     from symbolizer.broker import make_caller, make_sender  # noqa: PLC0415
 
+    share_arenas()
+    keep_giving_back(_GIVE_BACK_S)
     settings = read_settings()
     log_to_stderr()
     engine = open_engine(settings.needed_database_url(), application="collector")

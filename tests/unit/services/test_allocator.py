@@ -46,3 +46,32 @@ def test_threads_share_what_one_of_them_freed_and_it_can_be_given_back() -> None
     used, left = map(int, ended.stdout.split())
     assert used < 90 << 20, "six arenas would keep 30 MB each"
     assert left < 10 << 20
+
+
+BY_THE_CLOCK = """
+import threading, time
+from pathlib import Path
+from services import allocator
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+allocator.share_arenas()
+before = resident()
+kept = [bytearray(50_000) for _ in range(600)]
+last = bytearray(50_000)
+del kept
+assert resident() - before > 20 << 20
+allocator.keep_giving_back(0.01)
+while resident() - before > 10 << 20:
+    time.sleep(0.01)
+print("given back")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_a_process_that_works_by_the_clock_gives_back_by_itself() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", BY_THE_CLOCK], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ended.stdout == "given back\n"
