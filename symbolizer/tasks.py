@@ -69,13 +69,14 @@ def make_app(
             engine = open_engine(database_url, application="worker", pool_size=2)
             archive = Archive(archive_url)
             _retry_readable(engine)
-            source = make_sources(places, engine, archive)
+            source = make_sources(places, engine, archive, wants_build=wants_build)
+            patient = make_sources(places, engine, archive)
             folder = places.cache_dir
             caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
             resolver = Resolver(source, caches, wants_build=wants_build)
             at[process] = Workplace(
                 Lander(engine, archive, resolver, terms=terms),
-                SymCacheBuilder(engine, archive, source, folder, limits, folder_bytes=cache_bytes),
+                SymCacheBuilder(engine, archive, patient, folder, limits, folder_bytes=cache_bytes),
                 Renaming(engine, source, caches, wants_build=wants_build),
             )
         return at[process]

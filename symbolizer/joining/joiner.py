@@ -4,7 +4,8 @@ import hashlib
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,8 @@ class JoinLimits:
     seconds_per_gib: int = 2400
     """CPU time; the clock on the wall may run three times as long."""
     output_per_byte: int = 8
+    failure_lifetime_s: float = 3600.0
+    """How long a process believes a failure."""
 
     def memory_for(self, size: int) -> int:
         """Bytes of address space."""
@@ -51,9 +54,17 @@ class _NotJoined(Exception):
 class Joiner:
     """Keeps what it joined in a folder of copies. Processes may share that."""
 
-    def __init__(self, folder: DownloadFolder, *, limits: JoinLimits | None = None) -> None:
+    def __init__(
+        self,
+        folder: DownloadFolder,
+        *,
+        limits: JoinLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folder = folder
         self._limits = limits or JoinLimits()
+        self._clock = clock
+        self._failed: dict[str, tuple[str, float]] = {}
 
     def join(self, debug: Found, others: Sequence[Found]) -> Found | Missing:
         """One file of a debug file and what it left to others; all may be closed afterwards.
@@ -65,11 +76,16 @@ class Joiner:
         origin = f"{debug.origin} with {others[0].origin}"
         if len(others) > 1:
             origin += f" and {len(others) - 1} more"
+        why, until = self._failed.get(name, ("", 0.0))
+        if until > self._clock():
+            return Missing(why)
         try:
             content = self._folder.obtain(name, lambda target: self._run(files, target))
         except _NotJoined as error:
             log.warning("not joined: %s, %s", origin, error)
-            return Missing(f"{origin}: they cannot be joined. {error}")
+            missing = Missing(f"{origin}: they cannot be joined. {error}")
+            self._failed[name] = missing.reason, self._clock() + self._limits.failure_lifetime_s
+            return missing
         return as_elf(content, origin)
 
     def _run(self, files: Sequence[Found], target: Path) -> None:
