@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, func, not_, or_, select, text, update
+from sqlalchemy import Connection, Row, and_, func, not_, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.schema import binary, capture_binary, debug_file, machine, symbol_ask, visit
@@ -22,8 +22,8 @@ from storage.symbols.kinds import FileKind, Quality
 LOOK_BACK: Final = timedelta(hours=24)
 """Machines and samples of this time count."""
 MACHINE_REST: Final = timedelta(hours=1)
-ANSWER_WITHIN: Final = timedelta(minutes=15)
-"""An ask whose collector died counts as failed after this."""
+ANSWER_WITHIN: Final = timedelta(hours=1)
+"""An ask whose collector died counts as failed after this; no less, since asks of the last hour are counted."""
 ATTEMPTS_LIMIT: Final = 3
 """Machines asked for one binary, before it is given up."""
 FIRST_REST: Final = timedelta(hours=1)
@@ -85,14 +85,30 @@ class Ask:
     """From 1: machines asked for it."""
 
 
-def wanted(connection: Connection, *, limit: int = 100) -> list[WantedBinary]:
-    """Binaries that nobody has symbols for, those that hide the most samples of the last day first."""
+def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -> list[WantedBinary]:
+    """Binaries that nobody has symbols for, those that hide the most samples of the last day first.
+
+    `askable`: only those a gateway may be asked for now. A file without a build-id or content key is
+    none: nobody could tell that what comes is it.
+    """
     hidden = func.sum(capture_binary.c.unresolved)
     named = select(debug_file.c.debug_file_id).where(
         debug_file.c.binary_key == binary.c.key,
         debug_file.c.rejected.is_(None),
         debug_file.c.quality >= int(Quality.SYMTAB),
     )
+    conditions = []
+    if askable:
+        rests = select(symbol_ask.c.binary_key).where(
+            symbol_ask.c.binary_key == binary.c.key,
+            or_(
+                symbol_ask.c.again_at.is_(None),
+                symbol_ask.c.again_at > func.clock_timestamp(),
+                symbol_ask.c.attempts >= ATTEMPTS_LIMIT,
+            ),
+        )
+        unnamed = and_(binary.c.key.startswith("path:"), binary.c.kind.in_(["file", "vdso"]))
+        conditions = [~rests.exists(), not_(unnamed)]
     rows = connection.execute(
         select(binary.c.key, binary.c.name, binary.c.path, binary.c.kind, hidden.label("unresolved"))
         .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
@@ -102,6 +118,7 @@ def wanted(connection: Connection, *, limit: int = 100) -> list[WantedBinary]:
             binary.c.kind.in_(list(WANTS)),
             binary.c.status.in_(["unknown", "binary_only"]),
             ~named.exists(),
+            *conditions,
         )
         .group_by(binary.c.binary_id)
         .order_by(hidden.desc(), binary.c.key)
@@ -122,7 +139,7 @@ def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileK
     ).scalar_one()
     if lately >= an_hour:
         return None
-    for want in wanted(connection):
+    for want in wanted(connection, askable=True):
         kind = wants.get(want.binary_kind)
         if kind is None:
             continue
@@ -132,8 +149,6 @@ def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileK
             )
         ).one_or_none()
         attempts = 0 if before is None else before.attempts
-        if attempts >= ATTEMPTS_LIMIT or not _is_due(connection, want.binary_key, kind):
-            continue
         found = _machine_with(
             connection, want.binary_key, not_this=None if before is None else before.machine_id
         )
@@ -231,16 +246,6 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
         )
         found.setdefault(row.binary_key, []).append(state)
     return found
-
-
-def _is_due(connection: Connection, binary_key: str, kind: FileKind) -> bool:
-    """It was never asked for, or may be asked for again."""
-    waits = select(symbol_ask.c.binary_key).where(
-        symbol_ask.c.binary_key == binary_key,
-        symbol_ask.c.kind == kind.value,
-        or_(symbol_ask.c.again_at.is_(None), symbol_ask.c.again_at > func.clock_timestamp()),
-    )
-    return not connection.scalar(select(waits.exists()))
 
 
 def _machine_with(
