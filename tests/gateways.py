@@ -18,6 +18,7 @@ from fleetpb import capture_pb2, gateway_pb2
 
 Message = gateway_pb2.CaptureReply | bytes
 Behaviour = Callable[[gateway_pb2.Plan, grpc.ServicerContext], Iterator[Message]]
+Symbols = Callable[[gateway_pb2.SymbolsRequest], Iterator[gateway_pb2.SymbolsReply | bytes]]
 Reply = gateway_pb2.CaptureReply
 
 MACHINE = capture_pb2.Machine(
@@ -107,6 +108,23 @@ def until_cancelled(context: grpc.ServicerContext) -> Iterator[Message]:
     yield
 
 
+def symbols_of(content: bytes, name: str = "file") -> Iterator[gateway_pb2.SymbolsReply]:
+    """The whole answer to a Symbols call."""
+    blob = zstandard.compress(content)
+    yield gateway_pb2.SymbolsReply(begin=gateway_pb2.SymbolsBegin(name=name, raw_bytes=len(content)))
+    for start in range(0, len(blob), 100_000):
+        yield gateway_pb2.SymbolsReply(data=blob[start : start + 100_000])
+    sha256 = hashlib.sha256(blob).digest()
+    end_ = gateway_pb2.SymbolsEnd(sha256=sha256, bytes=len(blob), raw_bytes=len(content))
+    yield gateway_pb2.SymbolsReply(end=end_)
+
+
+def no_symbols(_request: gateway_pb2.SymbolsRequest) -> Iterator[gateway_pb2.SymbolsReply | bytes]:
+    """As a gateway whose operator allows nothing."""
+    refused = gateway_pb2.SymbolsRefusal(reason=gateway_pb2.SymbolsRefusal.NOT_ALLOWED, message="no")
+    yield gateway_pb2.SymbolsReply(refusal=refused)
+
+
 class Gateway(grpc.GenericRpcHandler):
     """Serves one behaviour, which may be changed while it runs."""
 
@@ -114,6 +132,8 @@ class Gateway(grpc.GenericRpcHandler):
         self.behaviour = behaviour
         self.machine: capture_pb2.Machine | bytes = MACHINE
         self.plans: list[gateway_pb2.Plan] = []
+        self.symbols: Symbols = no_symbols
+        self.asked: list[gateway_pb2.SymbolsRequest] = []
         self.address = ""
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
@@ -123,7 +143,17 @@ class Gateway(grpc.GenericRpcHandler):
             )
         if details.method.endswith("/Describe"):
             return grpc.unary_unary_rpc_method_handler(lambda _request, _context: _raw(self.machine))
+        if details.method.endswith("/Symbols"):
+            return grpc.unary_stream_rpc_method_handler(
+                self._symbols, request_deserializer=gateway_pb2.SymbolsRequest.FromString
+            )
         return None
+
+    def _symbols(
+        self, request: gateway_pb2.SymbolsRequest, _context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        self.asked.append(request)
+        return map(_raw, self.symbols(request))
 
     def _capture(self, plan: gateway_pb2.Plan, context: grpc.ServicerContext) -> Iterator[bytes]:
         self.plans.append(plan)
