@@ -20,6 +20,8 @@ from services.api.metrics import Metrics
 from services.api.pages import STATIC, login_router, ui_router
 from services.api.request_log import RequestLog
 from services.api.routes import api_router
+from services.api.symbols import LARGEST_SOURCES, symbols_router
+from services.symbols.desk import SymbolDesk
 from storage.query.engine import QueryEngine
 
 CONCURRENT_QUERIES = 4
@@ -58,12 +60,15 @@ def create_app(
     secure: bool = False,
     concurrent_queries: int = CONCURRENT_QUERIES,
     price_per_core_hour: float | None = None,
+    symbols: SymbolDesk | None = None,
+    uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
     `allowed_hosts` are the names it may be called by besides loopback ones; `secure`: it is served
     over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
-    currency, None: not known.
+    currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
+    the folder that is filled while something is uploaded.
     """
     metrics = Metrics(queries)
     leftovers = Leftovers()
@@ -88,20 +93,25 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     problems.install(app)
+    limiter = CapacityLimiter(concurrent_queries)
     app.include_router(
         api_router(
             queries,
             access,
-            CapacityLimiter(concurrent_queries),
+            limiter,
             answered=leftovers.note,
             price_per_core_hour=price_per_core_hour,
         )
     )
+    largest_bodies: dict[str, int] = {}
+    if symbols is not None:
+        app.include_router(symbols_router(symbols, access, limiter, uploads))
+        largest_bodies = {"/api/v1/symbols": symbols.largest_bytes, "/api/v1/sources": LARGEST_SOURCES}
     app.include_router(health_router(queries, metrics, access))
     app.include_router(login_router(access, secure=secure))
     app.include_router(ui_router(static))
     # The last added is the outermost.
     app.add_middleware(GZipMiddleware, minimum_size=1400)
-    app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure)
+    app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
     app.add_middleware(RequestLog, metrics=metrics)
     return app

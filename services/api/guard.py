@@ -1,12 +1,15 @@
 """What every request passes before anything else looks at it, and what every answer carries.
 
 A page of another origin can make a browser call this server under a name of its own (DNS rebinding);
-the Host header betrays it. Requests have no bodies here, so a body is refused before it is read.
+the Host header betrays it. It can also make a browser send a request that changes something, with the
+session's cookie where it is another port of the same host; the Origin header betrays that. Bodies are
+refused before they are read, but on the routes that take files.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -16,6 +19,8 @@ from services.api.problems import Problem
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 LARGEST_BODY = 64 << 10
+_NO_BODIES: Mapping[str, int] = MappingProxyType({})
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _PROBES = ("/healthz", "/readyz")
 """Answered whatever the Host: a prober knows the address only, and they tell nothing."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?")
@@ -35,11 +40,23 @@ _HEADERS = {
 
 
 class Guard:
-    """ASGI middleware: refuses foreign hosts and bodies, adds the security headers."""
+    """ASGI middleware: refuses foreign hosts, foreign changes and bodies, adds the security headers."""
 
-    def __init__(self, app: ASGIApp, allowed_hosts: Collection[str], *, secure: bool) -> None:
-        """`allowed_hosts` are names without ports; `secure`: served over TLS."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        allowed_hosts: Collection[str],
+        *,
+        secure: bool,
+        largest_bodies: Mapping[str, int] = _NO_BODIES,
+    ) -> None:
+        """`allowed_hosts` are names without ports; `secure`: served over TLS.
+
+        `largest_bodies`: bytes that may be posted, by path; what is more than that in a body of
+        unknown length whoever reads it must refuse.
+        """
         self._app = app
+        self._largest = largest_bodies
         self._allowed = {host.lower() for host in (*LOOPBACK_NAMES, *allowed_hosts)}
         self._headers = dict(_HEADERS)
         if secure:
@@ -75,9 +92,31 @@ class Guard:
                 kind="foreign-host",
                 hint="If the name is right, add it to FLEETPROF_API_ALLOWED_HOSTS.",
             )
-        length = headers.get("content-length", "0")
-        if "transfer-encoding" in headers or not length.isdigit() or int(length) > LARGEST_BODY:
+        origin = headers.get("origin", "")
+        own = ("", *(f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")))
+        if scope["method"] not in _READING and origin not in own:
             return Problem(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request has a body that nothing here reads."
+                HTTPStatus.FORBIDDEN,
+                "A page of another origin sent this; only this server's own pages may change something here.",
+                kind="foreign-origin",
+                hint="If a proxy stands in between, let it pass on the Host header as it came.",
+            )
+        return self._refusal_of_body(scope, headers)
+
+    def _refusal_of_body(self, scope: Scope, headers: Headers) -> Problem | None:
+        largest = self._largest.get(scope["path"]) if scope["method"] == "POST" else None
+        length = headers.get("content-length", "0")
+        is_known = length.isdecimal() and "transfer-encoding" not in headers
+        if largest is None:
+            if not is_known or int(length) > LARGEST_BODY:
+                return Problem(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request has a body that nothing here reads."
+                )
+        elif is_known and int(length) > largest:
+            return Problem(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"{int(length):,} bytes are more than the {largest:,} that are accepted.",
+                kind="too-large",
+                hint="The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES.",
             )
         return None

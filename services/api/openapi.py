@@ -7,6 +7,8 @@ from pathlib import Path
 
 from services.api.app import create_app
 from services.api.auth import Access
+from services.symbols.desk import SymbolDesk
+from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 
@@ -16,7 +18,8 @@ def document() -> str:
     with tempfile.TemporaryDirectory() as state_dir:
         engine = open_engine("postgresql://nobody@localhost/nothing", application="openapi")
         queries = QueryEngine(engine)
-        description = create_app(queries, Access(Path(state_dir))).openapi()
+        desk = SymbolDesk(engine, Archive(state_dir))
+        description = create_app(queries, Access(Path(state_dir)), symbols=desk).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 

@@ -15,8 +15,14 @@ import uvicorn
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.errors import CannotStart, SettingsProblem
+from services.symbols.desk import SymbolDesk
+from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
+from symbolizer.broker import make_caller
+from symbolizer.debuginfod_client import clients
+from symbolizer.source_roots import SourceRoot
+from symbolizer.source_text import SourceTexts
 
 _UNIX = "unix:"
 _BACKLOG = 128
@@ -38,6 +44,19 @@ class Listen:
     def secure(self) -> bool:
         """Over TLS."""
         return self.tls_cert is not None and self.tls_key is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolStore:
+    """Where uploaded symbols go."""
+
+    archive_url: str
+    largest_bytes: int
+    redis_url: str | None
+    """Over which workers are told of them; None: the collector's sweep does that, later."""
+    debuginfod_urls: Sequence[str] = ()
+    source_roots: Sequence[str] = ()
+    """`FROM=TO`, as the setting has them."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
@@ -71,6 +90,7 @@ def serve(
     tokens: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
+    symbols: SymbolStore,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
@@ -83,9 +103,9 @@ def serve(
     if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     bound = _bind(listen)
-    # One connection for each query that runs, one for probes, one to build the stack tree with.
-    engine = open_engine(database_url, application="api", pool_size=CONCURRENT_QUERIES + 2)
-    queries = QueryEngine(engine)
+    # One connection for each query that runs, one for probes, one to build the stack tree with, some for uploads.
+    engine = open_engine(database_url, application="api", pool_size=CONCURRENT_QUERIES + 4)
+    queries, archive = QueryEngine(engine), Archive(symbols.archive_url)
     try:
         app = create_app(
             queries,
@@ -93,6 +113,20 @@ def serve(
             allowed_hosts=names,
             secure=listen.secure,
             price_per_core_hour=price_per_core_hour,
+            symbols=SymbolDesk(
+                engine,
+                archive,
+                texts=SourceTexts(
+                    engine,
+                    archive,
+                    folder=state_dir / "uploads",
+                    servers=clients(symbols.debuginfod_urls),
+                    roots=[SourceRoot.parse(root) for root in symbols.source_roots],
+                ),
+                announce=make_caller(symbols.redis_url) if symbols.redis_url else None,
+                largest_bytes=symbols.largest_bytes,
+            ),
+            uploads=state_dir / "uploads",
         )
         config = uvicorn.Config(
             app,

@@ -21,11 +21,12 @@ def api(
 ) -> None:
     """Run the API with the web UI.
 
-    Needs FLEETPROF_DATABASE_URL. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
+    Needs FLEETPROF_DATABASE_URL; for uploads of symbols FLEETPROF_ARCHIVE_URL, too, and FLEETPROF_REDIS_URL
+    to have workers use them at once. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
     FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them it refuses to start.
     """
     from services.allocator import share_arenas  # noqa: PLC0415 - a command imports what it runs
-    from services.api.serve import Listen, serve  # noqa: PLC0415
+    from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
 
     share_arenas()
@@ -38,4 +39,11 @@ def api(
         tokens=settings.api_tokens,
         allowed_hosts=settings.api_allowed_hosts,
         price_per_core_hour=settings.price_per_core_hour,
+        symbols=SymbolStore(
+            settings.archive,
+            settings.symbol_upload_bytes,
+            settings.known_redis_url(),
+            settings.debuginfod_urls,
+            settings.source_roots,
+        ),
     )

@@ -1,0 +1,141 @@
+"""A request's body as a file: of any size, of bounded memory, unpacked, and gone whatever happens.
+
+The file has no name, so that nothing of it stays behind a process that was killed; it is opened again
+by its descriptor (`/proc/self/fd`), which stands for the same bytes in this process only.
+"""
+
+import errno
+import gzip
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Final
+
+import anyio.to_thread
+import zstandard
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from services.api.problems import Problem
+
+_AT_ONCE: Final = 1 << 20
+_ZSTD_PIECE: Final = 1 << 10
+"""Of what is packed: a few bytes of zeros unpack to at most some MB in one step (measured: 8 MB of 256 bytes)."""
+_ENCODINGS: Final = ("gzip", "zstd")
+_LARGEST_WINDOW: Final = 1 << 27
+"""Of zstd, bytes: what `zstd --long=27` needs to unpack."""
+
+
+@asynccontextmanager
+async def body_as_file(request: Request, folder: Path, *, limit: int) -> AsyncIterator[Path]:
+    """The body, unpacked if its Content-Encoding says so, at a path that is good while inside.
+
+    Raises the Problem 413 as soon as more than `limit` bytes have come, packed or unpacked; 415 for
+    another encoding than gzip and zstd, 400 for an empty body, one that breaks off or does not unpack,
+    507 when the disk is full.
+    """
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", *_ENCODINGS}:
+        raise Problem(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"The body is encoded as {encoding[:40]}; gzip and zstd are understood.",
+            headers={"Accept-Encoding": ", ".join(_ENCODINGS)},
+        )
+    with ExitStack() as files:
+        try:
+            file = files.enter_context(await anyio.to_thread.run_sync(_nameless, folder))
+            await _receive(request, file, limit)
+            if encoding != "identity":
+                unpacked = files.enter_context(_nameless(folder))
+                await anyio.to_thread.run_sync(_unpack, file, unpacked, encoding, limit)
+                file.close()
+                file = unpacked
+            file.flush()
+        except OSError as error:
+            raise _disk(error) from error
+        if file.tell() == 0:
+            raise Problem(
+                HTTPStatus.BAD_REQUEST, "The request has no body; send the file's bytes as they are."
+            )
+        yield Path(f"/proc/self/fd/{file.fileno()}")
+
+
+def _nameless(folder: Path) -> IO[bytes]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return TemporaryFile(dir=folder)
+
+
+async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
+    """Write the body as it comes; the disk is waited for in a thread, the network never."""
+    waiting = bytearray()
+    size = 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > limit:
+                raise _too_large(limit)
+            waiting += chunk
+            if len(waiting) >= _AT_ONCE:
+                await anyio.to_thread.run_sync(file.write, bytes(waiting))
+                waiting.clear()
+    except ClientDisconnect as error:
+        raise Problem(
+            HTTPStatus.BAD_REQUEST, "The request broke off before all of its body had come."
+        ) from error
+    if waiting:
+        await anyio.to_thread.run_sync(file.write, bytes(waiting))
+
+
+def _unpack(packed: IO[bytes], target: IO[bytes], encoding: str, limit: int) -> None:
+    packed.seek(0)
+    size = 0
+    try:
+        for part in _gunzip(packed) if encoding == "gzip" else _unzstd(packed):
+            size += len(part)
+            if size > limit:
+                raise _too_large(limit)
+            target.write(part)
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"The body is no whole {encoding}: {error}.") from error
+
+
+def _gunzip(packed: IO[bytes]) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=packed) as reader:
+        yield from iter(lambda: reader.read(_AT_ONCE), b"")
+
+
+def _unzstd(packed: IO[bytes]) -> Iterator[bytes]:
+    # Not by a stream_reader: it takes a frame that was cut off for a whole one.
+    options = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
+    frame = options.decompressobj()
+    for piece in iter(lambda: packed.read(_ZSTD_PIECE), b""):
+        rest = piece
+        while rest:
+            if frame.eof:
+                frame = options.decompressobj()
+            yield frame.decompress(rest)
+            rest = frame.unused_data if frame.eof else b""
+    if not frame.eof:
+        raise EOFError("its end is missing")
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"It has more than the {limit:,} bytes that are accepted.",
+        kind="too-large",
+        hint="The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES.",
+    )
+
+
+def _disk(error: OSError) -> Problem:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return Problem(HTTPStatus.INSUFFICIENT_STORAGE, "The server's disk is full.", kind="disk-full")
+    return Problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        f"The body cannot be kept: {error.strerror or error}.",
+        kind="storage",
+    )

@@ -1,0 +1,266 @@
+"""The routes of symbols: what is missing, what is stored, uploads, and how far their consequences are."""
+
+import re
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import APIRouter, Depends, Query, Request, Response, Security
+from fastapi import Path as PathParameter
+
+from services.api import models, symbol_models
+from services.api.auth import Access, Role
+from services.api.body import body_as_file
+from services.api.callers import bearer_scheme, demand, role_of, session_scheme
+from services.api.problems import Problem
+from services.api.replies import Made, as_json, in_thread, zipped
+from services.symbols import answers
+from services.symbols.desk import MOST_ASKED, MOST_LISTED, ListingQuery, SymbolDesk
+from services.symbols.errors import NoSuchSymbols, UnusableFile
+from storage.symbols.missing import Order, Which
+
+LARGEST_SOURCES: int = 512 << 20
+"""Bytes of one archive of sources, unpacked."""
+_CONCURRENT_UPLOADS = 4
+"""Each may need a process that inspects it, and the disk."""
+_LONGEST_KEY = 1024
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"description": description, "model": models.ProblemDocument}
+    for status, description in {
+        400: "The body is not what its headers say.",
+        401: "Not signed in.",
+        403: "The caller's role is not operator.",
+        404: "There is no such binary or file.",
+        413: "The body is too large.",
+        422: "A parameter is out of its range, or the file is of no use; the detail says why.",
+        503: "The database or the archive does not answer; Retry-After says when to ask again.",
+    }.items()
+}
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+_KEY = "The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none."
+Key = Annotated[str, Query(description=_KEY, max_length=_LONGEST_KEY)]
+KeyInPath = Annotated[str, PathParameter(description=_KEY, max_length=_LONGEST_KEY)]
+
+
+def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, folder: Path) -> APIRouter:
+    """The routes over this repository. `folder` is where bodies lie while they are looked at."""
+
+    async def viewer(request: Request) -> None:
+        demand(request, access, Role.VIEWER)
+
+    async def operator(request: Request) -> None:
+        demand(request, access, Role.OPERATOR)
+
+    schemes = [Security(session_scheme), Security(bearer_scheme)]
+    router = APIRouter(prefix="/api/v1", tags=["symbols"])
+    reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
+    changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
+    uploads = CapacityLimiter(_CONCURRENT_UPLOADS)
+
+    def allowed(request: Request) -> bool:
+        return (role_of(request, access) or 0) >= Role.OPERATOR
+
+    async def answer(request: Request, make: Callable[[], Made]) -> Response:
+        try:
+            return await in_thread(limiter, lambda: zipped(request, *make()))
+        except NoSuchSymbols as error:
+            raise Problem(HTTPStatus.NOT_FOUND, str(error), kind="unknown") from error
+
+    @router.get(
+        "/symbols",
+        summary="Binaries by what they hide",
+        description="Binaries that captures hold, with the samples that pass through code of theirs that has no name, "
+        "what is stored for them, and how far the landing of better symbols is.",
+        response_model=symbol_models.SymbolsAnswer,
+        responses=_only(401, 422, 503),
+        **reading,
+    )
+    async def symbols(
+        *,
+        request: Request,
+        show: Annotated[
+            Which,
+            Query(
+                description="missing: those that hide samples; all: what ran, and what files are stored for."
+            ),
+        ] = Which.MISSING,
+        sort: Annotated[
+            Order,
+            Query(description="cpu, the CPU time that has no name, like all but name: largest first."),
+        ] = Order.CPU,
+        find: Annotated[
+            str,
+            Query(max_length=200, description="Only with this text in name, path or key, whatever its case."),
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=MOST_LISTED, description="Binaries to show.")] = 100,
+        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Binaries to skip.")] = 0,
+        days: Annotated[int, Query(ge=1, le=35, description="Samples of the last so many days count.")] = 1,
+    ) -> Response:
+        may, query = allowed(request), ListingQuery(show, sort, find, limit, offset, days)
+        return await answer(request, lambda: as_json(answers.listing(desk, desk.listing(query), allowed=may)))
+
+    @router.post(
+        "/symbols",
+        summary="Upload a file with symbols",
+        description="The body is the file as it is: an executable, a library, a kernel or module, a debug file, split "
+        "DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. "
+        "Functions are named at once, in place; captures that hold the binary are landed again afterwards, which "
+        "/symbols/{key} and /relandings follow.",
+        response_model=symbol_models.UploadAnswer,
+        responses=_only(400, 401, 403, 413, 422, 503),
+        openapi_extra=_body("application/octet-stream", "The file."),
+        **changing,
+    )
+    async def upload_symbols(
+        request: Request,
+        name: Annotated[str, Query(max_length=255, description="Its base name, for people.")] = "",
+    ) -> Response:
+        who = _who(request, access)
+        async with uploads, body_as_file(request, folder, limit=desk.largest_bytes) as path:
+
+            def add() -> Made:
+                done = desk.add(path, name=name or "The file", uploaded_by=who)
+                return as_json(answers.uploaded(done))
+
+            return zipped(request, *await _heavy(add))
+
+    @router.get(
+        "/debug-files",
+        summary="Which files are stored",
+        description="Which of these files the repository has: an uploader asks before it sends.",
+        response_model=symbol_models.KnownFiles,
+        responses=_only(401, 422, 503),
+        **reading,
+    )
+    async def debug_files(
+        request: Request,
+        sha256: Annotated[
+            list[str],
+            Query(
+                default_factory=list,
+                max_length=MOST_ASKED,
+                description="SHA-256 of a file, hex; may be given again.",
+            ),
+        ],
+    ) -> Response:
+        may, digests = allowed(request), [_digest(text) for text in sha256]
+
+        def make() -> Made:
+            found = desk.known(digests)
+            return as_json(answers.known(desk, (f for files in found.values() for f in files), allowed=may))
+
+        return await answer(request, make)
+
+    @router.get(
+        "/symbols/{key:path}",
+        summary="One binary's symbols",
+        description="What is stored for a binary, what was built from it, who is known not to have it and who was "
+        "asked, and its last relanding.",
+        response_model=symbol_models.BinaryAnswer,
+        responses=_only(401, 404, 422, 503),
+        **reading,
+    )
+    async def binary_symbols(request: Request, key: KeyInPath) -> Response:
+        may = allowed(request)
+        return await answer(request, lambda: as_json(answers.details(desk, *desk.show(key), allowed=may)))
+
+    @router.delete(
+        "/symbols/{key:path}/{sha256}",
+        summary="Forget a file with symbols",
+        description="The next best candidate takes its place. What it has named keeps its names.",
+        response_model=symbol_models.RemovedFile,
+        responses=_only(401, 403, 404, 422, 503),
+        **changing,
+    )
+    async def remove_symbols(
+        request: Request,
+        key: KeyInPath,
+        sha256: Annotated[str, PathParameter(description="Of the file, hex.")],
+    ) -> Response:
+        digest = _digest(sha256)
+        return await answer(request, lambda: as_json(answers.removed(desk.remove(key, digest))))
+
+    @router.post(
+        "/sources",
+        summary="Upload the sources of a binary",
+        description="The body is a tar archive of the files the binary was built from, each named by its path at that "
+        "time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders "
+        "are passed over.",
+        response_model=symbol_models.SourcesAnswer,
+        responses=_only(400, 401, 403, 413, 422, 503),
+        openapi_extra=_body("application/x-tar", "The archive."),
+        **changing,
+    )
+    async def upload_sources(request: Request, key: Key) -> Response:
+        async with uploads, body_as_file(request, folder, limit=LARGEST_SOURCES) as path:
+            return zipped(request, *await _heavy(lambda: as_json(desk.add_sources(key, path))))
+
+    @router.get(
+        "/source",
+        summary="A source file",
+        description="The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout.",
+        response_model=symbol_models.SourceAnswer,
+        responses=_only(401, 404, 422, 503),
+        **reading,
+    )
+    async def source(
+        request: Request,
+        binary: Key,
+        path: Annotated[
+            str, Query(description="As the debug information states it.", max_length=_LONGEST_KEY)
+        ],
+    ) -> Response:
+        return await answer(request, lambda: as_json(answers.source(binary, path, desk.source(binary, path))))
+
+    @router.get(
+        "/relandings",
+        summary="Captures that are landed again",
+        description="Landings of better symbols: those under way first, then the latest.",
+        response_model=symbol_models.Relandings,
+        responses=_only(401, 503),
+        **reading,
+    )
+    async def relandings(request: Request) -> Response:
+        return await answer(request, lambda: as_json(answers.relandings(desk.relandings())))
+
+    return router
+
+
+async def _heavy(make: Callable[[], Made]) -> Made:
+    """Run in a thread of the upload's own: a query must not wait for an inspection."""
+    try:
+        return await anyio.to_thread.run_sync(make)
+    except UnusableFile as error:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="unusable-file") from error
+
+
+def _who(request: Request, access: Access) -> str:
+    """Who uploads, as far as a request says: users have roles here, no names."""
+    role = role_of(request, access)
+    client = request.client.host if request.client else ""
+    return " at ".join(part for part in (role.name.lower() if role else "", client) if part)
+
+
+def _digest(text: str) -> bytes:
+    if not _SHA256.fullmatch(text):
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"{text[:80]!r} is no SHA-256: 64 hexadecimal digits in lower case.",
+            kind="bad-parameter",
+        )
+    return bytes.fromhex(text)
+
+
+def _only(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: _PROBLEMS[status] for status in statuses}
+
+
+def _body(media_type: str, description: str) -> dict[str, Any]:
+    content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "description": description, "content": content}}

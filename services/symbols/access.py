@@ -1,0 +1,56 @@
+"""What commands ask of a repository of symbols, wherever it is; answers are those of the HTTP API."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from services.settings import Settings
+from services.symbols.files import LocalFile
+
+Json = dict[str, Any]
+Sent = Callable[[int], None]
+
+
+class SymbolAccess(Protocol):
+    """A repository of symbols. Answers are described in `services.api.symbol_models`.
+
+    Every method raises a `ServiceError` or `StorageError` with a sentence for a person.
+    """
+
+    def known(self, sha256s: Sequence[bytes]) -> Json:
+        """`KnownFiles`: which of these are stored, and what may be uploaded."""
+
+    def upload(self, file: LocalFile, *, sent: Sent) -> Json:
+        """`UploadAnswer`; `sent` is told the bytes read so far."""
+
+    def upload_sources(self, key: str, archive: Path, *, sent: Sent) -> Json:
+        """`SourcesAnswer`: the archive's files are what this binary was built from."""
+
+    def listing(self, query: Mapping[str, str]) -> Json:
+        """`SymbolsAnswer`; the query is that of the route."""
+
+    def show(self, key: str) -> Json:
+        """`BinaryAnswer`."""
+
+    def remove(self, key: str, sha256: bytes) -> Json:
+        """`RemovedFile`."""
+
+    def relandings(self) -> Json:
+        """`Relandings`."""
+
+    def close(self) -> None:
+        """Give back what is open."""
+
+
+def open_access(settings: Settings, url: str | None, token: str | None) -> SymbolAccess:
+    """The repository at `url`, else at FLEETPROF_URL, else that of this machine's database and archive.
+
+    Raises SettingsProblem.
+    """
+    if where := url or settings.url:
+        from services.symbols.remote import RemoteSymbols  # noqa: PLC0415 - one of the two is needed
+
+        return RemoteSymbols(where, token or settings.token)
+    from services.symbols.local import LocalSymbols  # noqa: PLC0415
+
+    return LocalSymbols(settings)

@@ -1,0 +1,216 @@
+"""Rows of the repository of symbols as the dictionaries that become JSON; `services.api.symbol_models` describes them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from services.symbols.desk import SymbolDesk, Uploaded
+from storage.query.estimates import Interval
+from storage.query.times import format_time
+from storage.symbols.absences import Absence
+from storage.symbols.asks import AskState
+from storage.symbols.caches import BuildState
+from storage.symbols.candidates import DebugFile
+from storage.symbols.kinds import NAMING, Quality
+from storage.symbols.missing import BinarySymbols, SymbolsPage
+from storage.symbols.relanding import Relanding
+from symbolizer.source_text import SourceText
+
+Json = dict[str, Any]
+
+
+def terms(desk: SymbolDesk, *, allowed: bool) -> Json:
+    """What may be uploaded."""
+    return {"allowed": allowed, "largest_bytes": desk.largest_bytes}
+
+
+def file(row: DebugFile) -> Json:
+    """A stored file."""
+    return {
+        "key": row.binary_key,
+        "sha256": row.sha256.hex(),
+        "kind": row.kind.value,
+        "variant": row.variant,
+        "quality": row.quality.name.lower(),
+        "name": row.name,
+        "bytes": row.raw_bytes,
+        "stored_bytes": row.bytes,
+        "origin": row.origin,
+        "uploaded_by": row.uploaded_by,
+        "added_at": format_time(row.added_at),
+        "used_at": _time(row.used_at),
+        "rejected": row.rejected,
+    }
+
+
+def known(desk: SymbolDesk, files: Iterable[DebugFile], *, allowed: bool) -> Json:
+    """The answer of /debug-files."""
+    return {"files": [file(row) for row in files], "upload": terms(desk, allowed=allowed)}
+
+
+def relanding(row: Relanding) -> Json:
+    """A relanding and how far it is."""
+    return {
+        "id": row.relanding_id,
+        "key": row.binary_key,
+        "why": row.why,
+        "asked_at": format_time(row.asked_at),
+        "finished_at": _time(row.finished_at),
+        "renamed": row.renamed,
+        "captures": row.captures,
+        "landed": row.landed,
+        "failed": row.failed,
+        "left": row.left,
+    }
+
+
+def relandings(rows: Iterable[Relanding]) -> Json:
+    """The answer of /relandings."""
+    return {"relandings": [relanding(row) for row in rows]}
+
+
+def uploaded(done: Uploaded) -> Json:
+    """The answer to an upload."""
+    added, found = done.added, done.inspection
+    return {
+        "outcome": added.outcome,
+        "file": file(added.file),
+        "best": added.best,
+        "replaced": added.replaced and file(added.replaced),
+        "machine": found.machine,
+        "functions": found.functions,
+        "producer": found.producer,
+        "notes": _notes(done),
+        "unnamed": done.unnamed,
+        "relanding_before": done.relanding_before,
+    }
+
+
+def listing(desk: SymbolDesk, page: SymbolsPage, *, allowed: bool) -> Json:
+    """The answer of /symbols."""
+    return {
+        "from": format_time(page.start),
+        "to": format_time(page.end),
+        "binaries": [_binary(row) for row in page.rows],
+        "total": page.total,
+        "upload": terms(desk, allowed=allowed),
+    }
+
+
+def details(desk: SymbolDesk, row: BinarySymbols, absences: Iterable[Absence], *, allowed: bool) -> Json:
+    """The answer of /symbols/KEY."""
+    return {
+        "binary": _binary(row),
+        "files": [file(one) for one in row.files],
+        "caches": [_cache(one) for one in row.builds],
+        "absences": [_absence(one) for one in absences],
+        "asks": [_ask(one) for one in row.asked],
+        "upload": terms(desk, allowed=allowed),
+    }
+
+
+def source(key: str, path: str, found: SourceText) -> Json:
+    """The answer of /source."""
+    return {
+        "binary": key,
+        "path": path,
+        "text": found.text,
+        "sha256": found.sha256.hex(),
+        "origin": found.origin,
+        "certain": found.is_certain,
+    }
+
+
+def removed(row: DebugFile) -> Json:
+    """The answer to the removal of a file."""
+    return {"key": row.binary_key, "sha256": row.sha256.hex()}
+
+
+def _notes(done: Uploaded) -> list[str]:
+    """What the one who uploaded should know."""
+    found, added = done.inspection, done.added
+    notes = []
+    if found.quality == Quality.NONE and found.kind in NAMING:
+        notes.append(
+            "It names no function. Upload the file as it was before it was stripped, or its debug file."
+        )
+    elif not added.best and added.file.kind in NAMING:
+        notes.append("A better file is stored for the same binary; that one is used.")
+    if done.lacks:
+        notes.append(
+            f"{done.lacks} Upload that before this one, or this one again after it: then its captures are landed again."
+        )
+    if added.replaced is not None:
+        notes.append(
+            f"It takes the place of {added.replaced.name or 'a file'} of {added.replaced.added_at:%Y-%m-%d}."
+        )
+    if not done.is_seen and found.kind in NAMING:
+        notes.append("No capture holds this binary yet; its functions are named as soon as one does.")
+    return notes
+
+
+def _binary(row: BinarySymbols) -> Json:
+    estimate = row.estimated
+    best = next((one for one in row.files if one.kind in NAMING and one.rejected is None), None)
+    return {
+        "key": row.binary_key,
+        "name": row.name,
+        "path": row.path,
+        "kind": row.kind,
+        "status": row.status,
+        "reason": row.reason,
+        "first_seen": _time(row.first_seen),
+        "samples": row.samples,
+        "unresolved": row.unresolved,
+        "captures": row.captures,
+        "machines": row.machines,
+        "cpu_seconds": row.cpu_s,
+        "unresolved_cpu_seconds": row.unresolved_cpu_s,
+        "share": estimate and _interval(estimate.share),
+        "cores": _interval(estimate.units.scaled(1.0 / row.covered_s))
+        if estimate and row.covered_s
+        else None,
+        "few": estimate is not None and estimate.few,
+        "quality": best and best.quality.name.lower(),
+        "files": len(row.files),
+        "building": any(one.building for one in row.builds),
+        "relanding": row.relanding and relanding(row.relanding),
+    }
+
+
+def _interval(interval: Interval) -> Json:
+    return {"value": interval.value, "lo": interval.lo, "hi": interval.hi}
+
+
+def _cache(row: BuildState) -> Json:
+    cache = row.cache
+    return {
+        "producer": row.producer,
+        "built_at": cache and format_time(cache.built_at),
+        "built_from": cache.source_sha256.hex() if cache and cache.source_sha256 else None,
+        "bytes": cache and cache.raw_bytes,
+        "cpu_seconds": cache and cache.build_cpu_s,
+        "building": row.building,
+        "failure": row.failure,
+        "failed_until": _time(row.failed_until),
+    }
+
+
+def _absence(row: Absence) -> Json:
+    return {"kind": row.kind, "source": row.source, "reason": row.reason, "until": format_time(row.until)}
+
+
+def _ask(row: AskState) -> Json:
+    return {
+        "kind": row.kind.value,
+        "machine": row.machine,
+        "asked_at": format_time(row.asked_at),
+        "outcome": row.outcome.value,
+        "detail": row.detail,
+        "attempts": row.attempts,
+        "again_at": _time(row.again_at),
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else format_time(moment)

@@ -1,0 +1,240 @@
+"""What is done with the repository of symbols, whoever asks: the HTTP API, or a command on this machine.
+
+A file is inspected in a process of its own before anything of it is believed, then stored as a
+candidate of the binary it says it belongs to. Naming functions and landing captures again is the
+workers' business: they are told.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import Connection, Engine, text
+
+from services.symbols import source_tree
+from services.symbols.errors import NoSuchSymbols, UnusableFile
+from storage.archive import Archive
+from storage.binaries import find_binary
+from storage.database import snapshot
+from storage.landing.rename import unnamed_starts
+from storage.symbols import candidates, missing, relanding, sources
+from storage.symbols.absences import Absence
+from storage.symbols.candidates import UPLOAD, Added, Candidate, DebugFile
+from storage.symbols.kinds import EVERY_KIND, FileKind
+from storage.symbols.missing import BinarySymbols, Order, SymbolsPage, Which
+from storage.symbols.relanding import Relanding
+from symbolizer.inspection import Inspection
+from symbolizer.inspector import NotInspected, inspect_apart
+from symbolizer.kallsyms import kernel_of_table
+from symbolizer.source_text import SourceText, SourceTexts
+from symbolizer.sources import Missing
+
+Announce = Callable[[str, str], None]
+"""Tells a worker that the symbols of the binary with this key changed, and how; may raise what the broker's client does."""
+
+DEFAULT_LARGEST: Final = 8 << 30
+MOST_ASKED: Final = 100
+"""Files that may be asked about at once."""
+MOST_LISTED: Final = 1000
+_STATEMENT_MS: Final = 30_000
+_HEAD: Final = 1 << 20
+"""Bytes of a kernel's table that name its modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingQuery:
+    """Which binaries a list has, and in which order."""
+
+    which: Which = Which.MISSING
+    order: Order = Order.CPU
+    find: str = ""
+    """A part of name, path or key."""
+    limit: int = 100
+    offset: int = 0
+    days: int = 1
+    """Of samples that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """What an upload was found to be, and what became of it."""
+
+    inspection: Inspection
+    added: Added
+    is_seen: bool
+    """A capture holds the binary."""
+    unnamed: int
+    """Functions of it that had no name from debug information when the file came."""
+    relanding_before: int
+    """The binary's newest relanding until then; 0: none."""
+    lacks: str
+    """Which other file it needs and nobody has brought, a sentence; '' if none."""
+
+
+class SymbolDesk:
+    """The repository of symbols, for people. Safe to share between threads."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        archive: Archive,
+        *,
+        texts: SourceTexts | None = None,
+        announce: Announce | None = None,
+        largest_bytes: int = DEFAULT_LARGEST,
+    ) -> None:
+        """The engine stays its owner's. `texts` finds sources that nobody uploaded, too; `announce` None: there is no broker.
+
+        `largest_bytes`: of one file, unpacked.
+        """
+        self.engine = engine
+        self.archive = archive
+        self.largest_bytes = largest_bytes
+        self._texts = texts
+        self._announce = announce
+
+    def known(self, sha256s: Iterable[bytes]) -> dict[bytes, list[DebugFile]]:
+        """Which of these files are there already, by SHA-256."""
+        with self.engine.connect() as connection:
+            return candidates.known(connection, sha256s)
+
+    def add(self, path: Path, *, name: str, uploaded_by: str = "") -> Uploaded:
+        """Store a file as a candidate of the binary it belongs to, and tell the workers.
+
+        Raises `UnusableFile`, and what `storage.symbols.candidates.add` does.
+        """
+        found = inspect_apart(path)
+        if isinstance(found, NotInspected):
+            raise UnusableFile(f"{name}: {found.reason}")
+        if not found.key:
+            raise UnusableFile(
+                f"{name}: It lists a kernel's functions where one boot put them, and does not say of which build. "
+                "Upload that kernel's vmlinux, or let gateways give the functions of theirs."
+            )
+        added = candidates.add(
+            self.engine,
+            self.archive,
+            Candidate(
+                binary_key=found.key,
+                kind=found.kind,
+                quality=found.quality,
+                path=path,
+                origin=UPLOAD,
+                name=name,
+                variant=_variant(path) if found.kind == FileKind.KALLSYMS else "",
+                uploaded_by=uploaded_by,
+            ),
+            limit=self.largest_bytes,
+        )
+        with self.engine.connect() as connection:
+            before = relanding.latest(connection, [found.key]).get(found.key)
+            done = Uploaded(
+                found,
+                added,
+                is_seen=find_binary(connection, found.key) is not None,
+                unnamed=len(unnamed_starts(connection, found.key)),
+                relanding_before=before.relanding_id if before else 0,
+                lacks=_lacks(connection, found),
+            )
+        self._tell(found.key, f"{name} was uploaded.")
+        return done
+
+    def remove(self, key: str, sha256: bytes) -> DebugFile:
+        """Forget a candidate; what it named keeps its names. Raises `UnknownDebugFile`."""
+        with self.engine.begin() as connection:
+            file = candidates.find(connection, key, sha256)
+            candidates.remove(connection, key, sha256)
+        self._tell(key, f"{file.name or 'A file'} was removed.")
+        return file
+
+    def listing(self, query: ListingQuery) -> SymbolsPage:
+        """Binaries by what they hide. Raises `BadSelection`."""
+        with self._snapshot() as connection:
+            return missing.read_symbols(
+                connection,
+                *_lately(query.days),
+                which=query.which,
+                order=query.order,
+                matching=query.find,
+                limit=query.limit,
+                offset=query.offset,
+            )
+
+    def show(self, key: str) -> tuple[BinarySymbols, list[Absence]]:
+        """Everything about one binary. Raises `NoSuchSymbols`."""
+        with self._snapshot() as connection:
+            found = missing.read_binary(connection, key, *_lately(1))
+            if found is None:
+                raise NoSuchSymbols(f"No capture holds {key[:100]}, and nothing is stored for it.")
+            return found, missing.read_absences(connection, key)
+
+    def add_sources(self, key: str, archive: Path) -> dict[str, Any]:
+        """Store the files of a tar archive as what the binary was built from; `SourcesAnswer`.
+
+        Those before a damaged part of it are stored. Raises `UnusableFile`, and what `put_source` does.
+        """
+        files = size = 0
+        for path, content in source_tree.unpack(archive):
+            sources.put_source(self.engine, self.archive, key, path, content)
+            files += 1
+            size += len(content)
+        return {"key": key, "files": files, "bytes": size}
+
+    def source(self, key: str, path: str) -> SourceText:
+        """The text of a source file of the binary. Raises `NoSuchSymbols`."""
+        found = self._texts.find(key, path) if self._texts else Missing("No place of sources is known.")
+        if isinstance(found, Missing):
+            raise NoSuchSymbols(found.reason)
+        return found
+
+    def relandings(self) -> list[Relanding]:
+        """Those under way first, then the latest."""
+        with self.engine.connect() as connection:
+            return relanding.progress(connection)
+
+    def _tell(self, key: str, why: str) -> None:
+        """Have a worker name the functions now; where none can be told the collector's sweep does it, later."""
+        if self._announce is None:
+            return
+        try:
+            self._announce(key, why)
+        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
+            structlog.get_logger("fleetprof.symbols").warning("no worker told", key=key, error=str(error))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        with snapshot(self.engine) as connection:
+            connection.execute(text(f"SET LOCAL statement_timeout = {_STATEMENT_MS}"))
+            yield connection
+
+
+def _lately(days: int) -> tuple[datetime, datetime]:
+    now = datetime.now(UTC)
+    return now - timedelta(days=days), now
+
+
+def _lacks(connection: Connection, found: Inspection) -> str:
+    def is_stored(*keys: str) -> bool:
+        return any(candidates.ranked(connection, key, kinds=EVERY_KIND) for key in keys)
+
+    link = found.alt_link
+    if link is not None and not is_stored(link.build_id.hex()):
+        return (
+            f"dwz moved a part of it to {link.path} (build-id {link.build_id.hex()}), without which "
+            "inlined functions have no names."
+        )
+    if found.kind != FileKind.SPLIT and found.split_ids:
+        first = found.split_ids[0]
+        if not is_stored(f"dwp:{first}", f"dwo:{first}"):
+            return f"Its lines are in split files such as {found.split_name}, or in their .dwp."
+    return ""
+
+
+def _variant(table: Path) -> str:
+    """Which modules a kernel's table is of: there is one for each set of them."""
+    with table.open("rb") as file:
+        return kernel_of_table(file.read(_HEAD)).module_set
