@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import psycopg2.errors
 from sqlalchemy import Connection, text
 
 from storage.frames import pack
@@ -28,10 +29,11 @@ _ROW = np.dtype([
 _ASKED = "asked_stacks"
 _THERE = f"SELECT a.n, d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash"  # noqa: S608 - names of the schema
 _FRESH = "fresh_stacks"
+_COPY = "COPY {} (stack_id, hash, frames) FROM STDIN WITH (FORMAT binary)"
 _INSERT = f"""
     INSERT INTO stack (stack_id, hash, frames) OVERRIDING SYSTEM VALUE
     SELECT stack_id, hash, frames FROM {_FRESH} ORDER BY hash
-    ON CONFLICT (hash) DO NOTHING RETURNING stack_id
+    ON CONFLICT (hash) DO NOTHING
 """  # noqa: S608 - likewise
 _NOTE = f"""
     INSERT INTO dictionary_touched (dictionary, id)
@@ -88,28 +90,32 @@ def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> N
     """Insert the stacks at the places `new`, and set their ids.
 
     Numbers are taken for these alone: they have 31 bits, and workers ask for stacks that are there far
-    more often than for new ones.
+    more often than for new ones. COPY takes a third of the time of INSERT … ON CONFLICT, which is for the
+    rare case that somebody else has inserted one of them meanwhile.
     """
     numbers = copy_ints(
         connection,
         f"SELECT nextval('stack_stack_id_seq')::int FROM generate_series(1, {len(new)})",  # noqa: S608 - a number
         1,
     )[:, 0].astype(np.int32)
-    connection.execute(
-        text(
-            f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames bytea) ON COMMIT DELETE ROWS"
+    # In the order of their hashes, whoever inserts them: two who wait for each other do so in one direction.
+    by_hash = np.lexsort((rows.hashes[new, 1], rows.hashes[new, 0]))
+    body = b"".join((HEADER, _binary(numbers[by_hash], _at(rows, new[by_hash])), TRAILER))
+    try:
+        with connection.begin_nested():
+            copy_stream(connection, _COPY.format("stack"), io.BytesIO(body))
+    except psycopg2.errors.UniqueViolation:
+        connection.execute(
+            text(
+                f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames bytea) ON COMMIT DELETE ROWS"
+            )
         )
-    )
-    copy_stream(
-        connection,
-        f"COPY {_FRESH} (stack_id, hash, frames) FROM STDIN WITH (FORMAT binary)",
-        io.BytesIO(b"".join((HEADER, _binary(numbers, _at(rows, new)), TRAILER))),
-    )
-    inserted = copy_ints(connection, _INSERT, 1)[:, 0]
-    connection.execute(text(f"TRUNCATE {_FRESH}"))
-    ids[new] = numbers
-    if len(inserted) < len(new):  # others had some of them first, and have committed
+        copy_stream(connection, _COPY.format(_FRESH), io.BytesIO(body))
+        connection.execute(text(_INSERT))
+        connection.execute(text(f"TRUNCATE {_FRESH}"))
         _look_up(connection, ids)
+    else:
+        ids[new] = numbers
 
 
 def _at(rows: StackRows, places: Int64s) -> StackRows:
