@@ -759,7 +759,7 @@ roll = Table(
     Column(
         "moments",
         LargeBinary,
-        comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4); NULL: the cube keeps none",
+        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: the cube keeps none",
     ),
     comment="cells of an hour or a day: raw integers, weighted when a question is asked",
 )

@@ -1,17 +1,16 @@
 """From the facts of a batch to what its cells gain: pure sums, exact in 64-bit integers."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from storage.rolling.batch import Batch, numbered
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, Cube
-from storage.rolling.moments import Sums, sum_rows
-from storage.rolling.sorting import Int64, added_up, by_pair, counts, ranges
+from storage.rolling.sorting import Int64, by_pair, counts, ranges
 from storage.rolling.stack_functions import StackFunctions
-from storage.rolling.visit_sums import Members, Pairs, members, pairs_of_facts, sums
+from storage.rolling.visit_lists import VisitLists
+from storage.rolling.visit_sums import Members, Pairs, lists, members, pairs_of_facts
 
 KEY = (
     "cube", "campaign_id", "stacks", "sample_type_id", "stratum_id", "utilisation_class", "level", "bucket",
@@ -68,7 +67,7 @@ class Gains:
     samples: Int64
     total: Int64
     facts: Facts
-    moments: Sums | None
+    moments: VisitLists | None
 
     def __len__(self) -> int:
         return len(self.key)
@@ -100,7 +99,7 @@ def gains(batch: Batch, stack_functions: StackFunctions) -> list[Gains]:
     result = []
     pairs: tuple[Members, Pairs, Pairs] | None = None
     for cube in reversed(CUBES):  # from the finest: its pairs are what the coarser ones are merged from
-        hours: tuple[Int64, Sums] | None = None
+        hours: tuple[Int64, VisitLists] | None = None
         for level in (HOUR, DAY):
             key = _keys(cube, level, columns, application, version)
             lead, into = numbered(*key.T)
@@ -108,10 +107,10 @@ def gains(batch: Batch, stack_functions: StackFunctions) -> list[Gains]:
             moments = None
             if cube.moments and level == HOUR:
                 pairs = _finer(batch, cell, len(lead), pairs, stack_functions)
-                moments = sums(*pairs)
+                moments = lists(*pairs)
                 hours = into, moments
             elif hours is not None:
-                moments = _merged(hours[1], _onto(hours[0], into), len(lead))
+                moments = hours[1].into(_onto(hours[0], into), len(lead))
             if level == HOUR and not cube.hours:
                 continue
             result.append(
@@ -149,22 +148,6 @@ def _onto(fine: Int64, coarse: Int64) -> Int64:
     onto = np.zeros(int(fine.max()) + 1, np.int64)
     onto[fine] = coarse
     return onto
-
-
-def _merged(moments: Sums, into: Int64, cells: int) -> Sums:
-    """Moments of fewer cells: cell i goes into `into[i]`; visits of different cells are different ones."""
-    if cells == len(moments) and (into == np.arange(cells)).all():
-        return moments
-    divisor = np.zeros(cells, np.int64)
-    np.gcd.at(divisor, into, moments.divisor)
-    moments = moments.in_multiples_of(divisor[into])
-    machine_bits = np.zeros(cells, np.int64)
-    np.bitwise_or.at(machine_bits, into, moments.machines)
-    cell, rows = sum_rows(into[moments.cell], list(moments.row_columns()))
-    scalars = [added_up(into, c, cells) for c in (moments.x, moments.xx, moments.xxxx, moments.xe)]
-    arguments: list[Any] = [divisor, _sums(into, moments.visits, cells), machine_bits, *scalars]
-    arguments += [counts(cell, cells), *rows]
-    return Sums(*arguments)
 
 
 def _keys(

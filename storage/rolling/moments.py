@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.rolling.sorting import Bool, Float64, Int64, by_pair, counts, ranges
+from storage.rolling.sorting import Bool, Float64, Int64, counts, ranges
 
 Column = npt.NDArray[Any]
 
@@ -185,19 +185,6 @@ def _union(cell_a: Int64, function_a: Int64, cell_b: Int64, function_b: Int64) -
     place = np.cumsum(fresh) - 1
     second = (both & 1).astype(np.bool_)
     return both[fresh] >> bits, place[~second], place[second]
-
-
-def sum_rows(cell: Int64, rows: list[Column]) -> tuple[Int64, list[Column]]:
-    """Rows added up by (cell, function): the cell of each, and its columns as in `Sums.row_columns`."""
-    order, first = by_pair(cell, rows[0])
-    if not len(order):
-        return cell, rows
-    lead = order[first]
-    summed: list[Column] = [rows[0][lead]]
-    for i, column in enumerate(rows[1:], start=1):
-        ufunc = np.bitwise_or if i == _MACHINES_ROW else np.add
-        summed.append(ufunc.reduceat(column[order], first))
-    return cell[lead], summed
 
 
 _FUNCTION_ROW, _MACHINES_ROW = 0, 2

@@ -5,6 +5,7 @@
              cell: machine bits i64, x f64, X·x f64; columns: function step, self, total − self
     kind 2 = several: cell: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
              columns: function step, visits, machine bits, self, total − self, and the six sums
+    kind 3 = several, each by itself: storage/rolling/visit_list_codec.py
 
 Columns are packed as in storage/landing/columns.py. A sum is an integer below 2⁵³, or the bits of its
 double, which are larger. What one visit's function implies (Σy² = y²) is stored as 0.
@@ -17,9 +18,12 @@ import numpy as np
 
 from storage.landing.columns import pack_many, unpack
 from storage.landing.errors import CorruptChunk
+from storage.rolling import visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, concatenated, empty
 from storage.rolling.sorting import Bool, Float64, Int64
+from storage.rolling.visit_lists import VisitLists
+from storage.rolling.visit_lists import concatenated as joined_lists
 
 _VERSION = 1
 _ONE, _MANY = 1, 2
@@ -63,22 +67,16 @@ def decode(blobs: Blobs) -> Sums:
     """The sums of many cells, in order. Raises CorruptCell."""
     if not blobs:
         return empty(0)
-    if min(map(len, blobs)) < _HEAD.size:
-        raise CorruptCell("moments without a head")
-    heads = [_HEAD.unpack_from(blob) for blob in blobs]
-    if any(head[0] != _VERSION or head[1] not in {_ONE, _MANY} for head in heads):
-        raise CorruptCell("moments of a kind that is not known here")
-    if any(not 1 <= head[3] < 1 << 63 for head in heads):
-        raise CorruptCell("moments with an impossible divisor")
+    heads, everything = _parted(blobs)
     kinds = np.array([head[1] for head in heads], np.int64)
     rows = np.array([head[2] for head in heads], np.int64)
     divisor = np.array([head[3] for head in heads], np.int64)
     parts, places = [], []
-    for kind, read in ((_ONE, _decode_one), (_MANY, _decode_many)):
+    for kind, read in ((_ONE, _decode_one), (_MANY, _decode_many), (visit_list_codec.KIND, _decode_lists)):
         chosen = np.flatnonzero(kinds == kind)
         if not len(chosen):
             continue
-        bodies = [memoryview(blobs[i])[_HEAD.size :] for i in chosen.tolist()]
+        bodies = [everything[i] for i in chosen.tolist()]
         try:
             parts.append(read(bodies, rows[chosen], divisor[chosen]))
         except (CorruptChunk, struct.error) as error:
@@ -86,6 +84,72 @@ def decode(blobs: Blobs) -> Sums:
         places.append(chosen)
     joined = concatenated(parts)
     return joined if len(parts) == 1 else joined.of(np.argsort(np.concatenate(places)))
+
+
+def keeps_visits(blob: bytes | memoryview) -> bool:
+    """Whether `decode_lists` reads the cell."""
+    return len(blob) > 1 and blob[1] in {_ONE, visit_list_codec.KIND}
+
+
+def encode_lists(lists: VisitLists) -> list[bytes]:
+    """One blob for each cell: its visits, or their sums where these are smaller. Raises `CorruptCell`."""
+    visit_list_codec.check(lists)
+    several, listed = lists.visits > 1, lists.listed()
+    blobs: list[bytes] = [b""] * len(lists)
+    kept = np.flatnonzero(several & listed)
+    part = lists.of(kept)
+    heads = zip(part.pairs.tolist(), part.divisor.tolist(), strict=True)
+    for place, head, body in zip(kept.tolist(), heads, visit_list_codec.encode(part), strict=True):
+        blobs[place] = _HEAD.pack(_VERSION, visit_list_codec.KIND, *head) + body
+    summed = np.flatnonzero(~(several & listed))
+    for place, blob in zip(summed.tolist(), encode(lists.of(summed).sums()), strict=True):
+        blobs[place] = blob
+    return blobs
+
+
+def decode_lists(blobs: Blobs) -> VisitLists:
+    """The visits of many cells that keep them, in order. Raises CorruptCell."""
+    kinds = np.array([blob[1] for blob in blobs], np.int64)
+    single, several = np.flatnonzero(kinds == _ONE), np.flatnonzero(kinds != _ONE)
+    ones = _single_visits(decode([blobs[i] for i in single.tolist()]))
+    heads, bodies = _parted([blobs[i] for i in several.tolist()])
+    rows, divisor = (np.array([head[i] for head in heads], np.int64) for i in (2, 3))
+    lists = joined_lists(ones, visit_list_codec.decode(bodies, rows, divisor))
+    return lists.of(np.argsort(np.concatenate((single, several))))
+
+
+def _single_visits(sums: Sums) -> VisitLists:
+    """Cells of one visit as the lists they are."""
+    x = sums.x
+    event = np.rint(np.divide(sums.xe, x, out=np.zeros(len(x)), where=x > 0))
+    if (
+        not ((x <= event) & (event < visit_list_codec.LARGEST)).all()
+        or (np.bitwise_count(sums.machines) != 1).any()
+    ):
+        raise CorruptCell("a visit with an impossible amount")
+    one = np.ones(len(x), np.int64)
+    lists = VisitLists(
+        sums.divisor, np.arange(len(x)), one, sums.machines, x.astype(np.int64), event.astype(np.int64),
+        sums.cell, sums.function, sums.own, sums.total,
+    )  # fmt: skip
+    visit_list_codec.check(lists)
+    return lists
+
+
+def _parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
+    """The heads of blobs, and what follows them."""
+    if blobs and min(map(len, blobs)) < _HEAD.size:
+        raise CorruptCell("moments without a head")
+    heads = [_HEAD.unpack_from(blob) for blob in blobs]
+    if any(head[0] != _VERSION or head[1] not in {_ONE, _MANY, visit_list_codec.KIND} for head in heads):
+        raise CorruptCell("moments of a kind that is not known here")
+    if any(not 1 <= head[3] < 1 << 63 for head in heads):
+        raise CorruptCell("moments with an impossible divisor")
+    return heads, [memoryview(blob)[_HEAD.size :] for blob in blobs]
+
+
+def _decode_lists(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
+    return visit_list_codec.decode(bodies, rows, divisor).sums()
 
 
 def _is_single(sums: Sums) -> Bool:

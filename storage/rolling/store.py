@@ -13,11 +13,10 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many, encode_many
 from storage.landing.errors import CorruptChunk
-from storage.rolling import moments, moments_codec, rows
+from storage.rolling import cell_moments, rows
 from storage.rolling.cubes import HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, bucket_days
 from storage.rolling.errors import CorruptCell, TookTooMuch
 from storage.rolling.merge import KEY, Facts, Gains, sum_facts
-from storage.rolling.moments import Sums
 from storage.rolling.sorting import Int64
 from storage.schema import roll, roll_built
 
@@ -79,7 +78,7 @@ def forget_buckets(connection: Connection, days: Sequence[int]) -> None:
 
 
 def _add(connection: Connection, gains: Gains) -> None:
-    there, counts, facts, sums = _read(connection, gains)
+    there, counts, facts, before = _read(connection, gains)
     counts = {name: counts[name] + getattr(gains, name) for name in _COUNTS}
     n = len(gains)
     merged = sum_facts(
@@ -90,16 +89,17 @@ def _add(connection: Connection, gains: Gains) -> None:
     )
     bad = (counts["profiles"] < 0) | (counts["visits"] < 0)
     bad[merged.cell[merged.units < 0]] = True
-    if gains.moments is not None and sums is not None:
-        sums = moments.add(sums, gains.moments)
-        bad |= sums.negative()
+    blobs: list[bytes] | None = None
+    if gains.moments is not None:
+        blobs, lacking = cell_moments.add(before, gains.moments)
+        bad |= lacking
     if bad.any():
         level, bucket = (gains.key[bad, KEY.index(name)] for name in ("level", "bucket"))
         raise TookTooMuch(np.where(level == HOUR, bucket // HOURS_A_DAY, bucket).tolist())
     left = counts["profiles"] > 0
     for known in (False, True):
         cells = np.flatnonzero(left & (there == known))
-        chosen = None if sums is None else sums.of(cells)
+        chosen = None if blobs is None else [blobs[i] for i in cells.tolist()]
         values = {name: column[cells] for name, column in counts.items()}
         _write(connection, gains.key[cells], values, merged.of(cells), chosen, there=known)
     _remove(connection, gains.key[~left & there])
@@ -107,8 +107,8 @@ def _add(connection: Connection, gains: Gains) -> None:
 
 def _read(
     connection: Connection, gains: Gains
-) -> tuple[npt.NDArray[np.bool_], dict[str, Int64], Facts, Sums | None]:
-    """What there is of the cells: whether they are there, their counts, facts and moments."""
+) -> tuple[npt.NDArray[np.bool_], dict[str, Int64], Facts, list[memoryview | None]]:
+    """What there is of the cells: whether they are there, their counts, facts and moments (None without)."""
     n = len(gains)
     rows.write(
         connection, _wanted, {"n": np.arange(n), **{name: gains.key[:, i] for i, name in enumerate(KEY)}}, {}
@@ -137,9 +137,9 @@ def _read(
     place[at] = np.arange(len(at))
     facts = Facts(np.append(columns["facts"], 0), stack.astype(np.int64), units).of(place)
     if gains.moments is None:
-        return there, counts, facts, None
-    sums = moments.concatenated([moments_codec.decode(blobs[1]), moments.empty(1)]).of(place)
-    return there, counts, facts, sums
+        return there, counts, facts, []
+    found = [*blobs[1], None]
+    return there, counts, facts, [found[i] for i in place.tolist()]
 
 
 def _write(
@@ -147,7 +147,7 @@ def _write(
     key: npt.NDArray[np.int64],
     values: dict[str, Int64],
     facts: Facts,
-    sums: Sums | None,
+    moments: list[bytes] | None,
     *,
     there: bool,
 ) -> None:
@@ -157,8 +157,8 @@ def _write(
     columns: dict[str, npt.NDArray[Any]] = {name: key[:, i] for i, name in enumerate(KEY)}
     columns |= values | {"facts": facts.count}
     blobs: dict[str, list[bytes]] = {"data": encode_many(facts.stack, facts.units, facts.count)}
-    if sums is not None:
-        blobs["moments"] = moments_codec.encode(sums)
+    if moments is not None:
+        blobs["moments"] = moments
     if not there:
         rows.write(connection, roll, columns, blobs)
         return

@@ -1,4 +1,4 @@
-"""The moments that a batch adds to its cells.
+"""What the visits of a batch bring to its cells.
 
 The work is with totals: a fact counts for each of its stack's functions, about eighteen times. So cell,
 function, visit and units of each are packed into one 63-bit number and sorted at once, in chunks that the
@@ -6,15 +6,13 @@ caches can hold.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from storage.rolling.batch import Batch, numbered
-from storage.rolling.moments import Sums
-from storage.rolling.sorting import Int64, added_up, counts, ranges, starts
+from storage.rolling.sorting import Int64, ranges, starts
 from storage.rolling.stack_functions import StackFunctions
+from storage.rolling.visit_lists import VisitLists
 
 _CHUNK = 4_000_000
 """Pairs of a fact and a function that are sorted at once."""
@@ -110,57 +108,35 @@ def pairs_of_facts(batch: Batch, of: Members, stack_functions: StackFunctions) -
     return own, _pairs(of, *map(np.concatenate, columns))
 
 
-def sums(of: Members, own: Pairs, total: Pairs) -> Sums:
-    """The moments of the cells, with the sign of each visit."""
-    own_cell, own_function, own_columns = _columns(of, own)
-    cell, function, columns = _columns(of, total)
-    place = np.searchsorted(_joined(cell, function), _joined(own_cell, own_function))
-    y, y2, yx, y4 = (np.zeros(len(cell), column.dtype) for column in own_columns[2:])
-    for column, values in zip((y, y2, yx, y4), own_columns[2:], strict=True):
-        column[place] = values
-    visits, machines, total_y, total_y2, total_yx, total_y4 = columns
-    x, sign = of.x.astype(np.float64), of.sign.astype(np.float64)
-    xx = x * x
-    machine_bits = np.zeros(of.cells, np.int64)
-    np.bitwise_or.at(machine_bits, of.cell, of.machine_bit)
+def lists(of: Members, own: Pairs, total: Pairs) -> VisitLists:
+    """The visits of the cells, each with its sign."""
     divisor = np.ones(of.cells, np.int64)
     divisor[of.cell] = of.divisor
-    n = of.cells
-    return Sums(
-        divisor,
-        added_up(of.cell, sign, n).astype(np.int64),
-        machine_bits,
-        added_up(of.cell, sign * x, n),
-        added_up(of.cell, sign * xx, n),
-        added_up(of.cell, sign * (xx * xx), n),
-        added_up(of.cell, sign * x * of.event, n),
-        counts(cell, n),
-        function, visits, machines, y, total_y, y2, total_y2, yx, total_yx, y4, total_y4,
-    )  # fmt: skip
-
-
-def _columns(of: Members, pairs: Pairs) -> tuple[Int64, Int64, list[npt.NDArray[Any]]]:
-    """Σ over members by (cell, function): visits, machines, y, y², x·y, y⁴."""
-    cell = of.cell[pairs.member]
-    first = starts_of_pairs(cell, pairs.function)
-    if not len(first):
-        none = np.zeros(0)
-        return cell, pairs.function, [cell, cell, cell, none, none, none]
-    sign, y, x = of.sign[pairs.member], pairs.y.astype(np.float64), of.x[pairs.member].astype(np.float64)
-    signed = y * sign
-    y2 = signed * y
-    return (
-        cell[first],
-        pairs.function[first],
-        [
-            np.add.reduceat(sign, first),
-            np.bitwise_or.reduceat(of.machine_bit[pairs.member], first),
-            np.add.reduceat(pairs.y * sign, first),
-            np.add.reduceat(y2, first),
-            np.add.reduceat(signed * x, first),
-            np.add.reduceat(y2 * (y * y), first),
-        ],
+    y = np.zeros(len(total.member), np.int64)
+    y[_places(of, own, total)] = own.y
+    return VisitLists(
+        divisor, of.cell, of.sign, of.machine_bit, of.x, of.event, total.member, total.function, y, total.y
     )
+
+
+def _places(of: Members, own: Pairs, total: Pairs) -> Int64:
+    """Where in `total` the pairs of `own` are: a leaf is among its stack's functions."""
+    rank = of.rank
+    bits = [int(column.max(initial=0)).bit_length() for column in (of.cell, total.function, rank)]
+    if sum(bits) <= _BITS:
+        low, middle = bits[2], bits[1] + bits[2]
+        there, asked = (
+            (of.cell[pairs.member] << middle) | (pairs.function << low) | rank[pairs.member]
+            for pairs in (total, own)
+        )
+        return np.searchsorted(there, asked)
+    member, function = (np.concatenate((getattr(total, n), getattr(own, n))) for n in ("member", "function"))
+    order = np.lexsort((member, function, of.cell[member]))
+    place = np.cumsum(order < len(total.member)) - 1  # each of `own` comes right behind its like in `total`
+    found = np.empty(len(own.member), np.int64)
+    mine = order >= len(total.member)
+    found[order[mine] - len(total.member)] = place[mine]
+    return found
 
 
 def _pairs(of: Members, member: Int64, function: Int64, y: Int64) -> Pairs:
@@ -194,16 +170,3 @@ def _pairs(of: Members, member: Int64, function: Int64, y: Int64) -> Pairs:
         if not known.all()
         else Pairs(member, function, summed)
     )
-
-
-def starts_of_pairs(high: Int64, low: Int64) -> Int64:
-    """Positions where a new run of equal (high, low) begins."""
-    if not len(high):
-        return np.empty(0, np.int64)
-    fresh = np.ones(len(high), np.bool_)
-    fresh[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    return np.flatnonzero(fresh)
-
-
-def _joined(cell: Int64, function: Int64) -> Int64:
-    return (cell << 32) | function

@@ -586,7 +586,7 @@ def upgrade() -> None:
             "moments",
             sa.LargeBinary(),
             nullable=True,
-            comment="per function Σy², Σxy for self and total, and Σx² (DESIGN §4); NULL: the cube keeps none",
+            comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: the cube keeps none",
         ),
         sa.PrimaryKeyConstraint(
             "cube",

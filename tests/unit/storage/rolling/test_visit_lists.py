@@ -1,0 +1,201 @@
+"""Cells that keep their visits: sums, adding and taking out, and their blob, against plain loops."""
+
+import random
+from collections import Counter
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.rolling import cell_moments, moments_codec, visit_list_codec
+from storage.rolling.errors import CorruptCell
+from storage.rolling.moments import Sums, machine_bit
+from storage.rolling.visit_lists import MOST_VISITS, VisitLists, add, concatenated, none
+
+AMOUNTS = st.one_of(st.integers(0, 3), st.integers(0, 300), st.integers(0, 1 << 40))
+VISIT = st.tuples(
+    st.integers(1, 60),
+    st.dictionaries(st.integers(1, 9), st.tuples(AMOUNTS, AMOUNTS), max_size=5),
+    st.integers(0, 1000),
+)
+"""(machine, function → (self, what total is more), others' units)"""
+CELL = st.lists(VISIT, min_size=1, max_size=6)
+DIVISORS = st.sampled_from([1, 4, 10, 10_101_010 // 1010])
+
+
+def cell_of(visits: list[Any], divisor: int = 1, sign: int = 1) -> VisitLists:
+    pairs = sorted(
+        (f, v, own, max(own + more, 1))
+        for v, (_, functions, _) in enumerate(visits)
+        for f, (own, more) in functions.items()
+    )
+    columns = np.array(pairs, np.int64).reshape(-1, 4).T
+    x = np.array([sum(max(o + m, 1) for o, m in fs.values()) + 1 for _, fs, _ in visits], np.int64)
+    bits = machine_bit(np.array([m for m, _, _ in visits]))
+    n = len(visits)
+    return VisitLists(
+        np.array([divisor]), np.zeros(n, np.int64), np.full(n, sign), bits if sign > 0 else bits * 0, x,
+        x + np.array([others for *_, others in visits], np.int64), columns[1], columns[0], columns[2], columns[3],
+    )  # fmt: skip
+
+
+def joined(cells: list[VisitLists]) -> VisitLists:
+    lists = none(0)
+    for cell in cells:
+        lists = concatenated(lists, cell)
+    return lists
+
+
+def assert_same(a: Any, b: Any) -> None:
+    for field in fields(a):
+        assert getattr(a, field.name).tolist() == getattr(b, field.name).tolist(), field.name
+
+
+def in_units(lists: VisitLists) -> VisitLists:
+    return lists.in_multiples_of(np.ones_like(lists.divisor))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(CELL, DIVISORS), max_size=4))
+def test_visits_survive_their_blob(cells: list[Any]) -> None:
+    lists = joined([cell_of(*cell) for cell in cells])
+    assert_same(visit_list_codec.decode(visit_list_codec.encode(lists), lists.pairs, lists.divisor), lists)
+
+
+@settings(deadline=None)
+@given(CELL, DIVISORS)
+def test_sums_are_those_of_a_loop(visits: list[Any], divisor: int) -> None:
+    lists = cell_of(visits, divisor)
+    found = lists.sums()
+    x = lists.x.tolist()
+    assert (found.x[0], found.visits[0]) == (sum(x), len(visits))
+    assert found.xx[0] == pytest.approx(sum(v * v for v in x), rel=1e-14)
+    assert found.xe[0] == pytest.approx(
+        sum(v * e for v, e in zip(x, lists.event.tolist(), strict=True)), rel=1e-14
+    )
+    wanted: Counter[tuple[str, int]] = Counter()
+    for v, (_, functions, _) in enumerate(visits):
+        for f, (own, more) in functions.items():
+            total = max(own + more, 1)
+            for name, value in (
+                ("row_visits", 1), ("own", own), ("total", total), ("own2", own**2), ("total2", total**2),
+                ("own_x", own * x[v]), ("total_x", total * x[v]), ("own4", own**4), ("total4", total**4),
+            ):  # fmt: skip
+                wanted[name, f] += value
+    assert found.function.tolist() == sorted({f for _, f in wanted})
+    for name in {name for name, _ in wanted}:
+        values = [wanted[name, f] for f in found.function.tolist()]
+        assert getattr(found, name).tolist() == pytest.approx(values, rel=1e-14), name
+
+
+@settings(deadline=None)
+@given(CELL, CELL, st.tuples(DIVISORS, DIVISORS))
+def test_what_was_added_can_be_taken_out_again(a: list[Any], b: list[Any], divisors: tuple[int, int]) -> None:
+    both, lacking = add(cell_of(a, divisors[0]), cell_of(b, divisors[1]))
+    assert not lacking.any()
+    left, lacking = add(both, cell_of(b, divisors[1], sign=-1))
+    assert not lacking.any()
+    want = in_units(cell_of(a, divisors[0]))
+    # Of two visits that brought the same either may be the one that went.
+    mine, wanted = in_units(left).sums(), want.sums()
+    for field in fields(Sums):
+        if field.name not in {"machines", "row_machines"}:
+            values = getattr(wanted, field.name).tolist()
+            assert getattr(mine, field.name).tolist() == pytest.approx(values, rel=1e-13), field.name
+
+
+@settings(deadline=None)
+@given(CELL, VISIT)
+def test_what_is_not_there_cannot_be_taken_out(visits: list[Any], other: Any) -> None:
+    other = (other[0], other[1] | {10: (1, 2)}, other[2])
+    _, lacking = add(cell_of(visits), cell_of([other], sign=-1))
+    assert lacking.tolist() == [True]
+
+
+@settings(deadline=None)
+@given(st.lists(CELL, min_size=1, max_size=5), st.data())
+def test_cells_become_fewer(cells: list[Any], data: st.DataObject) -> None:
+    lists = joined([cell_of(cell, data.draw(DIVISORS)) for cell in cells])
+    into = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(cells), max_size=len(cells))))
+    merged = in_units(lists.into(into, 2))
+    units = in_units(lists)
+    for target in (0, 1):
+        one = merged.of(np.array([target]))
+        wanted = none(1)
+        for i in np.flatnonzero(into == target).tolist():
+            wanted, _ = add(wanted, units.of(np.array([i])))
+        if len(wanted.cell):
+            assert_same(replace(one, divisor=np.ones(1, np.int64)), wanted)
+
+
+@settings(deadline=None)
+@given(CELL, CELL)
+def test_a_cell_is_the_same_as_lists_and_as_sums(a: list[Any], b: list[Any]) -> None:
+    """What the store holds, whichever way a cell grew."""
+    [grown], _ = cell_moments.add(cell_moments.add([None], cell_of(a))[0], cell_of(b))
+    [summed], _ = cell_moments.add(moments_codec.encode(cell_of(a).sums()), cell_of(b))
+    found, wanted = moments_codec.decode([grown]), moments_codec.decode([summed])
+    for field in fields(Sums):
+        values = getattr(found, field.name).tolist()
+        assert values == pytest.approx(getattr(wanted, field.name).tolist(), rel=1e-13), field.name
+
+
+def test_a_cell_of_many_visits_keeps_sums() -> None:
+    visits = [(m % 60, {1: (0, 3), 2: (1, m % 4)}, 5) for m in range(MOST_VISITS + 1)]
+    [few], _ = cell_moments.add([None], cell_of(visits[:4]))
+    [many], _ = cell_moments.add([few], cell_of(visits[4:]))
+    assert moments_codec.keeps_visits(few)
+    assert not moments_codec.keeps_visits(many)
+    [less], lacking = cell_moments.add([many], cell_of(visits[4:], sign=-1))
+    assert not lacking.any()
+    assert moments_codec.decode([less]).total.tolist() == cell_of(visits[:4]).sums().total.tolist()
+
+
+def test_lists_are_smaller_than_sums_where_few_visits_have_a_function() -> None:
+    few = random.Random(1)
+    visits = [
+        (
+            m,
+            {
+                f: (few.choice([0, 0, 0, 1]), few.choice([0, 1, 2, 9]))
+                for f in range(1, 400)
+                if few.random() < 0.5
+            },
+            50,
+        )
+        for m in range(1, 6)
+    ]
+    lists = cell_of(visits)
+    assert len(moments_codec.encode_lists(lists)[0]) < len(moments_codec.encode(lists.sums())[0]) / 2
+
+
+def test_moments_that_are_lacking_are_damage_and_no_new_cell() -> None:
+    with pytest.raises(CorruptCell):
+        cell_moments.add([b""], cell_of([(1, {1: (1, 1)}, 1)]))
+
+
+@pytest.mark.parametrize("column", ["x", "event", "own", "total"])
+@pytest.mark.parametrize("amount", [-1, 1 << 60])
+def test_what_could_not_be_read_again_is_not_written(column: str, amount: int) -> None:
+    lists = cell_of([(1, {1: (2, 3)}, 5), (2, {1: (1, 1)}, 5)])
+    getattr(lists, column)[0] = amount
+    with pytest.raises(CorruptCell):
+        moments_codec.encode_lists(lists)
+
+
+@settings(deadline=None)
+@given(CELL, st.data())
+def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.DataObject) -> None:
+    blob = bytearray(moments_codec.encode_lists(cell_of([*visits, visits[0]]))[0])
+    at = data.draw(st.integers(0, len(blob) - 1))
+    blob[at] ^= data.draw(st.integers(1, 255))
+    cut = data.draw(st.integers(0, len(blob)))
+    for damaged in (bytes(blob), bytes(blob[:cut])):
+        for read in (lambda b: moments_codec.decode([b]), lambda b: cell_moments.add([b], none(1))):
+            try:
+                read(damaged)
+            except CorruptCell:
+                continue
