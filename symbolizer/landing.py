@@ -62,13 +62,21 @@ class Lander:
     """Lands captures. For one thread: what it remembers is its own."""
 
     def __init__(
-        self, engine: Engine, archive: Archive, resolver: Resolver, *, terms: LeaseTerms = DEFAULT_TERMS
+        self,
+        engine: Engine,
+        archive: Archive,
+        resolver: Resolver,
+        *,
+        terms: LeaseTerms = DEFAULT_TERMS,
+        has_better: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`has_better` is told of a binary with better symbols than captures were landed with before; best effort."""
         self._engine = engine
         self._archive = archive
         self._resolver = resolver
         self._interner = Interner(engine)
         self._terms = terms
+        self._has_better = has_better
         self._noted: dict[str, BinaryReport] = {}
         self._hearing = Hearing(engine, resolver.forget)
 
@@ -179,10 +187,14 @@ class Lander:
         if not news:
             return
         try:
-            self._note(lambda connection: _note_better(connection, note_symbols(connection, news)))
+            with self._engine.begin() as connection:
+                better = note_symbols(connection, news)
+                _land_again(connection, better)
         except DatabaseError as error:
             log.warning("not noted: binaries=%d why=%s", len(news), error)
             return
+        for report in better:
+            self._has_better(report.key)
         if len(self._noted) > MAX_NOTED:
             self._noted.clear()
         self._noted.update((report.key, report) for report in news)
@@ -196,7 +208,7 @@ def _holds(item: ToLand, binary_keys: AbstractSet[str]) -> bool:
     return any(report.key in binary_keys for report in item.resolved.binaries)
 
 
-def _note_better(connection: Connection, better: Iterable[BinaryReport]) -> None:
+def _land_again(connection: Connection, better: Iterable[BinaryReport]) -> None:
     """Begin the relandings of what only this landing found out about: a package installed here, a build."""
     for report in better:
         if not is_answered(connection, report.key):

@@ -76,36 +76,40 @@ class Renaming:
         self._interner = Interner(engine)
 
     def names_for(self, key: str, why: str = "") -> Renamed:
-        """Make use of what is known of a binary's symbols now; nothing happens unless that is more than before.
+        """Name what has none yet; where symbols are better than captures were landed with, have these landed again.
 
-        `why` is kept for people. May be called at any time and by several workers at once. Raises `DatabaseError`, OSError.
+        `why` is kept for people. May be called at any time, again, and by several workers at once. Raises
+        `DatabaseError`, OSError.
         """
         with self._engine.connect() as connection:
             seen = find_binary(connection, key)
-            if seen is None or not is_improved(connection, key):
-                return NOTHING
             starts = unnamed_starts(connection, key)
-            best = next(iter(ranked(connection, key)), None)
+            news = is_improved(connection, key)
+        if seen is None or not (starts or news):
+            return NOTHING
         image = self._image(key, seen)  # afresh: nothing remembered from before
-        renamed = (
-            rename(self._engine, self._interner, key, _names(image, seen.name, starts))
-            if image and starts
-            else 0
-        )
-        done = Renamed(renamed, None, pending=image is not None and image.reason.endswith(PENDING.reason))
-        if not done.pending and (image is None or image.status > Status.BINARY_ONLY):
+        functions = 0
+        if image is not None and starts:
+            functions = rename(self._engine, self._interner, key, _names(image, seen.name, starts))
+        pending = image is not None and image.reason.endswith(PENDING.reason)
+        is_of_use = image is None or image.status > Status.BINARY_ONLY
+        relanding_id = None
+        if news and is_of_use and not pending:
+            relanding_id = self._land_again(key, image, why, functions)
+        log.info(
+            "symbols: binary=%s status=%s renamed=%d relanding=%s pending=%s",
+            key, image.status.name.lower() if image else "", functions, relanding_id, pending,
+        )  # fmt: skip
+        return Renamed(functions, relanding_id, pending)
+
+    def _land_again(self, key: str, image: Image | None, why: str, functions: int) -> int:
+        with self._engine.begin() as connection:
+            best = next(iter(ranked(connection, key)), None)
             why = why or (
                 f"{best.name or 'A file'} came by {best.origin}." if best else "Its debug data was read."
             )
             nameless = image is None or image.status < Status.FULL
-            with self._engine.begin() as connection:
-                id_ = relanding.begin(connection, key, why=why, nameless=nameless, renamed=renamed)
-            done = replace(done, relanding_id=id_)
-        log.info(
-            "symbols: binary=%s status=%s renamed=%d relanding=%s pending=%s",
-            key, image.status.name.lower() if image else "", done.functions, done.relanding_id, done.pending,
-        )  # fmt: skip
-        return done
+            return relanding.begin(connection, key, why=why, nameless=nameless, renamed=functions)
 
     def _image(self, key: str, seen: SeenBinary) -> Image | None:
         """The binary with the symbols there are now; None: its names follow from more than its key."""

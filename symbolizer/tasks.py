@@ -56,11 +56,17 @@ def make_app(
     app = make_broker(broker_url)
     at: dict[int, Workplace] = {}
 
-    def wants_build(identity: ImageIdentity) -> None:
+    def send(task: str, *arguments: str) -> None:
         try:
-            app.send_task(BUILD_SYMCACHE, args=[identity.key, identity.path], retry=False, ignore_result=True)
-        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class; it is wanted again
-            log.warning("build not sent: binary=%s why=%s", identity.key, error)
+            app.send_task(task, args=arguments, retry=False, ignore_result=True)
+        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class; the sweep does it later
+            log.warning("not sent: task=%s binary=%s why=%s", task, arguments[0], error)
+
+    def wants_build(identity: ImageIdentity) -> None:
+        send(BUILD_SYMCACHE, identity.key, identity.path)
+
+    def has_better(key: str) -> None:
+        send(NAMES_FOR, key, "")
 
     def here() -> Workplace:
         process = os.getpid()
@@ -75,7 +81,7 @@ def make_app(
             caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
             resolver = Resolver(source, caches, wants_build=wants_build)
             at[process] = Workplace(
-                Lander(engine, archive, resolver, terms=terms),
+                Lander(engine, archive, resolver, terms=terms, has_better=has_better),
                 SymCacheBuilder(engine, archive, patient, folder, limits, folder_bytes=cache_bytes),
                 Renaming(engine, source, caches, wants_build=wants_build),
             )

@@ -60,8 +60,10 @@ class Waiting:
         with engine.begin() as connection:
             partitions.ensure(connection, [NOON.date()])
 
-    def archive(self, raw: bytes | None = None, *, raw_bytes: int = 100) -> UUID:
-        visit_id = uuid4()
+    def archive(
+        self, raw: bytes | None = None, *, raw_bytes: int = 100, visit_id: UUID | None = None
+    ) -> UUID:
+        visit_id = visit_id or uuid4()
         blob = zstandard.compress(a_capture(visit_id).SerializeToString() if raw is None else raw)
         key = capture_key(NOON.date(), visit_id)
         self._archived += 1
