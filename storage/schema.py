@@ -14,6 +14,7 @@ compares them). Values are raw integers everywhere: weights are applied when a q
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -480,7 +481,8 @@ symbol_ask = Table(
     Column("asked_at", _utc, nullable=False),
     Column("outcome", Text, nullable=False),
     Column("detail", Text, nullable=False, server_default="", comment="what was answered, a sentence"),
-    Column("attempts", Integer, nullable=False, comment="machines asked"),
+    Column("attempts", Integer, nullable=False, comment="asks made"),
+    Column("asked", ARRAY(Integer), nullable=False, comment="ids of the machines asked so far, none twice"),
     Column("again_at", _utc, comment="another machine may be asked from then on; NULL: never"),
     CheckConstraint("outcome in ('asked', 'got', 'absent', 'refused', 'failed')", name="outcome"),
     Index(None, "asked_at"),

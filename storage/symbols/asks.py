@@ -5,7 +5,7 @@ is asked for first, of a machine that ran it lately. Asks are few: the limit is 
 the number of collectors, and a machine is left alone for an hour afterwards.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -149,9 +149,7 @@ def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileK
             )
         ).one_or_none()
         attempts = 0 if before is None else before.attempts
-        found = _machine_with(
-            connection, want.binary_key, not_this=None if before is None else before.machine_id
-        )
+        found = _machine_with(connection, want.binary_key, but=[] if before is None else before.asked)
         if found is None:
             continue
         row = {
@@ -160,6 +158,7 @@ def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileK
             "outcome": AskOutcome.ASKED.value,
             "detail": "",
             "attempts": attempts + 1,
+            "asked": [*(before.asked if before is not None else []), found.machine_id],
             "again_at": func.clock_timestamp() + ANSWER_WITHIN,
         }
         connection.execute(
@@ -249,7 +248,7 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
 
 
 def _machine_with(
-    connection: Connection, binary_key: str, *, not_this: int | None
+    connection: Connection, binary_key: str, *, but: Sequence[int]
 ) -> Row[int, str, str, UUID] | None:
     """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
     rests = select(symbol_ask.c.machine_id).where(
@@ -268,7 +267,7 @@ def _machine_with(
             machine.c.enabled,
             machine.c.removed_at.is_(None),
             not_(rests.exists()),
-            machine.c.machine_id != (-1 if not_this is None else not_this),
+            machine.c.machine_id.not_in(list(but)),
         )
         .order_by(visit.c.drawn_at.desc())
         .limit(1)

@@ -64,8 +64,8 @@ def claim_build(
         "lease_sha256": source,
         "leased_until": func.clock_timestamp() + timedelta(seconds=seconds),
     }
-    same: ColumnElement[bool] = true() if source is None else symcache.c.source_sha256 == source
-    same_failed: ColumnElement[bool] = true() if source is None else symcache.c.failed_sha256 == source
+    same = true() if source is None else symcache.c.source_sha256.is_not_distinct_from(source)
+    same_failed = true() if source is None else symcache.c.failed_sha256.is_not_distinct_from(source)
     tried = symcache.c.lease_sha256.is_not_distinct_from(source)
     attempt = connection.scalar(
         insert(symcache)
@@ -82,7 +82,7 @@ def claim_build(
                     and_(
                         symcache.c.failed_until.is_not(None),
                         symcache.c.failed_until > func.clock_timestamp(),
-                        func.coalesce(same_failed, False),
+                        same_failed,
                     )
                 ),
             ),

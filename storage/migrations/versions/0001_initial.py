@@ -989,7 +989,13 @@ def upgrade() -> None:
         sa.Column(
             "detail", sa.Text(), server_default="", nullable=False, comment="what was answered, a sentence"
         ),
-        sa.Column("attempts", sa.Integer(), nullable=False, comment="machines asked"),
+        sa.Column("attempts", sa.Integer(), nullable=False, comment="asks made"),
+        sa.Column(
+            "asked",
+            sa.ARRAY(sa.Integer()),
+            nullable=False,
+            comment="ids of the machines asked so far, none twice",
+        ),
         sa.Column(
             "again_at",
             sa.DateTime(timezone=True),

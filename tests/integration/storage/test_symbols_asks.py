@@ -1,0 +1,194 @@
+"""Asks: what hides the most first, of one machine at a time, never more than agreed in the whole fleet."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, func, update
+
+from storage.archive import Archive
+from storage.schema import binary, machine, symbol_ask
+from storage.symbols import candidates
+from storage.symbols.asks import ATTEMPTS_LIMIT, Ask, AskOutcome, asked, claim_ask, note_answer, wanted
+from storage.symbols.candidates import UPLOAD, Candidate
+from storage.symbols.kinds import FileKind, Quality
+from tests.held_binaries import FULL, Fleet
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def fleet(engine: Engine) -> Fleet:
+    return Fleet(engine)
+
+
+def claim(fleet: Fleet, an_hour: int = 100) -> Ask | None:
+    with fleet.engine.begin() as connection:
+        return claim_ask(connection, an_hour=an_hour)
+
+
+def claimed(fleet: Fleet) -> Ask:
+    ask = claim(fleet)
+    assert ask is not None
+    return ask
+
+
+def answer(fleet: Fleet, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
+    with fleet.engine.begin() as connection:
+        return note_answer(connection, ask, outcome, detail)
+
+
+def let_pass(fleet: Fleet, hours: float) -> None:
+    then = timedelta(hours=hours)
+    with fleet.engine.begin() as connection:
+        connection.execute(
+            update(symbol_ask).values(
+                asked_at=symbol_ask.c.asked_at - then, again_at=symbol_ask.c.again_at - then
+            )
+        )
+
+
+def keys(fleet: Fleet, **how: bool) -> list[str]:
+    with fleet.engine.connect() as connection:
+        return [one.binary_key for one in wanted(connection, **how)]
+
+
+class TestWanted:
+    def test_is_what_hides_samples_the_most_first(self, fleet: Fleet):
+        fleet.visit({"aa": (50, 10), "bb": (50, 30), "cc": FULL})
+        fleet.visit({"aa": (50, 25), "cc": FULL})
+        assert keys(fleet) == ["aa", "bb"]
+
+    def test_is_not_what_somebody_has_symbols_for(self, fleet: Fleet, archive: Archive, tmp_path: Path):
+        fleet.visit({"aa": (50, 50), "bb": (50, 40), "cc": (50, 30), "dd": (50, 20)})
+        (tmp_path / "file").write_bytes(b"file")
+
+        def add(key: str, quality: Quality) -> bytes:
+            candidate = Candidate(key, FileKind.EXECUTABLE, quality, tmp_path / "file", UPLOAD)
+            return candidates.add(fleet.engine, archive, candidate).file.sha256
+
+        add("aa", Quality.SYMTAB)
+        sha256 = add("bb", Quality.DWARF)
+        add("cc", Quality.DYNSYM)
+        with fleet.engine.begin() as connection:
+            candidates.reject(connection, "bb", sha256, "not it")
+            connection.execute(update(binary).where(binary.c.key == "dd").values(status="symtab"))
+        assert keys(fleet) == ["bb", "cc"]
+
+    def test_is_what_ran_lately(self, fleet: Fleet):
+        fleet.visit({"old": (50, 50)}, at=datetime.now(UTC) - timedelta(days=3))
+        fleet.visit({"new": (50, 10)})
+        assert keys(fleet) == ["new"]
+
+    def test_nobody_is_asked_for_a_file_known_by_its_path_only(self, fleet: Fleet):
+        fleet.visit({"path:/opt/x": (50, 50)})
+        assert keys(fleet) == ["path:/opt/x"]
+        assert keys(fleet, askable=True) == []
+        assert claim(fleet) is None
+
+
+class TestClaim:
+    def test_says_whom_to_ask_for_what(self, fleet: Fleet):
+        fleet.visit({"aa": (50, 50)}, machine=1, at=datetime.now(UTC) - timedelta(hours=1))
+        last = fleet.visit({"aa": (50, 50)}, machine=2)
+        ask = claimed(fleet)
+        assert ask == Ask(
+            binary_key="aa", kind=FileKind.SYMBOLS, name="aa.so", path="/usr/lib/aa.so", visit_id=last,
+            machine_id=fleet.machines[2], machine="m2", address="h2:1", attempt=1,
+        )  # fmt: skip
+
+    def test_a_kernel_is_asked_for_its_symbols(self, fleet: Fleet):
+        with fleet.engine.begin() as connection:
+            fleet.binary(connection, "kk", kind="kernel", name="[kernel]")
+        fleet.visit({"kk": (50, 50)})
+        assert claimed(fleet).kind == FileKind.KALLSYMS
+
+    def test_one_gateway_is_asked_for_a_binary(self, fleet: Fleet):
+        for number in range(4):
+            fleet.visit({"aa": (50, 50)}, machine=number)
+        assert claim(fleet) is not None
+        assert claim(fleet) is None
+
+    def test_a_machine_is_left_alone_for_an_hour(self, fleet: Fleet):
+        fleet.visit({"aa": (50, 50), "bb": (50, 20)}, machine=0)
+        assert claimed(fleet).binary_key == "aa"
+        assert claim(fleet) is None
+        let_pass(fleet, 1.1)
+        assert claimed(fleet).binary_key == "bb", "the first ran on no other machine"
+
+    def test_machines_that_may_not_be_visited_are_not_asked(self, fleet: Fleet):
+        for number in range(3):
+            fleet.visit({"aa": (50, 50)}, machine=number)
+        with fleet.engine.begin() as connection:
+            disabled, removed, _, _ = fleet.machines
+            connection.execute(update(machine).where(machine.c.machine_id == disabled).values(enabled=False))
+            connection.execute(
+                update(machine).where(machine.c.machine_id == removed).values(removed_at=func.now())
+            )
+        assert claimed(fleet).machine == "m2"
+
+    def test_the_limit_is_the_whole_fleets(self, fleet: Fleet):
+        for number in range(4):
+            fleet.visit({f"b{number}{n}": (50, 50) for n in range(3)}, machine=number)
+        ready = threading.Barrier(8)
+        got: list[Ask | None] = []
+
+        def work() -> None:
+            ready.wait(30)
+            got.extend(claim(fleet, 3) for _ in range(2))
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        asks = [ask for ask in got if ask is not None]
+        assert len(got) == 16
+        assert len(asks) == len({ask.binary_key for ask in asks}) == len({ask.machine for ask in asks}) == 3
+        assert claim(fleet, 3) is None
+        let_pass(fleet, 1.1)
+        assert claim(fleet, 3) is not None
+        assert claim(fleet, 0) is None
+
+
+class TestAnswers:
+    def everywhere(self, fleet: Fleet) -> Ask:
+        for number in range(4):
+            fleet.visit({"aa": (50, 50)}, machine=number)
+        return claimed(fleet)
+
+    def test_what_was_got_is_never_asked_for_again(self, fleet: Fleet):
+        ask = self.everywhere(fleet)
+        assert answer(fleet, ask, AskOutcome.GOT, "12 kB")
+        let_pass(fleet, 1000)
+        assert claim(fleet) is None
+        with fleet.engine.connect() as connection:
+            [state] = asked(connection, "aa")
+        assert (state.outcome, state.detail, state.again_at) == (AskOutcome.GOT, "12 kB", None)
+        assert state.machine == ask.machine
+
+    def test_after_a_refusal_another_machine_is_asked_later(self, fleet: Fleet):
+        machines, rests = set(), []
+        ask: Ask | None = self.everywhere(fleet)
+        while ask is not None:
+            machines.add(ask.machine)
+            assert answer(fleet, ask, AskOutcome.REFUSED, "symbols are not given away here")
+            assert claim(fleet) is None
+            rests.append(1.1 * 2 ** (ask.attempt - 1))
+            let_pass(fleet, rests[-1])
+            ask = claim(fleet)
+        assert len(machines) == len(rests) == ATTEMPTS_LIMIT
+        with fleet.engine.connect() as connection:
+            [state] = asked(connection, "aa")
+        assert (state.attempts, state.again_at) == (ATTEMPTS_LIMIT, None)
+
+    def test_a_collector_that_dies_while_asking(self, fleet: Fleet):
+        first = self.everywhere(fleet)
+        let_pass(fleet, 1.1)
+        second = claimed(fleet)
+        assert second.attempt == 2
+        assert second.machine != first.machine
+        assert not answer(fleet, first, AskOutcome.GOT), "too late"
+        assert answer(fleet, second, AskOutcome.ABSENT)
+        assert not answer(fleet, second, AskOutcome.GOT), "it was answered"
