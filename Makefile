@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check format proto soak clean
+.PHONY: help setup up web test check format proto soak fuzz-elf clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store, benc
 
 soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
+
+fuzz-elf: $(VENV)/.dev ## ten thousand corrupted symbol files (ARGS="--count 100000 --seed 2")
+	@$(BIN)/python -m tests.corrupted_elf $(ARGS)
 
 clean: ## remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info webui/node_modules services/api/static

@@ -17,7 +17,7 @@ from symbolizer.kallsyms import Kallsyms
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.sources import Found, Missing, SymbolSource
 
-AT_ONCE_BYTES: Final = 16 << 20
+AT_ONCE_BYTES: Final = 8 << 20
 """Files of so many bytes together are joined within some 5 s, while a capture lands."""
 
 

@@ -22,7 +22,12 @@ def open_elf(path: Path) -> Found | Missing:
 def as_elf(content: OpenedFile, origin: str, sha256: bytes = b"") -> Found | Missing:
     """An opened file as ELF; closed if it is none."""
     try:
-        return Found(content, ElfFile(content), origin, sha256)
+        elf = ElfFile(content)
+        # What tells files apart is read now and kept, so that only asking for content can fail later.
+        assert elf.section_names is not None
+        assert elf.notes is not None
+        assert elf.segment_map is not None
+        return Found(content, elf, origin, sha256)
     except MalformedElf as error:
         content.close()
         return Missing(f"{origin} cannot be used. {error}")

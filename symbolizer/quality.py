@@ -17,6 +17,13 @@ def quality_of(elf: ElfFile) -> Quality:
 
     Skeletons alone (split DWARF without its other half) are no DWARF: they name no function.
     """
+    try:
+        return _quality(elf)
+    except MalformedElf:
+        return Quality.NONE
+
+
+def _quality(elf: ElfFile) -> Quality:
     if elf.has_dwarf and not is_skeleton(elf):
         return Quality.DWARF
     if elf.has_symbol_table or elf.has_content(".gnu_debugdata"):

@@ -142,6 +142,8 @@ def _labels(columns: _Columns) -> npt.NDArray[np.bool_]:
 
 def _plainness(text: bytes, at: U64) -> U64:
     """Rank of the names at offsets of a string table: few leading underscores, then length."""
+    if not len(at):  # then the table may be empty too
+        return np.zeros(0, np.uint64)
     characters = np.frombuffer(text, np.uint8)
     ends = np.append(np.flatnonzero(characters == 0), len(text)).astype(np.uint64)
     order = np.argsort(at)  # an ascending search is several times faster

@@ -1,4 +1,5 @@
 import random
+import struct
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from symbolizer.elf import ElfFile
 from symbolizer.symbol_table import MAX_NESTING, MISS, NO_SYMBOLS, SymbolTable
 from symbolizer.symtab import read_symbols
 
+SHT_STRTAB = 3
 ASSEMBLY = """
 .text
 .globl outer
@@ -169,3 +171,12 @@ def test_nesting_without_end_is_given_up(programs) -> None:
     assert find(table, start + depth + MAX_NESTING // 2) == f"f{depth - 1 - MAX_NESTING // 2}"
     assert find(table, start + 2 * depth - 1) is None
     assert find(table, start + 2 * depth) is None
+
+
+def test_a_symbol_table_with_an_empty_string_table_names_nothing(programs) -> None:
+    whole = bytearray(programs.pie.read_bytes())
+    section_at, count = struct.unpack_from("<Q", whole, 40)[0], struct.unpack_from("<H", whole, 60)[0]
+    for at in range(section_at, section_at + 64 * count, 64):
+        if struct.unpack_from("<I", whole, at + 4)[0] == SHT_STRTAB:
+            struct.pack_into("<Q", whole, at + 32, 0)
+    assert len(read_symbols(ElfFile(bytes(whole)))) == 0
