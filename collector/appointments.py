@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from collector import pressure
 from collector.draw import draw
 from collector.schedule import round_at, round_start, scatter
-from storage import campaigns, coverage, inventory, visits
+from storage import campaigns, coverage, inventory, thinning, visits
 from storage.campaigns import Campaign
 from storage.inventory import Machine
 from storage.visits import BY_HAND, DrawnVisit
@@ -62,7 +62,7 @@ def draw_round(
     if definition.visits_per_round > 0:
         halved = pressure.decided(connection, campaign.campaign_id, definition.name, hours[0])
     strata = _by_stratum(connection, list(chosen.values()), thinning=halved)
-    choices = draw(strata, definition.visits_per_round * pressure.share(halved), random)
+    choices = draw(strata, definition.visits_per_round * thinning.share(halved), random)
     moments = scatter(len(choices), start, end, random)
     appointments = [
         Appointment(

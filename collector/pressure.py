@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from storage import thinning
 from storage.backlog import Backlog, read_backlog
-from storage.thinning import MOST
+from storage.thinning import MOST, share
 
 LATE_S: Final = 600.0
 VERY_LATE_S: Final = 3600.0
@@ -67,8 +67,3 @@ def _tell(name: str, before: int, now: int, backlog: Backlog) -> None:
         )
     elif now:
         _log.info("fewer visits are drawn this hour, too", campaign=name, of_planned=share(now), **waits)
-
-
-def share(halved: int) -> float:
-    """The part of the planned visits that is drawn, above 0 and at most 1."""
-    return 2.0**-halved

@@ -8,12 +8,14 @@ import typer
 from services.commands import (
     api,
     campaigns,
+    captures,
     collector,
     db,
     gateway,
     machines,
     query,
     simulate,
+    symbols,
     up,
     url,
     visit,
@@ -35,8 +37,10 @@ app.command("up", rich_help_panel="On this machine")(up.up)
 app.command("url", rich_help_panel="On this machine")(url.url)
 app.command("query", rich_help_panel="Ask")(query.query)
 app.command("visit", rich_help_panel="Ask")(visit.visit)
+app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
+app.add_typer(captures.app, name="captures", rich_help_panel="The fleet")
 app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)
 app.command("collector", rich_help_panel="Processes")(collector.collector)
 app.command("worker", rich_help_panel="Processes")(worker.worker)

@@ -204,10 +204,19 @@ def status_lines(status: Answer) -> list[Text]:
         for campaign in status["campaigns"]
         if campaign["state"] == "stopped"
     ]
+    lines += [
+        Text(
+            f"campaign {campaign['name']} draws {share(campaign['drawn_share'])} of its visits: captures wait too long to be "
+            "landed. Run more workers.",
+            style="yellow",
+        )
+        for campaign in status["campaigns"]
+        if campaign["drawn_share"] < 1
+    ]
     if status["captures"]["set_aside"]:
         lines.append(
             Text(
-                f"{status['captures']['set_aside']} captures could not be landed and were set aside",
+                f"{status['captures']['set_aside']} captures could not be landed and were set aside: fleetprof captures list",
                 style="red",
             )
         )

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, or_, select
 
 from storage import captures
 from storage.schema import capture, machine, visit
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """A capture that is no longer tried."""
+class Unlanded:
+    """A capture whose newest generation is not landed."""
 
     visit_id: UUID
     machine: str
@@ -25,16 +25,19 @@ class SetAside:
     bytes: int
     """Of its blob."""
     attempts: int
+    is_set_aside: bool
+    """It is no longer tried."""
     why: str
-    """A sentence."""
+    """Of the last attempt, or why it is set aside, a sentence; '' if nothing went wrong yet."""
     newer_format: int | None
     """Its layout, if that was newer than the program that tried it."""
     archived: bool
     """Its blob is there; without it it cannot be tried again."""
 
 
-def list_(connection: Connection, *, limit: int) -> Sequence[SetAside]:
-    """The captures set aside, the newest first."""
+def list_(connection: Connection, *, limit: int, waiting: bool = False) -> Sequence[Unlanded]:
+    """The captures set aside, the newest first; with `waiting` those that are still tried, too."""
+    is_set_aside = capture.c.set_aside.is_not(None)
     rows = connection.execute(
         select(
             capture.c.visit_id,
@@ -42,17 +45,18 @@ def list_(connection: Connection, *, limit: int) -> Sequence[SetAside]:
             visit.c.drawn_at,
             capture.c.bytes,
             capture.c.attempts,
-            capture.c.set_aside,
+            is_set_aside.label("is_set_aside"),
+            func.coalesce(capture.c.set_aside, capture.c.failure).label("why"),
             capture.c.newer_format,
             (capture.c.blob != "").label("archived"),
         )
         .join(visit, visit.c.visit_id == capture.c.visit_id)
         .join(machine, machine.c.machine_id == visit.c.machine_id)
-        .where(capture.c.set_aside.is_not(None))
+        .where(or_(is_set_aside, capture.c.landed < capture.c.wanted) if waiting else is_set_aside)
         .order_by(visit.c.drawn_at.desc(), capture.c.visit_id)
         .limit(limit)
     )
-    return [SetAside(*row) for row in rows]
+    return [Unlanded(*row) for row in rows]
 
 
 def retry(connection: Connection, visit_ids: Iterable[UUID] | None = None) -> int:

@@ -29,6 +29,11 @@ class Thinned:
     """That of the last hour before it that was drawn from, of the last day; else 0."""
 
 
+def share(halved: int) -> float:
+    """The part of the planned visits that is drawn in hours of that thinning, above 0 and at most 1."""
+    return 2.0**-halved
+
+
 def of_hour(connection: Connection, campaign_id: int, hour: int) -> Thinned:
     """The thinning of an hour (since 1970 UTC) of a campaign, and of the one before."""
     rows = connection.execute(

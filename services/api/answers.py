@@ -133,6 +133,7 @@ def status(answer: Status, price_per_core_hour: float | None) -> Json:
                 "since": format_time(campaign.since),
                 "period_s": campaign.period_s,
                 "last_round": campaign.last_round,
+                "drawn_share": campaign.drawn_share,
             }
             for campaign in answer.campaigns
         ],
@@ -140,6 +141,7 @@ def status(answer: Status, price_per_core_hour: float | None) -> Json:
         "captures": {
             "waiting": answer.captures.waiting,
             "oldest_waiting_s": answer.captures.oldest_waiting_s,
+            "again": answer.captures.again,
             "set_aside": answer.captures.set_aside,
         },
         "events": [{"event": event, "unit": unit} for event, unit in answer.events],

@@ -371,6 +371,9 @@ class CampaignStatus(Answer):
     since: str
     period_s: float = Field(description="Length of a round.")
     last_round: int = Field(description="Number of the last round drawn; -1 before the first.")
+    drawn_share: float = Field(
+        description="Part of its planned visits that is drawn now: less than 1 while captures wait too long to be landed."
+    )
 
 
 class VisitsStatus(Answer):
@@ -384,8 +387,9 @@ class VisitsStatus(Answer):
 class CapturesStatus(Answer):
     """What has been brought back and not landed."""
 
-    waiting: int
+    waiting: int = Field(description="To be landed for the first time.")
     oldest_waiting_s: float | None = Field(description="Null: nothing waits.")
+    again: int = Field(description="Landed already, and to be landed once more with better symbols.")
     set_aside: int = Field(description="Failed too often to be tried again.")
 
 

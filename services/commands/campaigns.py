@@ -24,6 +24,8 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name, e.g. fleet.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+_THINNED = "{:.3g} of its visits are drawn: captures wait too long to be landed. Run more workers."
+
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
@@ -32,8 +34,9 @@ def list_(as_json: AsJson = False) -> None:
 
     with _store() as connection:
         found = campaigns.list_(connection)
+        drawn = _drawn_shares(connection)
     if as_json:
-        _print_json([_plain(campaign) for campaign in found])
+        _print_json([{**_plain(one), "drawn_share": drawn.get(one.campaign_id, 1.0)} for one in found])
         return
     if not found:
         typer.echo(
@@ -54,7 +57,12 @@ def list_(as_json: AsJson = False) -> None:
             format_duration(definition.period_s),
             f"{definition.visits_per_round:g}",
             ", ".join(_sampled(event) for event in definition.events),
-            campaign.state_why,
+            campaign.state_why
+            or (
+                _THINNED.format(drawn[campaign.campaign_id])
+                if drawn.get(campaign.campaign_id, 1.0) < 1
+                else ""
+            ),
         )
     Console(highlight=False).print(table)
 
@@ -70,8 +78,9 @@ def show(name: Name, as_json: AsJson = False) -> None:
         campaign = campaigns.get(connection, name)
         since = datetime.now(UTC) - timedelta(hours=1)
         outcomes = visit_history.outcomes(connection, campaign.campaign_id, since)
+        drawn = _drawn_shares(connection).get(campaign.campaign_id, 1.0)
     if as_json:
-        _print_json({**_plain(campaign), "last_hour": outcomes})
+        _print_json({**_plain(campaign), "last_hour": outcomes, "drawn_share": drawn})
         return
     definition = campaign.definition
     typer.echo(f"{campaign.name} is {campaign.state} since {campaign.state_at:%Y-%m-%d %H:%M:%S} UTC")
@@ -80,6 +89,8 @@ def show(name: Name, as_json: AsJson = False) -> None:
     typer.echo(
         f"  a round     {format_duration(definition.period_s)}, with {definition.visits_per_round:g} expected visits"
     )
+    if drawn < 1:
+        typer.echo(f"  thinned     {_THINNED.format(drawn)}")
     typer.echo(f"  samples     {', '.join(_sampled(event) for event in definition.events)}")
     selected = ", ".join(f"{key}={value}" for key, value in definition.select_machines.items())
     typer.echo(f"  machines    {selected or 'all that are enabled'}")
@@ -264,6 +275,16 @@ def _print_json(value: object) -> None:
     import json  # noqa: PLC0415
 
     typer.echo(json.dumps(value, default=str, indent=2))
+
+
+def _drawn_shares(connection: "Connection") -> dict[int, float]:
+    """By campaign id, the part of its planned visits that is drawn."""
+    import time  # noqa: PLC0415
+
+    from storage import thinning  # noqa: PLC0415
+
+    halved = thinning.latest(connection, int(time.time() // 3600))
+    return {campaign_id: thinning.share(times) for campaign_id, times in halved.items()}
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, and_, func, select
 
+from storage import thinning
 from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
 
 _MISSING_SHOWN = 50
@@ -21,6 +22,8 @@ class CampaignStatus:
     since: datetime
     period_s: float
     last_round: int
+    drawn_share: float
+    """Of its planned visits, 1 unless captures wait too long to be landed (`storage.thinning`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,10 @@ class CapturesStatus:
     """What is archived and not landed."""
 
     waiting: int
+    """For the first time."""
     oldest_waiting_s: float | None
+    again: int
+    """Landed, and wanted once more with better symbols."""
     set_aside: int
 
 
@@ -65,12 +71,17 @@ def captures_status(connection: Connection) -> CapturesStatus:
     """What waits to be landed; cheap enough for a metric."""
     waits = and_(capture.c.landed < capture.c.wanted, capture.c.set_aside.is_(None))
     waiting, oldest = connection.execute(
-        select(func.count(), func.extract("epoch", func.now() - func.min(capture.c.archived_at))).where(waits)
+        select(func.count(), func.extract("epoch", func.now() - func.min(capture.c.archived_at))).where(
+            waits, capture.c.landed == 0
+        )
     ).one()
+    again = connection.execute(
+        select(func.count()).select_from(capture).where(waits, capture.c.landed > 0)
+    ).scalar_one()
     aside = connection.execute(
         select(func.count()).select_from(capture).where(capture.c.set_aside.is_not(None))
     ).scalar_one()
-    return CapturesStatus(waiting, None if oldest is None else float(oldest), aside)
+    return CapturesStatus(waiting, None if oldest is None else float(oldest), again, aside)
 
 
 def read_status(connection: Connection) -> Status:
@@ -88,8 +99,10 @@ def read_status(connection: Connection) -> Status:
             campaign.c.state_at,
             campaign.c.period_s,
             campaign.c.last_round,
+            campaign.c.campaign_id,
         ).order_by(campaign.c.campaign_id)
-    )
+    ).all()
+    thinned = thinning.latest(connection, int(now.timestamp() // 3600))
     outcomes = connection.execute(
         select(visit.c.outcome, func.count())
         .where(visit.c.drawn_at >= now - timedelta(hours=1))
@@ -109,7 +122,10 @@ def read_status(connection: Connection) -> Status:
         now=now,
         machines_enabled=enabled,
         machines_total=total,
-        campaigns=tuple(CampaignStatus(*row) for row in campaigns),
+        campaigns=tuple(
+            CampaignStatus(*row[:-1], drawn_share=thinning.share(thinned.get(row.campaign_id, 0)))
+            for row in campaigns
+        ),
         visits_last_hour=dict(tuple(row) for row in outcomes),
         captures=captures_status(connection),
         events=tuple((event, unit) for event, unit in events),

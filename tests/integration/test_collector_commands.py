@@ -6,20 +6,26 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
 
+from collector import sweep
+from collector.standing import ensure_standing
 from services.cli import main
-from storage import campaigns, captures, inventory
+from storage import campaigns, captures, coverage, inventory, set_aside
 from storage.archive import Archive
 from storage.campaigns import State
+from storage.landing.decode import NEWEST_FORMAT
+from storage.query.status import read_status
 from storage.schema import visit
 from symbolizer.landing import Lander
 from symbolizer.locate import LocalFiles
 from symbolizer.resolve import Resolver
 from tests import gateways
 from tests.gateways import serving
+from tests.waiting import Waiting, a_capture
 
 pytestmark = pytest.mark.integration
 
@@ -208,6 +214,74 @@ class TestVisit:
             assert code == 0, err
             assert "7 samples" in out
             assert "proc" in out
+
+
+class TestCaptures:
+    def test_what_was_set_aside_is_shown_and_tried_again(self, fleetprof, engine, archive):
+        assert fleetprof("captures", "list")[:2] == (0, "Every capture is landed.\n")
+        waiting = Waiting(engine, archive)
+        bad, newer, waits = (waiting.archive() for _ in range(3))
+        with engine.begin() as connection:
+            captures.set_aside(connection, bad, "It is damaged.")
+            captures.set_aside(connection, newer, "It has format 2.", newer_format=2)
+        listed = json.loads(fleetprof("captures", "list", "--set-aside", "--json")[1])
+        assert {(one["visit_id"], one["why"], one["newer_format"]) for one in listed} == {
+            (str(bad), "It is damaged.", None),
+            (str(newer), "It has format 2.", 2),
+        }
+        assert str(waits) in fleetprof("captures", "list")[1]
+        assert str(waits) not in fleetprof("captures", "list", "--set-aside")[1]
+        code, out, err = fleetprof("captures", "retry", str(bad), str(waits))
+        assert (code, out) == (1, "1 capture is tried again.\n")
+        assert "1 of them were not set aside" in err
+        assert fleetprof("captures", "retry", "--all")[:2] == (0, "1 capture is tried again.\n")
+        assert set(waiting.due()) == {bad, newer, waits}
+        assert fleetprof("captures", "list", "--set-aside")[1] == "No capture is set aside.\n"
+
+    @pytest.mark.parametrize("arguments", [[], ["--all", "b2f1c1de-93a4-4ad4-a1f9-111111111111"]])
+    def test_what_to_try_again_is_said_in_one_way(self, fleetprof, arguments):
+        assert fleetprof("captures", "retry", *arguments)[0] == 2
+
+    def test_a_newer_program_tries_what_it_can_read(self, engine, archive):
+        waiting = Waiting(engine, archive)
+        damaged, second, third = (waiting.archive() for _ in range(3))
+        with engine.begin() as connection:
+            captures.set_aside(connection, damaged, "It is damaged.")
+            for visit_id, layout in ((second, 2), (third, 3)):
+                captures.set_aside(connection, visit_id, "It is too new.", newer_format=layout)
+            assert set_aside.retry_readable(connection, 1) == 0
+            assert set_aside.retry_readable(connection, 2) == 1
+            assert set_aside.retry_readable(connection, 2) == 0
+        assert waiting.due() == [second]
+
+
+def test_a_worker_of_before_an_upgrade_sets_aside_what_the_next_one_lands(engine, archive, tmp_path):
+    waiting = Waiting(engine, archive)
+    message = a_capture(uuid4())
+    message.format = NEWEST_FORMAT + 1
+    visit_id = waiting.archive(message.SerializeToString(), visit_id=UUID(bytes=message.visit_id))
+    lander = Lander(engine, archive, Resolver(LocalFiles(), tmp_path / "symbols"))
+    assert lander.land(visit_id) is None
+    assert waiting.row(visit_id).newer_format == NEWEST_FORMAT + 1
+    with pytest.MonkeyPatch.context() as upgraded:
+        upgraded.setattr("storage.landing.decode.NEWEST_FORMAT", NEWEST_FORMAT + 1)
+        upgraded.setattr("collector.sweep.NEWEST_FORMAT", NEWEST_FORMAT + 1)
+        assert sweep.retry_readable(engine) == 1
+        assert lander.land(visit_id).outcome == "landed"
+
+
+def test_a_campaign_says_that_its_visits_are_thinned(fleetprof, engine):
+    with engine.begin() as connection:
+        campaign = ensure_standing(connection)
+        ids = inventory.stratum_ids(connection, [("", "")], thinning=2)
+        coverage.note_populations(
+            connection, campaign.campaign_id, {ids["", ""]: 5}, [int(time.time() // 3600)]
+        )
+        status = read_status(connection)
+    assert [one.drawn_share for one in status.campaigns] == [0.25]
+    assert "0.25 of its visits are drawn" in fleetprof("campaigns", "list")[1]
+    assert "0.25 of its visits are drawn" in fleetprof("campaigns", "show", "fleet")[1]
+    assert json.loads(fleetprof("campaigns", "list", "--json")[1])[0]["drawn_share"] == 0.25
 
 
 @pytest.fixture

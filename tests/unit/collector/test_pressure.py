@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.pressure import CALM_S, LATE_S, MANY, VERY_LATE_S, judged, share
+from collector.pressure import CALM_S, LATE_S, MANY, VERY_LATE_S, judged
 from storage.backlog import NONE, Backlog
-from storage.thinning import MOST
+from storage.thinning import MOST, share
 
 backlogs = st.builds(Backlog, st.integers(0, 10**6), st.floats(0, 1e6))
 

@@ -35,7 +35,10 @@ ANSWER = {
     "rows_total": 812,
 }
 STATUS = {
-    "campaigns": [{"name": "fleet", "state": "stopped", "why": "10 of 20 visits failed"}],
+    "campaigns": [
+        {"name": "fleet", "state": "stopped", "why": "10 of 20 visits failed", "drawn_share": 1.0},
+        {"name": "search", "state": "running", "why": "", "drawn_share": 0.25},
+    ],
     "captures": {"waiting": 2, "set_aside": 1},
     "visits": {"last_hour": {"answered": 10, "unreachable": 10}},
 }
@@ -89,7 +92,7 @@ def test_whose_functions_have_no_names_is_said_with_the_reason():
 
 def test_a_healthy_stack_says_nothing():
     healthy = {
-        "campaigns": [{"name": "fleet", "state": "running", "why": ""}],
+        "campaigns": [{"name": "fleet", "state": "running", "why": "", "drawn_share": 1.0}],
         "captures": {"waiting": 0, "set_aside": 0},
         "visits": {"last_hour": {"answered": 3}},
     }

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/debug-files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which files are stored
+         * @description Which of these files the repository has: an uploader asks before it sends.
+         */
+        get: operations["debug_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/diff": {
         parameters: {
             query?: never;
@@ -64,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relandings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Captures that are landed again
+         * @description Landings of better symbols: those under way first, then the latest.
+         */
+        get: operations["relandings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reliability": {
         parameters: {
             query?: never;
@@ -78,6 +118,46 @@ export interface paths {
         get: operations["reliability"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A source file
+         * @description The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout.
+         */
+        get: operations["source"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload the sources of a binary
+         * @description The body is a tar archive of the files the binary was built from, each named by its path at that time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders are passed over.
+         */
+        post: operations["upload_sources"];
         delete?: never;
         options?: never;
         head?: never;
@@ -99,6 +179,70 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/symbols": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Binaries by what they hide
+         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far the landing of better symbols is.
+         */
+        get: operations["symbols"];
+        put?: never;
+        /**
+         * Upload a file with symbols
+         * @description The body is the file as it is: an executable, a library, a kernel or module, a debug file, split DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. Functions are named at once, in place; captures that hold the binary are landed again afterwards, which /symbols/{key} and /relandings follow.
+         */
+        post: operations["upload_symbols"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/symbols/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One binary's symbols
+         * @description What is stored for a binary, what was built from it, who is known not to have it and who was asked, and its last relanding.
+         */
+        get: operations["binary_symbols"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/symbols/{key}/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forget a file with symbols
+         * @description The next best candidate takes its place. What it has named keeps its names.
+         */
+        delete: operations["remove_symbols"];
         options?: never;
         head?: never;
         patch?: never;
@@ -129,10 +273,220 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AbsenceState
+         * @description A place that is known not to have the binary's symbols.
+         */
+        AbsenceState: {
+            /** Kind */
+            kind: string;
+            /** Reason */
+            reason: string;
+            /** Source */
+            source: string;
+            /**
+             * Until
+             * @description It is not asked again before.
+             */
+            until: string;
+        };
+        /**
+         * AskAnswer
+         * @description A machine that was asked for the binary's symbols.
+         */
+        AskAnswer: {
+            /**
+             * Again At
+             * @description Another may be asked from then on; null: no more.
+             */
+            again_at: string | null;
+            /** Asked At */
+            asked_at: string;
+            /**
+             * Attempts
+             * @description Machines asked so far.
+             */
+            attempts: number;
+            /** Detail */
+            detail: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "executable" | "debuginfo" | "symbols" | "kallsyms" | "altlink" | "split";
+            /** Machine */
+            machine: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "asked" | "got" | "absent" | "refused" | "failed";
+        };
+        /**
+         * BinaryAnswer
+         * @description Everything that is known of one binary's symbols.
+         */
+        BinaryAnswer: {
+            /** Absences */
+            absences: components["schemas"]["AbsenceState"][];
+            /** Asks */
+            asks: components["schemas"]["AskAnswer"][];
+            binary: components["schemas"]["BinarySymbols"];
+            /** Caches */
+            caches: components["schemas"]["CacheState"][];
+            /**
+             * Files
+             * @description The best first, rejected ones last.
+             */
+            files: components["schemas"]["SymbolFile"][];
+            upload: components["schemas"]["UploadTerms"];
+        };
+        /**
+         * BinarySymbols
+         * @description A binary, what hides behind the names it lacks, and what is stored for it.
+         */
+        BinarySymbols: {
+            /**
+             * Building
+             * @description A lookup table is being built for it.
+             */
+            building: boolean;
+            /**
+             * Captures
+             * @description Captures that hold it.
+             */
+            captures: number;
+            /** @description The same as cores of the fleet busy with it on average. */
+            cores: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * Cpu Seconds
+             * @description CPU time of the samples with a frame in it, as observed.
+             */
+            cpu_seconds: number;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            few: boolean;
+            /**
+             * Files
+             * @description Files that are stored for it.
+             */
+            files: number;
+            /**
+             * First Seen
+             * @description Null: it was not seen in any capture yet.
+             */
+            first_seen: string | null;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @description file, kernel, module, vdso, anonymous or unknown; empty before it ran anywhere.
+             */
+            kind: string;
+            /**
+             * Machines
+             * @description Machines where it hides samples; all it ran on if it hides none.
+             */
+            machines: number;
+            /**
+             * Name
+             * @example libz.so.1
+             */
+            name: string;
+            /**
+             * Path
+             * @description Where it was first seen; empty before it ran anywhere.
+             */
+            path: string;
+            /**
+             * Quality
+             * @description Of the best file that is stored for it and may be used; null: there is none.
+             */
+            quality: ("dwarf" | "symtab" | "dynsym" | "none") | null;
+            /**
+             * Reason
+             * @description Why it is not full, a sentence; may be empty.
+             */
+            reason: string;
+            /** @description Its last; null: never. */
+            relanding: components["schemas"]["RelandingAnswer"] | null;
+            /**
+             * Samples
+             * @description Samples with a frame in it, of any event.
+             */
+            samples: number;
+            /** @description Share of the fleet's CPU time that it hides; null without a random design, like `cores`. */
+            share: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+            /**
+             * Unresolved
+             * @description Of those, with a frame in it that has no name.
+             */
+            unresolved: number;
+            /**
+             * Unresolved Cpu Seconds
+             * @description CPU time that it hides, as observed.
+             */
+            unresolved_cpu_seconds: number;
+        };
+        /**
+         * CacheState
+         * @description A lookup table that was built from a debug file.
+         */
+        CacheState: {
+            /**
+             * Building
+             * @description Somebody builds it now.
+             */
+            building: boolean;
+            /**
+             * Built At
+             * @description Null: it was not built yet.
+             */
+            built_at: string | null;
+            /**
+             * Built From
+             * @description SHA-256 of the debug file; null: not known.
+             */
+            built_from: string | null;
+            /** Bytes */
+            bytes: number | null;
+            /**
+             * Cpu Seconds
+             * @description That the build took.
+             */
+            cpu_seconds: number | null;
+            /**
+             * Failed Until
+             * @description The same file is not built again before.
+             */
+            failed_until: string | null;
+            /**
+             * Failure
+             * @description Of the last build, a sentence; empty: it did not fail.
+             */
+            failure: string;
+            /**
+             * Producer
+             * @description Program, version and format.
+             */
+            producer: string;
+        };
+        /**
          * CampaignStatus
          * @description A campaign.
          */
         CampaignStatus: {
+            /**
+             * Drawn Share
+             * @description Part of its planned visits that is drawn now: less than 1 while captures wait too long to be landed.
+             */
+            drawn_share: number;
             /**
              * Last Round
              * @description Number of the last round drawn; -1 before the first.
@@ -164,6 +518,11 @@ export interface components {
          */
         CapturesStatus: {
             /**
+             * Again
+             * @description Landed already, and to be landed once more with better symbols.
+             */
+            again: number;
+            /**
              * Oldest Waiting S
              * @description Null: nothing waits.
              */
@@ -173,7 +532,10 @@ export interface components {
              * @description Failed too often to be tried again.
              */
             set_aside: number;
-            /** Waiting */
+            /**
+             * Waiting
+             * @description To be landed for the first time.
+             */
             waiting: number;
         };
         /**
@@ -402,6 +764,15 @@ export interface components {
             value: number;
         };
         /**
+         * KnownFiles
+         * @description Which of the files that were asked about are stored.
+         */
+        KnownFiles: {
+            /** Files */
+            files: components["schemas"]["SymbolFile"][];
+            upload: components["schemas"]["UploadTerms"];
+        };
+        /**
          * LabelAnswer
          * @description A label that some profile of the selection has.
          */
@@ -483,6 +854,12 @@ export interface components {
             share: number;
         };
         /**
+         * Order
+         * @description What a list is sorted by; the largest first, names ascending.
+         * @enum {string}
+         */
+        Order: "cpu" | "unresolved" | "samples" | "machines" | "name" | "seen";
+        /**
          * Power
          * @description What the visits are enough for.
          */
@@ -561,6 +938,64 @@ export interface components {
             share: number;
         };
         /**
+         * RelandingAnswer
+         * @description Captures that are landed again because a binary's symbols became better.
+         */
+        RelandingAnswer: {
+            /** Asked At */
+            asked_at: string;
+            /**
+             * Captures
+             * @description To be landed again, for lines and inlined calls.
+             */
+            captures: number;
+            /**
+             * Failed
+             * @description Of these, set aside or gone from the archive.
+             */
+            failed: number;
+            /**
+             * Finished At
+             * @description Null: it is under way.
+             */
+            finished_at: string | null;
+            /** Id */
+            id: number;
+            /**
+             * Key
+             * @description The binary's.
+             */
+            key: string;
+            /**
+             * Landed
+             * @description Of these, landed again by now.
+             */
+            landed: number;
+            /**
+             * Left
+             * @description Of these, still to be landed.
+             */
+            left: number;
+            /**
+             * Renamed
+             * @description Functions that were named at once, in place.
+             */
+            renamed: number;
+            /**
+             * Why
+             * @description A sentence.
+             */
+            why: string;
+        };
+        /**
+         * Relandings
+         * @description Relandings: those under way first, then the latest.
+         */
+        Relandings: {
+            /** Relandings */
+            relandings: components["schemas"]["RelandingAnswer"][];
+        };
+        /**
          * ReliabilityAnswer
          * @description How far a profile can be trusted as a whole, over the self shares of its rows.
          */
@@ -597,6 +1032,16 @@ export interface components {
              * @description Estimated, like those of the rows.
              */
             self_share: number;
+        };
+        /**
+         * RemovedFile
+         * @description A file with symbols that is not stored any more.
+         */
+        RemovedFile: {
+            /** Key */
+            key: string;
+            /** Sha256 */
+            sha256: string;
         };
         /**
          * SelectionEcho
@@ -655,6 +1100,48 @@ export interface components {
          */
         Sort: "self" | "-self" | "total" | "-total" | "name";
         /**
+         * SourceAnswer
+         * @description A source file as the binary was built from it.
+         */
+        SourceAnswer: {
+            /** Binary */
+            binary: string;
+            /**
+             * Certain
+             * @description False for a checkout, which may have moved on since the build.
+             */
+            certain: boolean;
+            /**
+             * Origin
+             * @description Where it was found: the store, a debuginfod server's URL, or a checkout.
+             */
+            origin: string;
+            /** Path */
+            path: string;
+            /**
+             * Sha256
+             * @description Of the file.
+             */
+            sha256: string;
+            /**
+             * Text
+             * @description Read as UTF-8, or as Latin-1 where it is none.
+             */
+            text: string;
+        };
+        /**
+         * SourcesAnswer
+         * @description What became of uploaded sources.
+         */
+        SourcesAnswer: {
+            /** Bytes */
+            bytes: number;
+            /** Files */
+            files: number;
+            /** Key */
+            key: string;
+        };
+        /**
          * StatusAnswer
          * @description How the fleet is covered, and what is wrong.
          */
@@ -679,6 +1166,97 @@ export interface components {
             price_per_core_hour: number | null;
             symbols: components["schemas"]["SymbolsStatus"];
             visits: components["schemas"]["VisitsStatus"];
+        };
+        /**
+         * SymbolFile
+         * @description A file with symbols that is stored: a candidate for a binary's names.
+         */
+        SymbolFile: {
+            /** Added At */
+            added_at: string;
+            /**
+             * Bytes
+             * @description Of the file.
+             */
+            bytes: number;
+            /**
+             * Key
+             * @description The binary it belongs to.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b
+             */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "executable" | "debuginfo" | "symbols" | "kallsyms" | "altlink" | "split";
+            /**
+             * Name
+             * @description Base name it was uploaded under.
+             */
+            name: string;
+            /**
+             * Origin
+             * @description upload, gateway, or the URL it is from.
+             */
+            origin: string;
+            /**
+             * Quality
+             * @description dwarf: names, lines and inlined calls; symtab: names; dynsym: exported names; none: no names.
+             * @enum {string}
+             */
+            quality: "dwarf" | "symtab" | "dynsym" | "none";
+            /**
+             * Rejected
+             * @description Why it is not used, a sentence; null: it may be.
+             */
+            rejected: string | null;
+            /**
+             * Sha256
+             * @description Of the file.
+             */
+            sha256: string;
+            /**
+             * Stored Bytes
+             * @description What it takes in the archive, compressed.
+             */
+            stored_bytes: number;
+            /**
+             * Uploaded By
+             * @description As far as it is known.
+             */
+            uploaded_by: string;
+            /**
+             * Used At
+             * @description Last time somebody read it, to the half day; null: nobody yet.
+             */
+            used_at: string | null;
+            /**
+             * Variant
+             * @description Which of several that stand beside each other; commonly empty.
+             */
+            variant: string;
+        };
+        /**
+         * SymbolsAnswer
+         * @description Binaries by what they hide.
+         */
+        SymbolsAnswer: {
+            /** Binaries */
+            binaries: components["schemas"]["BinarySymbols"][];
+            /**
+             * From
+             * @description Visits drawn since then count.
+             */
+            from: string;
+            /** To */
+            to: string;
+            /**
+             * Total
+             * @description Binaries there are, of which `binaries` is a page.
+             */
+            total: number;
+            upload: components["schemas"]["UploadTerms"];
         };
         /**
          * SymbolsStatus
@@ -901,6 +1479,78 @@ export interface components {
             visits_landed: number;
         };
         /**
+         * UploadAnswer
+         * @description What an upload was recognised as, and what became of it.
+         */
+        UploadAnswer: {
+            /**
+             * Best
+             * @description It is the one that names this binary's functions from now on.
+             */
+            best: boolean;
+            file: components["schemas"]["SymbolFile"];
+            /**
+             * Functions
+             * @description Functions that its symbol tables name.
+             */
+            functions: number;
+            /**
+             * Machine
+             * @description Processor architecture; empty for kallsyms.
+             * @example x86-64
+             */
+            machine: string;
+            /**
+             * Notes
+             * @description What else is needed, or to be expected; sentences.
+             */
+            notes: string[];
+            /**
+             * Outcome
+             * @description known: the same file was stored already; restored: it was, but rejected until now.
+             * @enum {string}
+             */
+            outcome: "new" | "known" | "restored";
+            /**
+             * Producer
+             * @description Compiler, as its DWARF says; may be empty.
+             */
+            producer: string;
+            /**
+             * Relanding Before
+             * @description The binary's newest relanding before this upload; one with a greater id comes of it. 0: none.
+             */
+            relanding_before: number;
+            /** @description The one that did until now. */
+            replaced: components["schemas"]["SymbolFile"] | null;
+            /**
+             * Seen
+             * @description A capture holds the binary.
+             */
+            seen: boolean;
+            /**
+             * Unnamed
+             * @description Functions of this binary that had no name from debug information when it came.
+             */
+            unnamed: number;
+        };
+        /**
+         * UploadTerms
+         * @description What the caller may upload.
+         */
+        UploadTerms: {
+            /**
+             * Allowed
+             * @description The caller's role is operator, which uploading needs.
+             */
+            allowed: boolean;
+            /**
+             * Largest Bytes
+             * @description Of one file, unpacked.
+             */
+            largest_bytes: number;
+        };
+        /**
          * VisitsStatus
          * @description Outcomes of visits.
          */
@@ -917,6 +1567,12 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /**
+         * Which
+         * @description Which binaries a list has.
+         * @enum {string}
+         */
+        Which: "missing" | "all";
     };
     responses: never;
     parameters: never;
@@ -926,6 +1582,56 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    debug_files: {
+        parameters: {
+            query?: {
+                /** @description SHA-256 of a file, hex; may be given again. */
+                sha256?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnownFiles"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     diff: {
         parameters: {
             query: {
@@ -1193,6 +1899,44 @@ export interface operations {
             };
         };
     };
+    relandings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Relandings"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     reliability: {
         parameters: {
             query?: {
@@ -1277,6 +2021,149 @@ export interface operations {
             };
         };
     };
+    source: {
+        parameters: {
+            query: {
+                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                binary: string;
+                /** @description As the debug information states it. */
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceAnswer"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such binary or file. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    upload_sources: {
+        parameters: {
+            query: {
+                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The archive. */
+        requestBody: {
+            content: {
+                "application/x-tar": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourcesAnswer"];
+                };
+            };
+            /** @description The body is not what its headers say. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     status: {
         parameters: {
             query?: never;
@@ -1305,6 +2192,277 @@ export interface operations {
                 };
             };
             /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    symbols: {
+        parameters: {
+            query?: {
+                /** @description missing: those that hide samples; all: what ran, and what files are stored for. */
+                show?: components["schemas"]["Which"];
+                /** @description cpu, the CPU time that has no name, like all but name: largest first. */
+                sort?: components["schemas"]["Order"];
+                /** @description Only with this text in name, path or key, whatever its case. */
+                find?: string;
+                /** @description Binaries to show. */
+                limit?: number;
+                /** @description Binaries to skip. */
+                offset?: number;
+                /** @description Samples of the last so many days count. */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SymbolsAnswer"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    upload_symbols: {
+        parameters: {
+            query?: {
+                /** @description Its base name, for people. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The file. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadAnswer"];
+                };
+            };
+            /** @description The body is not what its headers say. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    binary_symbols: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BinaryAnswer"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such binary or file. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_symbols: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                key: string;
+                /** @description Of the file, hex. */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedFile"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such binary or file. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -1,0 +1,98 @@
+"""`fleetprof captures`: raw captures that cannot be landed, and trying them again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from services.settings import read_settings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Raw captures.\n\nOne that can never be landed as things are is set aside, with the reason: it is damaged, it ended "
+    "every worker that tried it, or a newer program made it. Those of a newer program are tried again by themselves once "
+    "collector and workers are upgraded.",
+)
+
+
+@app.command("list")
+def list_(
+    set_aside: Annotated[
+        bool, typer.Option("--set-aside", help="Only those that are no longer tried.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+) -> None:
+    """Show the captures that are not landed: those that wait, and those set aside, with the reason."""
+    from storage import set_aside as store  # noqa: PLC0415 - a command imports what it runs
+
+    with _store() as connection:
+        found = store.list_(connection, limit=limit, waiting=not set_aside)
+    if as_json:
+        import json  # noqa: PLC0415
+
+        typer.echo(json.dumps([asdict(one) for one in found], default=str, indent=2))
+        return
+    if not found:
+        typer.echo("No capture is set aside." if set_aside else "Every capture is landed.")
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("visit", "machine", "drawn at, UTC", "state", "tried", "why"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "visit")
+    for one in found:
+        table.add_row(
+            str(one.visit_id),
+            one.machine,
+            f"{one.drawn_at:%Y-%m-%d %H:%M:%S}",
+            "set aside" if one.is_set_aside else "waits",
+            str(one.attempts),
+            one.why if one.archived else f"{one.why} (not in the archive any more)",
+        )
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def retry(
+    visits: Annotated[
+        list[UUID] | None, typer.Argument(metavar="VISIT", help="As `captures list` shows them.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All that are set aside.")] = False,
+) -> None:
+    """Try captures again that were set aside; the collector sends them to a worker.
+
+    The exit code is 1 if one of those named was not set aside, or is not in the archive any more.
+    """
+    from storage import set_aside as store  # noqa: PLC0415
+
+    if bool(visits) == all_:
+        raise typer.BadParameter("Name visits, or say --all.")
+    with _store() as connection:
+        again = store.retry(connection, None if all_ else visits)
+    typer.echo(f"{again} {'capture is' if again == 1 else 'captures are'} tried again.")
+    if visits and again < len(set(visits)):
+        typer.secho(
+            f"fleetprof: {len(set(visits)) - again} of them were not set aside, or are not in the archive any more.",
+            err=True, fg="red",
+        )  # fmt: skip
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _store() -> "Iterator[Connection]":
+    from storage.database import open_engine  # noqa: PLC0415
+
+    engine = open_engine(read_settings().needed_database_url(), application="captures", pool_size=1)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
