@@ -72,8 +72,7 @@ class FleetLedger:
             caches.fetch(self._archive, cache, into)
         except (BlobMissing, BlobDamaged) as error:
             log.warning("built again: binary=%s why=%s", key, error)
-            with self._engine.begin() as connection:
-                caches.discard(connection, cache)
+            caches.discard_damaged(self._engine, self._archive, cache)
             return False
         return True
 

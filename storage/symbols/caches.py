@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, or_, select, update
+from sqlalchemy import Connection, Engine, Row, func, or_, select, update
 
 from storage.archive import Archive
 from storage.schema import symcache
@@ -129,6 +129,18 @@ def discard(connection: Connection, cache: Cache) -> bool:
             .values(sha256=None, source_sha256=None, bytes=None, raw_bytes=None, built_at=None)
         ).rowcount
     )
+
+
+def discard_damaged(engine: Engine, archive: Archive, cache: Cache) -> None:
+    """Forget a cache whose blob is not what it should be, and remove that blob.
+
+    Building the same file gives the same content, which else were taken for stored already: under its
+    name lay the damaged one. Raises `ArchiveError`, `DatabaseError`.
+    """
+    with engine.begin() as connection:
+        blobs.hold(connection, cache.sha256)
+        discard(connection, cache)
+        archive.delete(blobs.key_of(cache.sha256))
 
 
 def _cache(row: Row[Any]) -> Cache:
