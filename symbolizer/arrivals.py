@@ -4,7 +4,6 @@ A kernel table names the functions of every module that was loaded, so it is kep
 that lack symbols, too: nobody is asked for them again, and captures that hold them are landed again.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -83,19 +82,14 @@ def _take_kernel(
         kernel = kernel_of_table(file.read(1 << 20))
     if not found.key:
         return Useless("It does not say which kernel it is of.")
-    if wanted != found.key and wanted not in _module_keys(kernel.modules):
+    if wanted not in kernel.keys:
         return Useless(f"Another kernel runs on that machine now: {found.key}.")
     return keep_kernel_table(engine, archive, path, origin=origin, name=name)
 
 
 def _wanted_modules(engine: Engine, kernel: KernelIdentity) -> list[str]:
-    ours = _module_keys(kernel.modules)
+    """Those with a build-id: another module may have the same name on another machine."""
+    builds = {build for _, build in kernel.modules if build}
     with engine.connect() as connection:
-        return [
-            want.binary_key for want in asks.wanted(connection, limit=_MOST_WANTED) if want.binary_key in ours
-        ]
-
-
-def _module_keys(modules: Iterable[tuple[str, str]]) -> set[str]:
-    """As `storage.schema.binary.key` has them."""
-    return {build or f"path:[{name}]" for name, build in modules}
+        wanted = asks.wanted(connection, limit=_MOST_WANTED)
+    return [want.binary_key for want in wanted if want.binary_key in builds]

@@ -32,6 +32,9 @@ AT_ONCE_S: Final = 3.0
 """What is built within so many CPU seconds is built while a capture lands; larger files by a task of their own."""
 _PATIENCE: Final = 4.0
 """Somebody else's build of a small file is waited for this many times as long as it may take."""
+MAX_NAMES: Final = 400_000
+"""Names that all images together remember: some 120 MB."""
+_COUNT_EVERY: Final = 512
 MAX_KERNELS: Final = 8
 """Kernels whose symbols are kept: some 20 MB each."""
 
@@ -57,6 +60,7 @@ class Images:
         caches: SymCaches,
         *,
         capacity: int = DEFAULT_CAPACITY,
+        names: int = MAX_NAMES,
         recheck_s: float = DEFAULT_RECHECK_S,
         wants_build: Callable[[ImageIdentity], None] | None = None,
         at_once_s: float = AT_ONCE_S,
@@ -69,11 +73,13 @@ class Images:
         self._source = source
         self._caches = caches
         self._capacity = capacity
+        self._names = names
         self._recheck_s = recheck_s
         self._wants_build = wants_build
         self._at_once_s = at_once_s
         self._clock = clock
         self._known: OrderedDict[tuple[int, str, KernelIdentity | None], _Remembered] = OrderedDict()
+        self._opened = 0
         self._kernels: OrderedDict[KernelIdentity, tuple[Kallsyms | Missing, float]] = OrderedDict()
 
     def open(
@@ -94,12 +100,29 @@ class Images:
         self._known.move_to_end(key)
         while len(self._known) > self._capacity:
             self._known.popitem(last=False)
+        self._opened += 1
+        if self._opened % _COUNT_EVERY == 0:
+            self._forget_names()
         return known.image
+
+    def _forget_names(self) -> None:
+        """Those of the images that were not asked for the longest time, down to half, when they are too many."""
+        held = [known.image.names_held for known in self._known.values()]
+        left = sum(held)
+        if left <= self._names:
+            return
+        for known, names in zip(self._known.values(), held, strict=True):
+            if left <= self._names // 2:
+                return
+            known.image.forget_names()
+            left -= names
 
     def forget(self, binary_key: str) -> None:
         """Look for the image of a binary anew when it is next asked for: it has other symbols now."""
         for key in [key for key in self._known if key[1] == binary_key]:
             del self._known[key]
+        for kernel in [kernel for kernel in self._kernels if binary_key in kernel.keys]:
+            del self._kernels[kernel]
 
     def _is_better_now(self, known: _Remembered, identity: ImageIdentity) -> bool:
         """Whether what was pending is built, so that what is landed again for it finds it at once."""

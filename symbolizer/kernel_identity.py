@@ -21,6 +21,11 @@ class KernelIdentity:
         text = "".join(f"{name} {build}\n" for name, build in self.modules)
         return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """What the store knows the kernel and its modules by (`storage.schema.binary.key`)."""
+        return frozenset({self.build_id.hex(), *(build or f"path:[{name}]" for name, build in self.modules)})
+
     def build_of(self, module: str) -> str | None:
         """Build-id of a module as hex, '' where it has none; None: the capture does not name that module."""
         return dict(self.modules).get(module)

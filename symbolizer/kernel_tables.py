@@ -52,23 +52,25 @@ class KernelTables:
 
     def _table(self, file: DebugFile) -> Kallsyms | None:
         if file.sha256 not in self._parsed:
-            self._parsed[file.sha256] = self._parse(file)
+            content = self._fetch(file)
+            if isinstance(content, Missing):
+                return None
+            self._parsed[file.sha256] = _parse(content, file.binary_key)
         self._parsed.move_to_end(file.sha256)
         while len(self._parsed) > MAX_PARSED:
             self._parsed.popitem(last=False)
         return self._parsed[file.sha256]
 
-    def _parse(self, file: DebugFile) -> Kallsyms | None:
-        content = self._fetch(file)
-        if isinstance(content, Missing):
-            return None
-        with content:
-            text = content[0 : MAX_BYTES + 1]
-        try:
-            if text.startswith(TABLE_MAGIC):
-                return parse_table(text)[1]
-            # As a kernel showed it to whoever uploaded it: where its modules were loaded nobody knows.
-            return parse_kallsyms(text, {})
-        except SymbolizerError as error:
-            log.warning("not used: kernel table of %s, %s", file.binary_key, error)
-            return None
+
+def _parse(content: OpenedFile, key: str) -> Kallsyms | None:
+    """None: it is no table of a kernel's functions."""
+    with content:
+        text = content[0 : MAX_BYTES + 1]
+    try:
+        if text.startswith(TABLE_MAGIC):
+            return parse_table(text)[1]
+        # As a kernel showed it to whoever uploaded it: where its modules were loaded nobody knows.
+        return parse_kallsyms(text, {})
+    except SymbolizerError as error:
+        log.warning("not used: kernel table of %s, %s", key, error)
+        return None

@@ -212,3 +212,53 @@ def test_a_kernel_that_hides_its_symbols_is_asked_again_later(
     assert source.asked.count("kernel") == 1
     source.kallsyms, clock.now = BEFORE, 61
     assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
+
+
+def test_symbols_that_arrive_for_a_kernel_or_its_module_are_used_at_once(
+    source: Counting, images: Images
+) -> None:
+    loaded = KernelIdentity(BUILD, (("nf_tables", "0d" * 20),))
+    kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
+    built = ImageIdentity("0d" * 20, "[nf_tables]", "[nf_tables]", b"\x0d" * 20, "")
+    for key in (BUILD.hex(), "0d" * 20):
+        source.kallsyms = None
+        images.forget(key)
+        images.forget(BUILD.hex())
+        images.forget("0d" * 20)
+        assert images.open(Mapping.KERNEL, kernel, loaded).status == Status.BINARY_ONLY
+        assert images.open(Mapping.MODULE, built, loaded).status == Status.BINARY_ONLY
+        source.kallsyms = AFTER
+        images.forget(key)
+        opened = kernel if key == BUILD.hex() else built
+        kind = Mapping.KERNEL if key == BUILD.hex() else Mapping.MODULE
+        assert images.open(kind, opened, loaded).status == Status.SYMTAB
+
+
+def test_names_are_forgotten_when_all_images_together_hold_too_many(
+    programs, source: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("symbolizer.images._COUNT_EVERY", 1)
+    images = Images(source, local_symcaches(tmp_path / "cache"), names=20)
+    everywhere = FileOffsets(np.arange(0x3000, dtype=np.uint64))
+    older = images.open(Mapping.FILE, program(programs.pie), KERNEL)
+    said = older.frames(everywhere).names
+    assert older.names_held > 20
+    newer = images.open(Mapping.FILE, program(programs.fixed), KERNEL)
+    assert older.names_held == 0
+    newer.frames(FileOffsets(np.zeros(1, np.uint64)))
+    kept = newer.names_held
+    images.open(Mapping.FILE, program(programs.fixed), KERNEL)
+    assert newer.names_held == kept, "there is room for so many"
+    assert older.frames(everywhere).names == said
+
+
+def test_a_function_of_the_kernel_is_one_object_however_often_it_is_met(
+    source: Counting, images: Images
+) -> None:
+    kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
+    image = images.open(Mapping.KERNEL, kernel, KERNEL)
+    (first, _), (again, _) = (image.frames(FileOffsets(np.zeros(1, np.uint64))).names[0] for _ in range(2))
+    assert first is again
+    assert image.names_held == 1
+    image.forget_names()
+    assert image.names_held == 0
