@@ -54,6 +54,18 @@ class ElfImage:
         self._functions: dict[int, FunctionName] = {}
 
     @property
+    def names_held(self) -> int:
+        """Places of it that are remembered with their names."""
+        return len(self._named) if self._instead is None else self._instead.names_held
+
+    def forget_names(self) -> None:
+        """Remember none of them."""
+        self._named.clear()
+        self._functions.clear()
+        if self._instead is not None:
+            self._instead.forget_names()
+
+    @property
     def status(self) -> Status:
         """FULL with a SymCache, else SYMTAB with symbols of its own, else BINARY_ONLY."""
         if self._instead is not None:
@@ -76,6 +88,7 @@ class ElfImage:
                 if self._repaired is None:
                     raise
                 self._instead = self._repaired()
+                self.forget_names()
         return self._instead.frames(offsets)
 
     def _frames(self, offsets: FileOffsets) -> ImageFrames:

@@ -49,8 +49,15 @@ class Image(Protocol):
     def reason(self) -> str:
         """Why that is not FULL, as a sentence; '' if it is."""
 
+    @property
+    def names_held(self) -> int:
+        """Places of it that are remembered with their names; some 300 bytes each."""
+
     def frames(self, offsets: FileOffsets) -> ImageFrames:
         """Frames of looked-up offsets; fastest when they ascend. Never raises."""
+
+    def forget_names(self) -> None:
+        """Remember none of them."""
 
 
 class KallsymsImage:
@@ -59,6 +66,16 @@ class KallsymsImage:
     def __init__(self, name: str, table: OffsetTable) -> None:
         self._name = name
         self._table = table
+        self._functions: dict[int, FunctionName] = {}
+
+    @property
+    def names_held(self) -> int:
+        """Functions that are remembered."""
+        return len(self._functions)
+
+    def forget_names(self) -> None:
+        """Remember none of them."""
+        self._functions.clear()
 
     @property
     def status(self) -> Status:
@@ -80,8 +97,12 @@ class KallsymsImage:
         return ImageFrames(status, np.append(0, np.cumsum(named)), entries, names)
 
     def _function(self, index: int) -> FunctionName:
-        raw = self._table.names[index].decode("utf-8", "replace")
-        return FunctionName(demangle(raw), raw, "", self._name, Status.SYMTAB)
+        """The same object each time: whoever gives it an id remembers it by that."""
+        known = self._functions.get(index)
+        if known is None:
+            raw = self._table.names[index].decode("utf-8", "replace")
+            known = self._functions[index] = FunctionName(demangle(raw), raw, "", self._name, Status.SYMTAB)
+        return known
 
 
 class UnknownImage:
@@ -89,6 +110,14 @@ class UnknownImage:
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
+
+    @property
+    def names_held(self) -> int:
+        """None."""
+        return 0
+
+    def forget_names(self) -> None:
+        """There are none."""
 
     @property
     def status(self) -> Status:

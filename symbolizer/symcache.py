@@ -19,7 +19,7 @@ own call for each address is what makes it fast: 3 million addresses a second ag
 
 import mmap
 import posixpath
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -31,6 +31,8 @@ from symbolizer.errors import MalformedSymCache
 
 SUPPORTED_VERSIONS: Final = (7, 8, 9)
 MAX_INLINE_DEPTH: Final = 256
+STRINGS_KEPT: Final = 8192
+"""And as many paths: of one capture's lines in one file; some 2 MB. Names are kept by the images."""
 
 MAGIC: Final = b"SYMC"
 _HEADER_WORDS: Final = 20
@@ -84,8 +86,8 @@ class SymCache:
             raise MalformedSymCache("The SymCache file is cut short in its strings.")
         if nameless is not None:
             self.nameless = nameless
-        self._string = cache(self._read_string)
-        self._path = cache(self._read_path)
+        self._string = lru_cache(STRINGS_KEPT)(self._read_string)
+        self._path = lru_cache(STRINGS_KEPT)(self._read_path)
 
     def _table(self, rows: int, words: int) -> npt.NDArray[np.uint32]:
         start = -(-self._at // 8) * 8
