@@ -80,6 +80,7 @@ class UploadAnswer(Answer):
     functions: int = Field(description="Functions that its symbol tables name.")
     producer: str = Field(description="Compiler, as its DWARF says; may be empty.")
     notes: list[str] = Field(description="What else is needed, or to be expected; sentences.")
+    seen: bool = Field(description="A capture holds the binary.")
     unnamed: int = Field(
         description="Functions of this binary that had no name from debug information when it came."
     )

@@ -5,8 +5,9 @@
 | `desk` | what is done with the repository, whoever asks: the API or a command on this machine |
 | `answers` | rows of the repository as the dictionaries that become JSON |
 | `access` | what a command asks for, at the desk here or over HTTP at another's |
-| `remote` | the same over HTTP |
+| `local`, `remote` | the two of them |
 | `files` | files worth uploading below some folders |
+| `uploading` | what an upload of many files does, and what comes of it, as events |
 | `source_tree` | source files below a folder, as one archive |
-| `tables` | the answers in a terminal |
+| `tables`, `progress`, `inspected` | answers, uploads under way, and one file, in a terminal |
 """

@@ -81,6 +81,7 @@ def uploaded(done: Uploaded) -> Json:
         "functions": found.functions,
         "producer": found.producer,
         "notes": _notes(done),
+        "seen": done.is_seen,
         "unnamed": done.unnamed,
         "relanding_before": done.relanding_before,
     }

@@ -1,0 +1,161 @@
+"""Uploading files and following what comes of them: what the command does, told as events.
+
+Files that are stored already are found out first, by their SHA-256, a hundred at a time; only the others
+are sent. One that is refused stops none of the others.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic, sleep
+from typing import Any, Final
+
+from services.errors import ServiceError
+from services.symbols.access import SymbolAccess
+from services.symbols.errors import ApiRefused, UnusableFile
+from services.symbols.files import LocalFile
+from storage.errors import StorageError
+
+Json = dict[str, Any]
+
+_ASKED_AT_ONCE: Final = 100
+_POLL_S: Final = 0.5
+_FORBIDDEN: Final = frozenset({0, 401, 403})
+"""Answers that will be the same for every file: not reached, not signed in, not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file is stored already."""
+
+    file: LocalFile
+    rows: Sequence[Json]
+    """`SymbolFile`s: one for each binary it is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file was taken."""
+
+    file: LocalFile
+    answer: Json
+    """`UploadAnswer`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file was not."""
+
+    file: LocalFile
+    why: str
+
+
+class Sending:
+    """Somebody who watches bytes go; does nothing."""
+
+    def begin(self, file: LocalFile) -> None:
+        """This file is next."""
+
+    def sent(self, count: int) -> None:
+        """So many bytes of it have been read."""
+
+
+def upload(
+    access: SymbolAccess, files: Iterable[LocalFile], watch: Sending | None = None
+) -> Iterator[Known | Sent | Refused]:
+    """Upload what is not stored yet; one event for each file. Raises ApiRefused where no file can be taken."""
+    watch = watch or Sending()
+    remaining = iter(files)
+    while batch := list(islice(remaining, _ASKED_AT_ONCE)):
+        digests: dict[bytes, LocalFile] = {}
+        for file in batch:
+            try:
+                digests.setdefault(file.sha256(), file)
+            except OSError as error:
+                yield Refused(file, f"It cannot be read: {error.strerror or error}.")
+        answer = access.known(list(digests))
+        terms = answer["upload"]
+        if not terms["allowed"]:
+            raise ApiRefused("The token is not of the role operator, which uploading needs.", 403)
+        rows: dict[bytes, list[Json]] = {}
+        for row in answer["files"]:
+            if row["rejected"] is None:  # one that was rejected is brought again to be used
+                rows.setdefault(bytes.fromhex(row["sha256"]), []).append(row)
+        for digest, file in digests.items():
+            if digest in rows:
+                yield Known(file, rows[digest])
+            elif file.size > terms["largest_bytes"]:
+                yield Refused(
+                    file,
+                    f"It has {file.size:,} bytes, more than the {terms['largest_bytes']:,} that are accepted.",
+                )
+            else:
+                watch.begin(file)
+                yield _sent(access, file, watch)
+
+
+def _sent(access: SymbolAccess, file: LocalFile, watch: Sending) -> Sent | Refused:
+    try:
+        return Sent(file, access.upload(file, sent=watch.sent))
+    except ApiRefused as error:
+        if error.status in _FORBIDDEN:
+            raise
+        return Refused(file, str(error))
+    except (UnusableFile, StorageError) as error:
+        return Refused(file, str(error))
+    except OSError as error:
+        return Refused(file, f"It cannot be read: {error.strerror or error}.")
+
+
+@dataclass(slots=True)
+class Followed:
+    """What uploads changed, by the keys of their binaries; filled by `follow`."""
+
+    waiting: set[str]
+    """No worker has said anything about these yet."""
+    relandings: dict[str, Json] = field(default_factory=dict)
+    """Their relandings, as far as they have come."""
+
+    @property
+    def left(self) -> int:
+        """Captures that are still to be landed again."""
+        return sum(one["left"] for one in self.relandings.values())
+
+    @property
+    def captures(self) -> int:
+        """Captures that are landed again, in all."""
+        return sum(one["captures"] for one in self.relandings.values())
+
+    @property
+    def renamed(self) -> int:
+        """Functions that were named in place."""
+        return sum(one["renamed"] for one in self.relandings.values())
+
+
+def follow(access: SymbolAccess, answers: Sequence[Json], *, seconds: float) -> Iterator[Followed]:
+    """How far the consequences of these uploads are, again and again until all is done or the time is over.
+
+    Nothing follows from a file for a binary that no capture holds, or that is not the best of its binary.
+    """
+    before = {
+        answer["file"]["key"]: answer["relanding_before"]
+        for answer in answers
+        if answer["best"] and answer["seen"]
+    }
+    followed = Followed(set(before))
+    deadline = monotonic() + seconds
+    while before:
+        for key in list(before):
+            try:
+                last = access.show(key)["binary"]["relanding"]
+            except ServiceError:
+                continue  # the file was removed meanwhile, or the API is away for a moment
+            if last is not None and last["id"] > before[key]:
+                followed.waiting.discard(key)
+                followed.relandings[key] = last
+                if last["left"] == 0:
+                    del before[key]
+        yield followed
+        if not before or monotonic() >= deadline:
+            return
+        sleep(_POLL_S)
