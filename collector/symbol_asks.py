@@ -9,6 +9,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import IO, Final
 
@@ -23,6 +24,7 @@ from collector.errors import BadAddress, BadCredentials, Garbled
 from collector.outcome import said
 from collector.symbol_reply import MAX_RAW_BYTES, SymbolsReader
 from fleetpb import gateway_pb2
+from storage import inventory
 from storage.symbols import asks
 from storage.symbols.asks import Ask, AskOutcome
 from storage.symbols.kinds import FileKind
@@ -92,7 +94,8 @@ class SymbolAsks:
 
     def _claim(self) -> Ask | None:
         with self._engine.begin() as connection:
-            return asks.claim_ask(connection, an_hour=self._terms.an_hour)
+            rest = machine_rest(len(inventory.machines(connection)), self._terms.an_hour)
+            return asks.claim_ask(connection, an_hour=self._terms.an_hour, machine_rest=rest)
 
     def _note(self, ask: Ask, outcome: AskOutcome, detail: str) -> None:
         with self._engine.begin() as connection:
@@ -137,6 +140,11 @@ class SymbolAsks:
                 await asyncio.to_thread(_write, message, reader, file)
         if not reader.is_finished:
             raise Garbled("The stream stopped before its end.")
+
+
+def machine_rest(machines: int, an_hour: int) -> timedelta:
+    """How long a machine is left alone after an ask: an hour, less where the fleet has fewer than are asked in one."""
+    return min(asks.MACHINE_REST, timedelta(hours=machines / max(an_hour, 1)))
 
 
 def _write(message: bytes, reader: SymbolsReader, file: IO[bytes]) -> None:

@@ -45,6 +45,8 @@ DEFAULT_RATE_HZ = 99.0
 """99, so as not to run in step with work that repeats at 100 Hz."""
 
 
+OWN_ASKS_PER_HOUR = 60
+"""Binaries that the gateway of this machine is asked for, where the setting says nothing."""
 RESEND_S = 5.0
 """Between two tasks for one capture while the last ones are waited for."""
 
@@ -266,7 +268,14 @@ class Stack:
             "FLEETPROF_API_PORT": str(self.port),
             "FLEETPROF_API_TOKENS": ",".join((f"viewer:{self.token}", *self._settings.api_tokens)),
             "FLEETPROF_WORKER_PROCESSES": str(self._settings.worker_processes or 1),
+            "FLEETPROF_SYMBOL_ASKS_PER_HOUR": str(self._symbol_asks()),
         }
+
+    def _symbol_asks(self) -> int:
+        """Its own gateway is asked, too, unless the user said otherwise: it finds files in containers, and deleted ones."""
+        if "symbol_asks_per_hour" in self._settings.model_fields_set or self.fleet:
+            return self._settings.symbol_asks_per_hour
+        return OWN_ASKS_PER_HOUR
 
     def _symbol_dirs(self) -> Sequence[Path]:
         own = (self.fleet.symbols,) if self.fleet else ()
@@ -289,7 +298,8 @@ class Stack:
 
     def _gateway(self) -> Part:
         path = self._folder / "gateway.sock"
-        return self._part("gateway", "gateway", ["--listen", self.gateway], lambda: _listens(path))
+        arguments = ["--listen", self.gateway, "--share-symbols", "symbols"]  # only its own user can call it
+        return self._part("gateway", "gateway", arguments, lambda: _listens(path))
 
     def _api(self) -> Part:
         return self._part("api", "services", ["api"], lambda: _answers(self.port, "/readyz"))

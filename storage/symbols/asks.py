@@ -127,8 +127,16 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
     return [WantedBinary(row.key, row.name, row.path, row.kind, int(row.unresolved)) for row in rows]
 
 
-def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileKind] = WANTS) -> Ask | None:
+def claim_ask(
+    connection: Connection,
+    *,
+    an_hour: int,
+    wants: Mapping[str, FileKind] = WANTS,
+    machine_rest: timedelta = MACHINE_REST,
+) -> Ask | None:
     """Take the next ask; None: nothing to ask for, or `an_hour` asks were made in the last hour.
+
+    A machine is asked once in `machine_rest`.
 
     Commit before asking, and say what became of it (`note_answer`). Any number of collectors may claim.
     """
@@ -149,7 +157,8 @@ def claim_ask(connection: Connection, *, an_hour: int, wants: Mapping[str, FileK
             )
         ).one_or_none()
         attempts = 0 if before is None else before.attempts
-        found = _machine_with(connection, want.binary_key, but=[] if before is None else before.asked)
+        but = [] if before is None else before.asked
+        found = _machine_with(connection, want.binary_key, but=but, rest=machine_rest)
         if found is None:
             continue
         row = {
@@ -248,12 +257,12 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
 
 
 def _machine_with(
-    connection: Connection, binary_key: str, *, but: Sequence[int]
+    connection: Connection, binary_key: str, *, but: Sequence[int], rest: timedelta
 ) -> Row[int, str, str, UUID] | None:
     """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
     rests = select(symbol_ask.c.machine_id).where(
         symbol_ask.c.machine_id == machine.c.machine_id,
-        symbol_ask.c.asked_at > func.clock_timestamp() - MACHINE_REST,
+        symbol_ask.c.asked_at > func.clock_timestamp() - rest,
     )
     return connection.execute(
         select(machine.c.machine_id, machine.c.name, machine.c.address, visit.c.visit_id)

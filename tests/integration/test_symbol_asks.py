@@ -4,14 +4,14 @@ import asyncio
 import tempfile
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, delete, select
 
 from collector.desk import Desk
-from collector.symbol_asks import AskTerms, SymbolAsks
+from collector.symbol_asks import AskTerms, SymbolAsks, machine_rest
 from fleetpb import capture_pb2, gateway_pb2
 from services.simulate.elf_writer import Symbol, elf_file
 from storage import inventory
@@ -132,7 +132,7 @@ def test_one_ask_names_the_kernel_and_its_modules_for_every_worker(
     engine: Engine, archive: Archive, gateway: Gateway, capture: capture_pb2.Capture, tmp_path: Path
 ):
     gateway.symbols = gives()
-    assert look(engine, archive, times=2) == 1
+    assert look(engine, archive, an_hour=1, times=2) == 1
     [asked] = gateway.asked
     assert (asked.what, asked.build_id) == (gateway_pb2.SymbolsRequest.KERNEL, b"")
     with engine.connect() as connection:
@@ -184,6 +184,13 @@ def test_what_went_wrong_is_noted_and_nothing_is_kept(
         with engine.begin() as connection:
             assert not connection.execute(select(debug_file)).all()
             connection.execute(delete(symbol_ask))
+
+
+def test_a_small_fleet_is_asked_as_often_as_a_large_one():
+    assert machine_rest(10_000, 20) == timedelta(hours=1)
+    assert machine_rest(1, 60) == timedelta(minutes=1)
+    assert machine_rest(5, 20) * 20 / 5 == timedelta(hours=1)
+    assert machine_rest(3, 0) == timedelta(hours=1)
 
 
 def test_a_gateway_that_hangs_is_given_up(
