@@ -27,7 +27,9 @@ from symbolizer.locate import LocalFiles
 from symbolizer.opened_elf import open_elf
 from symbolizer.sources import Found, Missing
 from symbolizer.symcache import SymCache
+from symbolizer.symtab import read_symbols
 
+CLANGS = Path(__file__).resolve().parents[3] / "golden/symbolizer/split_by_clang.s"
 HEADER = """
 #include <algorithm>
 #include <map>
@@ -157,6 +159,24 @@ def test_a_package_of_split_dwarf(shop: Shop, tmp_path: Path) -> None:
     addresses = text_of(skeleton)
     wanted = answers(shop.made("-gdwarf-4"), tmp_path, addresses)
     assert agreement(answers(joined, tmp_path, addresses), wanted) == 1
+
+
+def test_clangs_split_dwarf_where_all_is_named_by_index(shop: Shop, tmp_path: Path) -> None:
+    folder = shop.folder / "clangs"
+    folder.mkdir()
+    shop.run("gcc", "-c", str(CLANGS), "-o", "both.o", cwd=folder)
+    shop.run("objcopy", "--extract-dwo", "both.o", "half.dwo", cwd=folder)
+    shop.run("objcopy", "--strip-dwo", "both.o", "skeleton.o", cwd=folder)
+    shop.run("gcc", "skeleton.o", "-o", "program", cwd=folder)
+    content = (folder / "program").read_bytes()
+    joined = tmp_path / "joined"
+    with joined.open("wb") as file:
+        assert join_split(ElfFile(content), content, [ElfFile((folder / "half.dwo").read_bytes())], file) == 1
+    symbols = read_symbols(ElfFile(content))
+    starts = np.array([symbols.symbol(symbols.find_name(name)).start for name in ("rest", "work")], np.uint64)
+    rest, work = answers(joined, tmp_path, starts)
+    assert rest == [("square", "split_by_clang.c", 1), ("rest", "split_by_clang.c", 9)]
+    assert work == [("work", "split_by_clang.c", 5)]
 
 
 def test_a_part_of_the_halves_names_a_part_of_the_program(shop: Shop, tmp_path: Path) -> None:
