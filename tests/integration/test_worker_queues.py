@@ -1,0 +1,121 @@
+"""GIVEN messages in many queues of a real broker WHEN a worker takes them THEN in its own order of urgency."""
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import Queue
+from uuid import UUID, uuid4
+
+import pytest
+import redis
+
+from storage.affinity import PARTITIONS
+from storage.captures import Due
+from symbolizer import routing
+from symbolizer.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_broker, make_caller, make_sender
+from symbolizer.routing import Share, queues
+
+pytestmark = pytest.mark.integration
+
+WORKER = "w"
+
+
+def taken(broker_url: str, order: Sequence[str], messages: int) -> list[str]:
+    """What a worker with one process takes of the waiting messages, by what each is about, in order.
+
+    A consumer as Celery's worker makes one: the same channel, the same subscriptions, one message at a time.
+    """
+    app = make_broker(broker_url)
+    found: list[str] = []
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        app.amqp.queues.select(order)
+
+        def receive(body: object, message: object) -> None:
+            found.append(str(body[0][0]))  # type: ignore[index]  # Celery's protocol: (args, kwargs, embed)
+            message.ack()  # type: ignore[attr-defined]  # kombu's Message
+
+        consumer = app.amqp.TaskConsumer(channel, callbacks=[receive])
+        consumer.qos(prefetch_count=1)
+        with consumer:
+            while len(found) < messages:
+                connection.drain_events(timeout=20)
+    return found
+
+
+@pytest.mark.parametrize("share", [Share(1, 1), Share(2, 3)], ids=["all", "2/3"])
+def test_messages_are_taken_in_the_order_of_the_queues(valkey_url: str, share: Share) -> None:
+    """Also after one was taken, where kombu by itself would go on with the next queue."""
+    send, call = make_sender(valkey_url), make_caller(valkey_url)
+    about: dict[str, list[str]] = {}
+    for again in (True, False):
+        for partition in range(PARTITIONS):
+            for _ in range(2):
+                due = Due(uuid4(), 1, partition, again)
+                send(due)
+                queue = routing.again(partition) if again else routing.fresh(partition)
+                about.setdefault(queue, []).append(str(due.visit_id))
+    make_broker(valkey_url).send_task(BUILD_SYMCACHE, args=["aa", "/usr/bin/a"])
+    about[routing.BUILDS] = ["aa"]
+    call("bb", "it was uploaded")
+    about[routing.NAMES] = ["bb"]
+    order = queues(share, WORKER)
+    expected = [one for queue in order for one in about[queue]]
+    assert taken(valkey_url, order, len(expected)) == expected
+
+
+def test_what_comes_later_but_is_more_urgent_is_taken_first(valkey_url: str) -> None:
+    send = make_sender(valkey_url)
+    order = queues(Share(1, 2), WORKER)
+    theirs, mine = Due(uuid4(), 1, 1, again=False), Due(uuid4(), 1, 0, again=False)
+    old = Due(uuid4(), 2, 0, again=True)
+    for due in (old, theirs, mine):
+        send(due)
+    assert taken(valkey_url, order, 3) == [str(due.visit_id) for due in (mine, theirs, old)]
+
+
+def test_a_worker_subscribes_in_that_order_and_takes_every_task(valkey_url: str) -> None:
+    """A whole Celery worker, in a thread: what it is told with --queues is what it looks through."""
+    app = make_broker(valkey_url)
+    took: Queue[tuple[str, str]] = Queue()
+
+    def notes(name: str) -> Callable[..., None]:
+        def note(*arguments: str) -> None:
+            took.put((name, arguments[0]))
+
+        return note
+
+    for name in (LAND_CAPTURE, BUILD_SYMCACHE, NAMES_FOR):
+        app.task(name=name)(notes(name))
+    send, call = make_sender(valkey_url), make_caller(valkey_url)
+    fresh, again = Due(UUID(int=1), 1, 3, again=False), Due(UUID(int=2), 2, 5, again=True)
+    send(again)
+    send(fresh)
+    app.send_task(BUILD_SYMCACHE, args=["aa", ""])
+    call("bb", "")
+    app.amqp.queues.select(queues(Share(1, 1), WORKER))
+    worker = app.WorkController(pool="solo", concurrency=1, hostname="order@test", loglevel="ERROR")
+    thread = threading.Thread(target=worker.start, daemon=True)
+    thread.start()
+    try:
+        found = [took.get(timeout=60) for _ in range(4)]
+    finally:
+        worker.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+    assert found == [
+        (NAMES_FOR, "bb"),
+        (LAND_CAPTURE, str(fresh.visit_id)),
+        (BUILD_SYMCACHE, "aa"),
+        (LAND_CAPTURE, str(again.visit_id)),
+    ]
+
+
+def test_every_queue_is_one_list(valkey_url: str) -> None:
+    """BRPOP is given every list of a worker each second: four for each queue would be 136."""
+    send = make_sender(valkey_url)
+    for partition in range(PARTITIONS):
+        send(Due(uuid4(), 1, partition, again=False))
+    with redis.Redis.from_url(
+        valkey_url.replace("redis+socket://", "unix://").replace("virtual_host", "db")
+    ) as client:
+        lists = {key.decode() for key in client.scan_iter("symbolizer.*")}
+    assert lists == {routing.fresh(partition) for partition in range(PARTITIONS)}
