@@ -13,6 +13,10 @@ class CacheEntry:
     """Of its content."""
     source_sha256: bytes
     """Of the debug file it was built from."""
+    producer: str
+    """The program, version and format it was made by and is of."""
+    outdated: bool = False
+    """A better file or a newer producer is there: it serves until it is built anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,11 @@ from storage.archive import Archive
 from storage.errors import BlobMissing, DatabaseError
 from storage.symbols import builds, caches
 from storage.symbols.builds import BuildLease
+from storage.symbols.caches import Standing
 from storage.symbols.errors import BlobDamaged
 from symbolizer.build import Made
 from symbolizer.build_outcome import CacheEntry, NotBuilt
+from symbolizer.built_symbols import FORMAT
 from symbolizer.cache_ledger import producer
 
 log = logging.getLogger(__name__)
@@ -37,14 +39,21 @@ class FleetLedger:
         self._producer = producer()
 
     def find(self, key: str) -> CacheEntry | NotBuilt | None:
-        """What the row of the binary and this producer says."""
-        with self._engine.connect() as connection:
+        """What the rows of the binary say; where this producer built nothing yet, what another one did."""
+        with self._engine.begin() as connection:
             cache = caches.find(connection, key, self._producer)
-            if cache is not None:
+            states = [] if cache is not None else caches.states(connection, key)
+            older = (state.cache for state in states if _is_readable(state.producer))
+            cache = cache or next(filter(None, older), None)
+            standing = caches.standing(connection, cache) if cache is not None else Standing.REJECTED
+            if cache is not None and standing != Standing.REJECTED:
                 caches.touch(connection, cache)
-                connection.commit()
-                return CacheEntry(cache.sha256, cache.source_sha256 or b"")
-            states = caches.states(connection, key)
+                return CacheEntry(
+                    cache.sha256,
+                    cache.source_sha256 or b"",
+                    cache.producer,
+                    outdated=cache.producer != self._producer or standing == Standing.SUPERSEDED,
+                )
         for state in states:
             until = state.failed_until
             if state.producer == self._producer and until is not None and until > datetime.now(UTC):
@@ -65,7 +74,7 @@ class FleetLedger:
     def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:
         """The blob, unpacked and verified."""
         with self._engine.connect() as connection:
-            cache = caches.find(connection, key, self._producer)
+            cache = caches.find(connection, key, entry.producer)
         if cache is None or cache.sha256 != entry.sha256:
             return False
         try:
@@ -125,9 +134,18 @@ class _FleetClaim:
             cpu_s=made.cpu_s,
             peak_rss_bytes=made.peak_rss_bytes,
         )
-        return None if cache is None else CacheEntry(cache.sha256, self.lease.source_sha256 or b"")
+        return (
+            None
+            if cache is None
+            else CacheEntry(cache.sha256, self.lease.source_sha256 or b"", cache.producer)
+        )
 
     def failed(self, failure: NotBuilt) -> None:
         """End the lease with the reason."""
         with self.engine.begin() as connection:
             builds.fail(connection, self.lease, failure.reason, rest_s=max(failure.until - time.time(), 0.0))
+
+
+def _is_readable(other: str) -> bool:
+    """Whether this program reads the files of another producer: those of the same format."""
+    return other.rpartition("+")[2] == str(FORMAT)

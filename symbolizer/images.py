@@ -91,11 +91,12 @@ class Images:
         known = self._known.get(key)
         if known is None or known.until <= self._clock() or self._is_better_now(known, identity):
             image = self._find(kind, identity, kernel)
+            pending = image.reason.endswith(PENDING.reason)
             final = image.status == Status.FULL or (
                 kind != capture_pb2.Mapping.FILE and image.status == Status.SYMTAB
             )
-            until = float("inf") if final else self._clock() + self._recheck_s
-            known = _Remembered(image, until, image.reason.endswith(PENDING.reason))
+            until = float("inf") if final and not pending else self._clock() + self._recheck_s
+            known = _Remembered(image, until, pending)
             self._known[key] = known
         self._known.move_to_end(key)
         while len(self._known) > self._capacity:
@@ -126,7 +127,10 @@ class Images:
 
     def _is_better_now(self, known: _Remembered, identity: ImageIdentity) -> bool:
         """Whether what was pending is built, so that what is landed again for it finds it at once."""
-        return known.pending and isinstance(self._caches.find(identity.key), Built)
+        if not known.pending:
+            return False
+        built = self._caches.find(identity.key)
+        return isinstance(built, Built) and not built.entry.outdated
 
     def _find(
         self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
@@ -146,7 +150,7 @@ class Images:
 
     def _file(self, identity: ImageIdentity) -> Image:
         built = self._caches.find(identity.key) if identity.is_certain else None
-        if isinstance(built, Built):
+        if isinstance(built, Built) and not built.entry.outdated:
             return self._from_built(identity, built)
         with ExitStack() as opened:
             executable = self._source.executable(identity)
@@ -160,14 +164,14 @@ class Images:
                 opened.enter_context(debug.content)
             return self._assemble(identity, executable, debug, built)
 
-    def _from_built(self, identity: ImageIdentity, built: Built) -> Image:
+    def _from_built(self, identity: ImageIdentity, built: Built, reason: str = "") -> Image:
         symbols = built.symbols
         return ElfImage(
             identity.name,
             symbols.segments,
             symbols.table,
             symbols.symbols,
-            "",
+            reason,
             repaired=lambda: self._repaired(identity, built),
         )
 
@@ -180,7 +184,7 @@ class Images:
         identity: ImageIdentity,
         executable: Found | Missing,
         debug: Found | Missing,
-        known: NotBuilt | None,
+        known: Built | NotBuilt | None,
     ) -> Image:
         """An image from the files at hand, which stay open until this returns."""
         at_hand = executable if isinstance(executable, Found) else None
@@ -190,12 +194,20 @@ class Images:
             if isinstance(outcome, Built):
                 return self._from_built(identity, outcome)
             reason = outcome.reason
+            if isinstance(known, Built):
+                return self._from_built(identity, known, reason if outcome.pending else "")
+        elif isinstance(known, Built):
+            return self._from_built(identity, known)
         elif isinstance(executable, Missing):
             reason = executable.reason
         return self._by_symbols(identity, [f for f in (executable, debug) if isinstance(f, Found)], reason)
 
     def _build(
-        self, identity: ImageIdentity, debug: Found, executable: Found | None, known: NotBuilt | None
+        self,
+        identity: ImageIdentity,
+        debug: Found,
+        executable: Found | None,
+        known: Built | NotBuilt | None,
     ) -> Built | NotBuilt:
         """Build at once what takes a moment; let the rest be built, unless that failed lately."""
         try:
@@ -204,7 +216,7 @@ class Images:
             return NotBuilt(f"{debug.origin} cannot be used. {error}")
         if self._wants_build is None or source.size.seconds <= self._at_once_s:
             return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
-        if known is not None:
+        if isinstance(known, NotBuilt):
             return known
         self._wants_build(identity)
         return PENDING

@@ -36,7 +36,7 @@ class LocalLedger:
         if noted is None or (noted.sha256 == b"" and noted.until <= self._clock()):
             return None
         if noted.sha256:
-            return CacheEntry(noted.sha256, noted.source_sha256)
+            return CacheEntry(noted.sha256, noted.source_sha256, producer())
         return NotBuilt(noted.reason, noted.until)
 
     @contextmanager
@@ -98,7 +98,7 @@ class _LocalClaim:
         with finished.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").digest()
         self._write(sha256=sha256.hex(), reason="", until=0.0)
-        return CacheEntry(sha256, self.source_sha256)
+        return CacheEntry(sha256, self.source_sha256, producer())
 
     def failed(self, failure: NotBuilt) -> None:
         """Note the failure with its time."""

@@ -5,13 +5,14 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from symbolizer.build import Abandoned, BuildInput, BuildLimits, Made, NotMade, make_built_symbols
 from symbolizer.build_outcome import Built, CacheEntry, NotBuilt
 from symbolizer.built_symbols import BuiltSymbols, open_built_symbols
-from symbolizer.cache_ledger import CacheLedger, Claim
+from symbolizer.cache_ledger import CacheLedger, Claim, producer
 from symbolizer.errors import MalformedSymCache
 from symbolizer.files import OpenedFile
 from symbolizer.local_ledger import LocalLedger
@@ -44,7 +45,7 @@ class SymCaches:
     def find(self, key: str) -> Built | NotBuilt | None:
         """What is known of a binary without building; None: nothing, or a failure that is out of date.
 
-        Fetches the file if another machine built it. Raises OSError, and what the ledger raises.
+        What is `outdated` may be used until `build` made something better of it. Fetches the file if another machine built it. Raises OSError, and what the ledger raises.
         """
         entry = self._ledger.find(key)
         if not isinstance(entry, CacheEntry):
@@ -65,8 +66,11 @@ class SymCaches:
         """
         digest = source.debug.sha256 or self._digest(source.debug.content)
         known = self.find(key)
-        if isinstance(known, Built) and known.entry.source_sha256 == digest:
-            return known
+        if isinstance(known, Built) and (known.entry.source_sha256, known.entry.producer) == (
+            digest,
+            producer(),
+        ):
+            return replace(known, entry=replace(known.entry, outdated=False))
         with self._ledger.claim(key, digest, wait_s=wait_s) as claim:
             if claim is None:
                 return self.find(key) or PENDING

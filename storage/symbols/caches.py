@@ -8,14 +8,16 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, func, or_, select, update
+from sqlalchemy import Connection, Engine, Row, func, not_, or_, select, update
 
 from storage.archive import Archive
-from storage.schema import symcache
+from storage.schema import debug_file, symcache
 from storage.symbols import blobs
+from storage.symbols.kinds import FileKind, Quality
 
 TOUCH_EVERY: Final = timedelta(hours=12)
 
@@ -35,6 +37,14 @@ class Cache:
     built_at: datetime
     build_cpu_s: float | None
     peak_rss_bytes: int | None
+
+
+class Standing(Enum):
+    """Whether a cache may be used."""
+
+    CURRENT = "nothing better is known"
+    SUPERSEDED = "another debug file came later; it serves until it is built from that"
+    REJECTED = "the debug file it was built from is not to be used any more, nor is it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,23 @@ def states_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
         )
         found.setdefault(row.binary_key, []).append(state)
     return found
+
+
+def standing(connection: Connection, cache: Cache) -> Standing:
+    """How a cache's source stands among the binary's candidates now."""
+    of_binary = debug_file.c.binary_key == cache.binary_key
+    is_source = debug_file.c.sha256 == cache.source_sha256
+    rejected = select(debug_file.c.sha256).where(of_binary, is_source, debug_file.c.rejected.is_not(None))
+    later = select(debug_file.c.sha256).where(
+        of_binary,
+        not_(is_source),
+        debug_file.c.kind.in_([FileKind.EXECUTABLE.value, FileKind.DEBUGINFO.value]),
+        debug_file.c.quality == int(Quality.DWARF),
+        debug_file.c.rejected.is_(None),
+        debug_file.c.changed_at > cache.built_at,
+    )
+    row = connection.execute(select(rejected.exists().label("rejected"), later.exists().label("later"))).one()
+    return Standing.REJECTED if row.rejected else Standing.SUPERSEDED if row.later else Standing.CURRENT
 
 
 def fetch(archive: Archive, cache: Cache, target: Path) -> None:

@@ -16,12 +16,15 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.archive import Archive
-from storage.symbols import blobs, caches
+from storage.symbols import blobs, caches, candidates
+from storage.symbols.candidates import UPLOAD, Candidate
+from storage.symbols.kinds import FileKind, Quality
 from symbolizer import symcaches
 from symbolizer.addresses import CacheAddresses
 from symbolizer.build import BuildLimits, build_input
 from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.builder import SymCacheBuilder, fleet_symcaches
+from symbolizer.built_symbols import FORMAT
 from symbolizer.cache_ledger import producer
 from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
@@ -264,11 +267,79 @@ def test_a_new_producer_builds_anew_when_it_is_first_asked(
 ) -> None:
     fleet.machine("one").build(KEY, build_input(found, found))
     monkeypatch.setattr("symbolizer.fleet_ledger.producer", lambda: "symbolic-99.0+7")
+    monkeypatch.setattr("symbolizer.fleet_ledger.FORMAT", 7)
     assert fleet.machine("one").find(KEY) is None
     assert functions(fleet.machine("one").build(KEY, build_input(found, found))) >= {"work"}
     monkeypatch.undo()
     assert functions(fleet.machine("other").find(KEY)) >= {"work"}  # not upgraded yet
     assert {row.producer for row in fleet.rows()} == {producer(), "symbolic-99.0+7"}
+
+
+def test_until_a_new_producer_has_built_the_old_ones_work_serves(
+    fleet: Fleet, found: Found, builds: list[str], monkeypatch
+) -> None:
+    fleet.machine("one").build(KEY, build_input(found, found))
+    newer = f"symbolic-99.0+{FORMAT}"
+    monkeypatch.setattr("symbolizer.fleet_ledger.producer", lambda: newer)
+    monkeypatch.setattr("symbolizer.symcaches.producer", lambda: newer)
+    meanwhile = fleet.machine("other").find(KEY)
+    assert functions(meanwhile) >= {"work"}
+    assert isinstance(meanwhile, Built)
+    assert meanwhile.entry.outdated
+    now = fleet.machine("other").build(KEY, build_input(found, found))
+    assert isinstance(now, Built)
+    assert (now.entry.producer, now.entry.outdated, len(builds)) == (newer, False, 2)
+    found_now = fleet.machine("third").find(KEY)
+    assert isinstance(found_now, Built)
+    assert not found_now.entry.outdated
+
+
+def upload(fleet: Fleet, path: Path) -> bytes:
+    candidate = Candidate(
+        binary_key=KEY,
+        kind=FileKind.EXECUTABLE,
+        quality=Quality.DWARF,
+        path=path,
+        origin=UPLOAD,
+        name=path.name,
+    )
+    return candidates.add(fleet.engine, fleet.archive, candidate).file.sha256
+
+
+def test_a_better_upload_takes_the_place_of_what_was_built(
+    fleet: Fleet, found: Found, program: Path, tmp_path: Path, builds: list[str]
+) -> None:
+    fleet.machine("one").build(KEY, build_input(found, found))
+    better = tmp_path / "better"
+    better.write_bytes(program.read_bytes() + b"more")
+    sha256 = upload(fleet, better)
+    before = fleet.machine("one").find(KEY)
+    assert isinstance(before, Built)
+    assert before.entry.outdated
+    with OpenedFile(better) as content:
+        source = Found(content, ElfFile(content), "better", sha256=sha256)
+        after = fleet.machine("one").build(KEY, build_input(source, source))
+    assert isinstance(after, Built)
+    assert (after.entry.source_sha256, after.entry.outdated) == (sha256, False)
+    again = fleet.machine("other").find(KEY)
+    assert isinstance(again, Built)
+    assert not again.entry.outdated
+    assert builds == ["p", "better"]
+
+
+def test_what_was_built_from_a_rejected_file_is_used_no_more(
+    fleet: Fleet, found: Found, program: Path
+) -> None:
+    sha256 = upload(fleet, program)
+    built = fleet.machine("one").build(KEY, build_input(found, found))
+    assert isinstance(built, Built)
+    assert built.entry.source_sha256 == sha256
+    with fleet.engine.begin() as connection:
+        candidates.reject(connection, KEY, sha256, "It is of another build.")
+    assert fleet.machine("one").find(KEY) is None
+    with fleet.engine.begin() as connection:
+        candidates.accept(connection, KEY, sha256)
+    assert functions(fleet.machine("one").find(KEY)) >= {"work"}
 
 
 def test_the_task_builds_by_key_what_its_source_has(

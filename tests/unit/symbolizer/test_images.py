@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ from fleetpb import capture_pb2
 from storage.landing.resolved import Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.build import build_input
+from symbolizer.build_outcome import Built
 from symbolizer.elf import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image
@@ -136,6 +138,29 @@ def test_a_large_file_is_left_to_be_built_and_found_once_it_is(
         caches.build(identity.key, build_input(found, found))
     assert images.open(Mapping.FILE, identity, KERNEL).status == Status.FULL
     assert len(wanted) == 2
+
+
+def test_what_is_outdated_serves_until_it_is_built_anew(
+    programs, source: Counting, clock: Clock, tmp_path: Path, monkeypatch
+) -> None:
+    caches = local_symcaches(tmp_path / "cache")
+    identity = program(programs.pie)
+    found = source.executable(identity)
+    assert isinstance(found, Found)
+    with found.content:
+        built = caches.build(identity.key, build_input(found, found))
+    assert isinstance(built, Built)
+    old = replace(built, entry=replace(built.entry, outdated=True))
+    monkeypatch.setattr(caches, "find", lambda key: old)
+    wanted: list[ImageIdentity] = []
+    images = Images(source, caches, recheck_s=60, wants_build=wanted.append, at_once_s=0, clock=clock)
+    for _ in range(2):
+        image = images.open(Mapping.FILE, identity, KERNEL)
+        assert (image.status, "pending" in image.reason) == (Status.FULL, True)
+    assert wanted == [identity]
+    monkeypatch.setattr(caches, "find", lambda key: built)
+    image = images.open(Mapping.FILE, identity, KERNEL)
+    assert (image.status, image.reason) == (Status.FULL, "")
 
 
 def test_a_small_file_is_built_at_once_though_others_are_left(
