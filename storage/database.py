@@ -77,6 +77,9 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
         normalized(url),
         pool_size=pool_size,
         pool_pre_ping=True,  # a restarted server costs a round trip, not a failed request
+        # In turn, every connection's server process would get its own 8 MiB of temporary tables and as much of
+        # caches; so those do that are needed at the same time.
+        pool_use_lifo=True,
         connect_args={
             "application_name": f"fleetprof-{application}"[:63],
             "connect_timeout": CONNECT_TIMEOUT_S,

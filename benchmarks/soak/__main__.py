@@ -10,11 +10,11 @@ memory of every part, the database's size and what waits to be landed. Figures g
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 from rich.console import Console
@@ -28,6 +28,8 @@ from benchmarks.soak.trend import WARM_UP, Trend, trend
 
 EVERY_S: Final = 10.0
 COLUMN_MINUTES: Final = 5
+LEAST_MINUTES: Final = 4
+"""Fewer have no trend."""
 
 
 @dataclass
@@ -42,14 +44,27 @@ class Samples:
     slowest_s: list[float] = field(default_factory=list)
 
     def trends(self) -> dict[str, Trend]:
-        """By part, those that were there nearly always."""
+        """By part, those that were there nearly always.
+
+        Of each minute the least: what an answer or a merging takes while it is made is no leak, and is
+        seen more or less often as they fall in with the samples.
+        """
         found = {}
         for part in sorted({name for parts in self.memory for name in parts}):
             there = [
                 (h, parts[part]) for h, parts in zip(self.hours, self.memory, strict=True) if part in parts
             ]
-            if len(there) > 0.9 * len(self.hours) and len(there) >= 6:
-                found[part] = trend(*zip(*there, strict=True))
+            if len(there) > 0.9 * len(self.hours):
+                minutes = [int(hour * 60) for hour, _ in there]
+                least = [
+                    min(
+                        (sample for at, sample in zip(minutes, there, strict=True) if at == minute),
+                        key=itemgetter(1),
+                    )
+                    for minute in sorted(set(minutes))
+                ]
+                if len(least) >= LEAST_MINUTES:
+                    found[part] = trend(*zip(*least, strict=True))
         return found
 
 
@@ -103,7 +118,7 @@ def soak(stack: SoakedStack, minutes: float, samples: Samples, console: Console)
 def show(samples: Samples, trends: dict[str, Trend], console: Console) -> None:
     """Print the memory of every part, and what the API keeps of it."""
     table = Table(
-        title=f"memory, MiB (shared memory left out); medians of {COLUMN_MINUTES} minutes",
+        title=f"memory, MiB (shared memory left out); the least of {COLUMN_MINUTES} minutes",
         title_justify="left",
         box=None,
         pad_edge=False,
@@ -117,20 +132,20 @@ def show(samples: Samples, trends: dict[str, Trend], console: Console) -> None:
     for part, found in trends.items():
         slope = f"{found.per_hour:+.1f} ± {2 * found.error:.1f}"
         values = [parts.get(part) for parts in samples.memory]
-        table.add_row(part, *medians(columns, values), slope, "flat" if found.flat else "[bold red]grows")
+        table.add_row(part, *least(columns, values), slope, "flat" if found.flat else "[bold red]grows")
     for cache in samples.caches[-1]:
-        table.add_row(f"  api: {cache}", *medians(columns, [each.get(cache) for each in samples.caches]))
+        table.add_row(f"  api: {cache}", *least(columns, [each.get(cache) for each in samples.caches]))
     console.print(table)
 
 
-def medians(columns: list[int], values: list[float | None]) -> list[str]:
-    """The median of each column's values, as text."""
+def least(columns: list[int], values: list[float | None]) -> list[str]:
+    """The least of each column's values, as text."""
     found = []
     for column in sorted(set(columns)):
         there = [
             value for at, value in zip(columns, values, strict=True) if at == column and value is not None
         ]
-        found.append(f"{statistics.median(there):,.1f}" if there else "")
+        found.append(f"{min(there):,.1f}" if there else "")
     return found
 
 
@@ -139,6 +154,7 @@ def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) ->
     told = Report("soak", peer="")
     for part, found in trends.items():
         told.add(f"{part}_mib_end", found.end)
+        told.add(f"{part}_mib_peak", max(parts.get(part, 0.0) for parts in samples.memory))
         told.add(f"{part}_mib_per_hour", found.per_hour)
     told.add("parts_growing", sum(not found.flat for found in trends.values()), exactly(0))
     first, last = samples.counts[0], samples.counts[-1]
