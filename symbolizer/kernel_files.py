@@ -6,12 +6,15 @@ module's beside it in the folders that /lib/modules/RELEASE has; `make install` 
 /lib/modules/RELEASE/build/vmlinux. Which of them is the sampled build its build-id tells.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 KERNEL: Final = "[kernel]"
 _MODULES: Final = "lib/modules"
+_NAME: Final = re.compile(r"\[[A-Za-z0-9_-]+\]", re.ASCII)
+"""Names come from captures; no other character may get into a pattern."""
 _ENDINGS: Final = (".ko.debug", ".ko")
 _MAX_FILES: Final = 64
 """Kernels that are installed at once; more are not looked at."""
@@ -19,7 +22,7 @@ _MAX_FILES: Final = 64
 
 def kernel_files(name: str, debug_roots: Sequence[Path], root: Path = Path("/")) -> Iterator[Path]:
     """Yield where the files of `[kernel]` or of a module in brackets may be; nothing for other names."""
-    if not (name.startswith("[") and name.endswith("]")) or "/" in name:
+    if not _NAME.fullmatch(name):
         return
     found = _vmlinux(debug_roots, root) if name == KERNEL else _module(name.strip("[]"), debug_roots, root)
     for _, path in zip(range(_MAX_FILES), found, strict=False):

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine, delete, select
@@ -13,6 +14,7 @@ from sqlalchemy import Engine, delete, select
 from collector.desk import Desk
 from collector.symbol_asks import AskTerms, SymbolAsks, machine_rest
 from fleetpb import capture_pb2, gateway_pb2
+from gateway.process.images import own_vdso
 from services.simulate.elf_writer import Symbol, elf_file
 from storage import inventory
 from storage.archive import Archive
@@ -23,10 +25,12 @@ from storage.landing.resolved import ResolvedFrames
 from storage.schema import debug_file, symbol_ask
 from storage.symbols import asks
 from storage.symbols.asks import Ask, AskOutcome
-from symbolizer.arrivals import Useless, take_in
+from symbolizer.arrivals import Arrived, Useless, take_in
 from symbolizer.download_folder import DownloadFolder
+from symbolizer.elf import ElfFile
 from symbolizer.kallsyms import LoadedModule, table_of_boot
 from symbolizer.resolve import Resolver
+from symbolizer.symtab import read_symbols
 from symbolizer.uploaded import Uploaded
 from tests.gateways import Gateway, Symbols, serving, symbols_of
 from tests.landed import archived
@@ -156,6 +160,24 @@ def test_a_program_is_asked_for_by_its_build(
     assert names(resolve(engine, archive, tmp_path / "after", capture))[3] == "serve"
     rest_is_over(engine)
     assert look(engine, archive) == 0
+
+
+def test_the_vdso_of_another_kernel_is_named_by_its_image(
+    engine: Engine, archive: Archive, gateway: Gateway, tmp_path: Path
+):
+    image = own_vdso()
+    build_id, symbols = ElfFile(image).build_id, read_symbols(ElfFile(image))
+    path = tmp_path / "vdso"
+    path.write_bytes(image)
+    assert take_in(engine, archive, path, wanted=build_id.hex(), name="[vdso]", origin="gateway") == Arrived(
+        (build_id.hex(),)
+    )
+    made = MadeCapture(UUID(int=1))
+    mapping = made.mapping("[vdso]", build_id=build_id, kind=capture_pb2.Mapping.VDSO)
+    made.frame(mapping, (nameless(1), 0))
+    message, _ = made.finished()
+    message.frames.offset[0] = symbols.symbol(0).start + 1
+    assert names(resolve(engine, archive, tmp_path / "worker", message)) == [symbols.symbol(0).name]
 
 
 WRONG: list[tuple[Symbols, AskOutcome, str]] = [
