@@ -44,6 +44,10 @@ class AddressTable(Protocol):
     def chains(self, addresses: CacheAddresses) -> Chains:
         """Chains of the addresses; raises `MalformedSymCache`."""
 
+    @property
+    def all_named(self) -> bool:
+        """Whether `named` is true of every location there is; may be false though it is."""
+
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
         """Which of the locations have a function with a name; raises `MalformedSymCache`."""
 

@@ -127,6 +127,8 @@ class ElfImage:
     def _without_nameless(self, chains: Chains) -> Chains:
         """The chains without the levels that have no name; the outermost has one if there is a symbol."""
         assert self._table is not None
+        if self._table.all_named:
+            return chains
         named = self._table.named(chains.locations & _LOCATION_MASK)
         if named.all():
             return chains

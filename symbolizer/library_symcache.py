@@ -52,6 +52,11 @@ class LibrarySymCache:
             self._levels.append(level)
         return index
 
+    @property
+    def all_named(self) -> bool:
+        """Not known before all were asked."""
+        return False
+
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
         """Which of the locations have a function with a name."""
         return np.array([bool(self._levels[index].function) for index in locations.tolist()], np.bool_)

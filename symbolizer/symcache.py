@@ -140,12 +140,17 @@ class SymCache:
             locations[offsets[position] + level] = current
         return Chains(offsets, locations)
 
+    @property
+    def all_named(self) -> bool:
+        """Whether every function has a name, as all have but those of files by `dwz -m`."""
+        return not len(self.nameless)
+
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
         """Which of the locations have a function with a name. Raises `MalformedSymCache`.
 
         Inlined functions have none where their names are in another file (dwz -m).
         """
-        if not len(self.nameless):
+        if self.all_named:
             return np.ones(len(locations), np.bool_)
         try:
             return ~np.isin(self._locations[locations, 2], self.nameless)
