@@ -2,11 +2,14 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { retryPassing } from './api/queries.ts';
+import { SYMBOLS_PATH } from './symbols/place.ts';
+import { SymbolsPage } from './symbols/SymbolsPage.tsx';
 import { App } from './ui/App.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/page.css';
 import './styles/results.css';
+import './styles/symbols.css';
 
 const client = new QueryClient({
   defaultOptions: {
@@ -21,7 +24,7 @@ const client = new QueryClient({
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <QueryClientProvider client={client}>
-      <App />
+      {location.pathname.replace(/\/$/, '') === SYMBOLS_PATH ? <SymbolsPage /> : <App />}
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -6,11 +6,13 @@ import type { SelectionQuery, Sort } from '../selection/place.ts';
 import { problemOf, unreachable } from './problem.ts';
 import type { paths } from './schema.gen.ts';
 import type {
+  BinaryAnswer,
   DiffAnswer,
   FlameSummary,
   LabelsAnswer,
   ReliabilityAnswer,
   StatusAnswer,
+  SymbolsAnswer,
   TableAnswer,
 } from './types.ts';
 
@@ -70,6 +72,28 @@ export function askReliability(
 
 export function askStatus(signal: AbortSignal): Promise<StatusAnswer> {
   return answerOf(api.GET('/api/v1/status', { signal }), signal);
+}
+
+export interface SymbolsQuery {
+  show: 'missing' | 'all';
+  sort: 'cpu' | 'unresolved' | 'samples' | 'machines' | 'name' | 'seen';
+  limit: number;
+  find?: string;
+}
+
+export function askSymbols(query: SymbolsQuery, signal: AbortSignal): Promise<SymbolsAnswer> {
+  return answerOf(api.GET('/api/v1/symbols', { params: { query }, signal }), signal);
+}
+
+export function askBinary(key: string, signal: AbortSignal): Promise<BinaryAnswer> {
+  return answerOf(api.GET('/api/v1/symbols/{key}', { params: { path: { key } }, signal }), signal);
+}
+
+/** Forgets a file with symbols; the next best takes its place. */
+export async function removeFile(key: string, sha256: string): Promise<void> {
+  const { signal } = new AbortController();
+  const path = { key, sha256 };
+  await answerOf(api.DELETE('/api/v1/symbols/{key}/{sha256}', { params: { path }, signal }), signal);
 }
 
 export async function askFlame(

@@ -13,5 +13,12 @@ export type StatusAnswer = Schemas['StatusAnswer'];
 export type DiffRow = Schemas['DiffRow'];
 export type DiffAnswer = Schemas['DiffAnswer'];
 export type ReliabilityAnswer = Schemas['ReliabilityAnswer'];
+export type SymbolsAnswer = Schemas['SymbolsAnswer'];
+export type BinarySymbols = Schemas['BinarySymbols'];
+export type BinaryAnswer = Schemas['BinaryAnswer'];
+export type SymbolFile = Schemas['SymbolFile'];
+export type UploadAnswer = Schemas['UploadAnswer'];
+export type UploadTerms = Schemas['UploadTerms'];
+export type RelandingAnswer = Schemas['RelandingAnswer'];
 /** The JSON part of the binary flame graph. */
 export type FlameSummary = Omit<Schemas['FlameAnswer'], 'nodes'>;

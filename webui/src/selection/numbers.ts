@@ -6,8 +6,8 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
-export function plural(n: number, noun: string): string {
-  return `${count(n)} ${noun}${Math.round(n) === 1 ? '' : 's'}`;
+export function plural(n: number, noun: string, nouns = `${noun}s`): string {
+  return `${count(n)} ${Math.round(n) === 1 ? noun : nouns}`;
 }
 
 /** `12.3 %`; a share that is there but rounds to nothing is `< 0.01 %`, never 0. */

@@ -3,6 +3,7 @@ import { Whisker } from '../estimates/Whisker.tsx';
 import { reachesZero, type Estimate } from '../estimates/interval.ts';
 import { write, type Measure } from '../estimates/measure.ts';
 import { bracket, caution, FEW, spoken } from '../estimates/words.ts';
+import { symbolsOf } from '../symbols/place.ts';
 import { titleOf, type Keyed } from './marks.ts';
 
 interface NameProps {
@@ -37,9 +38,15 @@ export function Name({ row, by, missing, few }: NameProps) {
         <span className="within">{row.key['binary']}</span>
       )}
       {unnamed && (
-        <span className="badge" title={`No function name. ${why}`}>
+        <a
+          className="badge"
+          href={symbolsOf(row.key['binary'] ?? '')}
+          tabIndex={-1}
+          title={`No function name. ${why}`}
+          onClick={(event) => event.stopPropagation()} // the row has an action of its own
+        >
           no symbols
-        </span>
+        </a>
       )}
       {few && (
         <span className="badge few" title={FEW}>

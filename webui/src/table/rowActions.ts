@@ -4,6 +4,7 @@ import { compareWith, withLabels, withoutValue } from '../compare/base.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, literal, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import type { Place } from '../selection/place.ts';
+import { symbolsOf } from '../symbols/place.ts';
 import { copy } from '../ui/copy.ts';
 import { markOf, titleOf } from './marks.ts';
 import type { Action } from './RowMenu.tsx';
@@ -36,7 +37,12 @@ export function actionsOfRow(
 function ofFunction(row: TableRow, place: Place, go: Go): Action[] {
   const name = row.key['function'] ?? '';
   const exactly = `^${literal(name)}$`;
+  const unnamed = row.key['status'] === 'binary_only' || row.key['status'] === 'unknown';
+  const binary = row.key['binary'] ?? '';
   return [
+    ...(unnamed && row.key['kind'] !== 'marker'
+      ? [{ text: `Symbols of ${binary}`, run: () => location.assign(symbolsOf(binary)) }]
+      : []),
     { text: 'Only stacks with this function', run: () => go({ focus: exactly }) },
     {
       text: 'No stacks with this function',

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { StatusAnswer, Totals } from '../api/types.ts';
 import { count, coverage, duration, percent, plural } from '../selection/numbers.ts';
 import { roughly } from '../selection/time.ts';
+import { SYMBOLS_PATH, symbolsOf } from '../symbols/place.ts';
 import { Popover } from './Popover.tsx';
 
 interface Props {
@@ -115,29 +116,34 @@ function MissingSymbols({ status }: { status: StatusAnswer | undefined }) {
       title="which, and why"
     >
       {() => (
-        <table className="plain">
-          <caption>Binaries whose functions have no names</caption>
-          <thead>
-            <tr>
-              <th scope="col">Binary</th>
-              <th scope="col" className="number">
-                Share
-              </th>
-              <th scope="col">Why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {missing.map((m) => (
-              <tr key={`${m.binary} ${m.path} ${m.reason}`}>
-                <td className="code" title={m.path}>
-                  {m.binary}
-                </td>
-                <td className="number">{percent(m.share)}</td>
-                <td>{m.reason || 'not known'}</td>
+        <>
+          <table className="plain">
+            <caption>Binaries whose functions have no names</caption>
+            <thead>
+              <tr>
+                <th scope="col">Binary</th>
+                <th scope="col" className="number">
+                  Share
+                </th>
+                <th scope="col">Why</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {missing.map((m) => (
+                <tr key={`${m.binary} ${m.path} ${m.reason}`}>
+                  <td className="code" title={m.path}>
+                    <a href={symbolsOf(m.binary)}>{m.binary}</a>
+                  </td>
+                  <td className="number">{percent(m.share)}</td>
+                  <td>{m.reason || 'not known'}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <p className="more-symbols">
+            <a href={SYMBOLS_PATH}>Upload symbols, and see what they would name</a>
+          </p>
+        </>
       )}
     </Popover>
   );

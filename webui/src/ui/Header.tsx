@@ -1,7 +1,9 @@
 import type { SelectionEcho, StatusAnswer } from '../api/types.ts';
 import type { Go } from '../location/usePlace.ts';
 import type { Place } from '../selection/place.ts';
+import { Brand } from './Brand.tsx';
 import { Filters } from './Filters.tsx';
+import { PageLinks } from './PageHeader.tsx';
 import { TimeRange } from './TimeRange.tsx';
 
 interface Props {
@@ -21,14 +23,12 @@ interface Props {
 export function Header({ place, go, answered, base, status, dark, toggleTheme, copyLink, help }: Props) {
   return (
     <header>
-      <a className="brand" href="/">
-        <Logo />
-        fleetprof
-      </a>
+      <Brand />
       <EventChoice place={place} go={go} status={status} />
       <TimeRange place={place} go={go} answered={answered} base={base} />
       <Filters place={place} go={go} />
       <span className="spacer" />
+      <PageLinks current="profiles" />
       <span className="page-actions">
         <button
           type="button"
@@ -58,15 +58,6 @@ export function Header({ place, go, answered, base, status, dark, toggleTheme, c
         </button>
       </span>
     </header>
-  );
-}
-
-function Logo() {
-  return (
-    <svg viewBox="0 0 16 16" width="20" height="20" aria-hidden="true">
-      <rect width="16" height="16" rx="3" fill="var(--accent)" />
-      <path fill="var(--accent-ink)" d="M3 4h10v2H3zm0 3h6v2H3zm0 3h3v2H3z" />
-    </svg>
   );
 }
 

@@ -1,0 +1,166 @@
+/** Binaries by what they hide; a row opens into its details. */
+import { Fragment } from 'react';
+import type { BinarySymbols, SymbolsAnswer } from '../api/types.ts';
+import { write } from '../estimates/measure.ts';
+import { Whisker } from '../estimates/Whisker.tsx';
+import { bracket, spoken } from '../estimates/words.ts';
+import { count, duration } from '../selection/numbers.ts';
+import { BinaryDetails } from './BinaryDetails.tsx';
+import type { SymbolsPlace } from './place.ts';
+import { RelandingProgress } from './RelandingProgress.tsx';
+import type { SymbolsGo } from './useSymbolsPlace.ts';
+import { advice, qualityOf, shortKey } from './words.ts';
+
+const COLUMNS: readonly { sort: SymbolsPlace['sort']; text: string; title: string; number: boolean }[] = [
+  { sort: 'name', text: 'Binary', title: 'by name', number: false },
+  {
+    sort: 'cpu',
+    text: 'Hides',
+    title: 'share of the fleet’s CPU time in samples that pass through code of it that has no name',
+    number: true,
+  },
+  { sort: 'samples', text: 'Samples', title: 'samples of the last day that pass through it', number: true },
+  { sort: 'machines', text: 'Machines', title: 'where it hides samples', number: true },
+];
+
+interface Props {
+  answer: SymbolsAnswer;
+  place: SymbolsPlace;
+  go: SymbolsGo;
+  say: (text: string) => void;
+}
+
+export function BinaryTable({ answer, place, go, say }: Props) {
+  const shares = answer.binaries.map((b) => b.share?.value ?? 0);
+  const full = Math.max(...shares, 0) || 1;
+  return (
+    <table className="binaries">
+      <caption className="sr-only">Binaries by what they hide</caption>
+      <thead>
+        <tr>
+          {COLUMNS.map((column) => (
+            <th
+              key={column.sort}
+              scope="col"
+              className={column.number ? `number ${column.sort}` : column.sort}
+              aria-sort={place.sort !== column.sort ? 'none' : column.number ? 'descending' : 'ascending'}
+            >
+              <button
+                type="button"
+                className="sort"
+                title={column.title}
+                onClick={() => go({ sort: column.sort })}
+              >
+                {column.text}
+                <span aria-hidden="true">
+                  {place.sort !== column.sort ? '' : column.number ? ' ↓' : ' ↑'}
+                </span>
+              </button>
+            </th>
+          ))}
+          <th scope="col" className="stored">
+            Stored
+          </th>
+          <th scope="col" className="state-of">
+            What is missing, or under way
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {answer.binaries.map((binary) => (
+          <Fragment key={binary.key}>
+            <Row
+              binary={binary}
+              full={full}
+              open={binary.key === place.binary}
+              toggle={() => go({ binary: binary.key === place.binary ? '' : binary.key })}
+            />
+            {binary.key === place.binary && (
+              <tr className="opened">
+                <td colSpan={COLUMNS.length + 2}>
+                  <BinaryDetails binaryKey={binary.key} allowed={answer.upload.allowed} say={say} />
+                </td>
+              </tr>
+            )}
+          </Fragment>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface RowProps {
+  binary: BinarySymbols;
+  /** Share that the full width of the column stands for. */
+  full: number;
+  open: boolean;
+  toggle: () => void;
+}
+
+function Row({ binary, full, open, toggle }: RowProps) {
+  return (
+    <tr className={open ? 'binary open' : 'binary'} onClick={toggle}>
+      <th scope="row" className="name">
+        <span>
+          <button
+            type="button"
+            className="expand"
+            aria-expanded={open}
+            onClick={(event) => {
+              event.stopPropagation(); // the row would close what this has opened
+              toggle();
+            }}
+          >
+            <span aria-hidden="true">{open ? '▾' : '▸'}</span>
+            <span className="code text">{binary.name || binary.key}</span>
+          </button>
+          <span className="code note build" title={`${binary.path}\n${binary.key}`}>
+            {shortKey(binary.key)}
+          </span>
+        </span>
+      </th>
+      <Hidden binary={binary} full={full} />
+      <td className="number samples">{count(binary.samples)}</td>
+      <td className="number machines">{count(binary.machines)}</td>
+      <td className="stored">{qualityOf(binary.quality)}</td>
+      <td className="state-of">
+        <State binary={binary} />
+      </td>
+    </tr>
+  );
+}
+
+/** What has no name: a share of the fleet with its interval, or what was seen where visits were not random. */
+function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
+  if (binary.unresolved === 0) return <td className="number cpu">–</td>;
+  const seen = `${count(binary.unresolved)} samples, ${duration(binary.unresolved_cpu_seconds)} of CPU time`;
+  if (binary.share === null) {
+    return (
+      <td className="number cpu" title={seen}>
+        <b>{duration(binary.unresolved_cpu_seconds)}</b>
+      </td>
+    );
+  }
+  const cores = binary.cores === null ? '' : `, ${spoken('cores', binary.cores)}`;
+  const said = `hides ${spoken('share', binary.share)}${cores}`;
+  return (
+    <td className="number cpu" title={`${said}\nseen in ${seen}`}>
+      <span className="amount sorted">
+        <Whisker estimate={binary.share} full={full} few={binary.few} />
+        <b aria-hidden="true">{write('share', binary.share.value)}</b>
+        <span className="bracket" aria-hidden="true">
+          {bracket('share', binary.share)}
+        </span>
+        <span className="sr-only">{said}</span>
+      </span>
+    </td>
+  );
+}
+
+function State({ binary }: { binary: BinarySymbols }) {
+  if (binary.relanding !== null && binary.relanding.left > 0) {
+    return <RelandingProgress relanding={binary.relanding} />;
+  }
+  if (binary.building) return <span className="note">Its lines are being read.</span>;
+  return <span className="note">{binary.reason || (binary.unresolved > 0 ? advice(binary) : '')}</span>;
+}

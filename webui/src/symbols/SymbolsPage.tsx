@@ -1,0 +1,175 @@
+/** Symbols: what is missing by how much it hides, uploads, and how far their consequences are. */
+import { useEffect, useState } from 'react';
+import { ApiProblem } from '../api/problem.ts';
+import type { SymbolsAnswer } from '../api/types.ts';
+import { spoken } from '../estimates/words.ts';
+import { plural } from '../selection/numbers.ts';
+import { PageHeader } from '../ui/PageHeader.tsx';
+import { Segments } from '../ui/Segments.tsx';
+import { LoggedOut } from '../ui/states/LoggedOut.tsx';
+import { TableSkeleton } from '../ui/states/Skeleton.tsx';
+import { Toast } from '../ui/Toast.tsx';
+import { BinaryDetails } from './BinaryDetails.tsx';
+import { BinaryTable } from './BinaryTable.tsx';
+import { PAGE, useSymbols } from './queries.ts';
+import { UploadPanel } from './UploadPanel.tsx';
+import { useSymbolsPlace } from './useSymbolsPlace.ts';
+import { shortKey } from './words.ts';
+
+const SHOW = [
+  { value: 'missing', text: 'Missing', title: 'binaries that hide samples' },
+  { value: 'all', text: 'All', title: 'every binary that ran' },
+] as const;
+/** The API's most rows of one answer. */
+const MOST_ROWS = 1000;
+
+export function SymbolsPage() {
+  const [place, go] = useSymbolsPlace();
+  const [said, say] = useState('');
+  const [rows, setRows] = useState(PAGE);
+  const symbols = useSymbols(place, rows);
+  useEffect(() => {
+    document.title = 'Symbols – fleetprof';
+  }, []);
+
+  const { data, error } = symbols;
+  if (error instanceof ApiProblem && error.isLoggedOut) return <LoggedOut />;
+  const elsewhere =
+    data && place.binary !== '' && !symbols.isPlaceholderData
+      ? !data.binaries.some((b) => b.key === place.binary)
+      : false;
+
+  return (
+    <>
+      <PageHeader current="symbols" />
+      <main className="symbols" aria-busy={symbols.isFetching}>
+        <h1>Symbols</h1>
+        {data && (
+          <Summary
+            answer={data}
+            missing={place.show === 'missing' && place.find === '' && place.sort === 'cpu'}
+          />
+        )}
+        {error && data && (
+          <p className="stale" role="status">
+            Could not refresh: {error.message} What is shown is older.{' '}
+            <button type="button" onClick={() => void symbols.refetch()}>
+              Try again
+            </button>
+          </p>
+        )}
+        <UploadPanel
+          terms={data?.upload}
+          say={say}
+          show={(key) => go({ show: 'all', find: key, binary: key })}
+        />
+        <section className="panel" aria-label="binaries">
+          <div className="bar-top">
+            <Segments label="show" value={place.show} options={SHOW} onChange={(show) => go({ show })} />
+            <input
+              type="search"
+              value={place.find}
+              onChange={(event) => go({ find: event.target.value })}
+              placeholder="Name, path or build-id"
+              aria-label="find a binary"
+              maxLength={200}
+            />
+            <span className="note">{data && plural(data.total, 'binary', 'binaries')}</span>
+          </div>
+          {elsewhere && (
+            <div className="alone">
+              <h2 className="code">{shortKey(place.binary)}</h2>
+              <BinaryDetails binaryKey={place.binary} allowed={data!.upload.allowed} say={say} />
+              <button type="button" onClick={() => go({ binary: '' })}>
+                Close
+              </button>
+            </div>
+          )}
+          {data === undefined ? (
+            error ? (
+              <div className="state" role="alert">
+                <p className="sentence">{error.message}</p>
+                {error instanceof ApiProblem && error.hint !== '' && <p>{error.hint}</p>}
+                <button type="button" className="primary" onClick={() => void symbols.refetch()}>
+                  Try again
+                </button>
+              </div>
+            ) : (
+              <TableSkeleton />
+            )
+          ) : data.binaries.length === 0 ? (
+            <Nothing
+              find={place.find}
+              missing={place.show === 'missing'}
+              clear={() => go({ find: '', show: 'all' })}
+            />
+          ) : (
+            <div className="scrolls" tabIndex={0} role="region" aria-label="table of binaries">
+              <BinaryTable answer={data} place={place} go={go} say={say} />
+            </div>
+          )}
+          {data && data.total > data.binaries.length && (
+            <p className="bar-bottom note">
+              {data.binaries.length} of {data.total} shown.{' '}
+              {rows < MOST_ROWS ? (
+                <button type="button" className="link" onClick={() => setRows(MOST_ROWS)}>
+                  Show more
+                </button>
+              ) : (
+                'Narrow them by name.'
+              )}
+            </p>
+          )}
+        </section>
+      </main>
+      <Toast text={said} clear={() => say('')} />
+    </>
+  );
+}
+
+/** What would help most. */
+function Summary({ answer, missing }: { answer: SymbolsAnswer; missing: boolean }) {
+  const [first] = answer.binaries;
+  if (!missing || first === undefined || first.unresolved === 0) return null;
+  return (
+    <p className="headline">
+      <span className="claim">
+        <b>{plural(answer.total, 'binary', 'binaries')}</b> {answer.total === 1 ? 'hides' : 'hide'} CPU time
+        behind functions without names
+      </span>
+      {first.share && (
+        <span>
+          most of it <span className="code">{first.name}</span>: {spoken('share', first.share)}
+        </span>
+      )}
+    </p>
+  );
+}
+
+interface NothingProps {
+  find: string;
+  missing: boolean;
+  clear: () => void;
+}
+
+function Nothing({ find, missing, clear }: NothingProps) {
+  if (find === '') {
+    return (
+      <div className="state" role="status">
+        <p className="sentence">
+          {missing ? 'Every function that was sampled in the last day has a name.' : 'No binary has run yet.'}
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div className="state" role="status">
+      <p className="sentence">
+        No binary {missing ? 'that hides samples ' : ''}matches “{find}”.
+      </p>
+      <button type="button" onClick={clear}>
+        Show all binaries
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+/** What the page of symbols shows, as it stands in the query string: a link shows another person the same. */
+
+export const SHOWN = ['missing', 'all'] as const;
+export const SORTS = ['cpu', 'samples', 'machines', 'name', 'seen'] as const;
+
+export interface SymbolsPlace {
+  /** Only binaries that hide samples, or every one. */
+  show: (typeof SHOWN)[number];
+  sort: (typeof SORTS)[number];
+  find: string;
+  /** Key of the binary whose details are open; empty: none. */
+  binary: string;
+}
+
+export const SYMBOLS_HOME: Readonly<SymbolsPlace> = {
+  show: 'missing',
+  sort: 'cpu',
+  find: '',
+  binary: '',
+};
+export const SYMBOLS_PATH = '/symbols';
+/** The API refuses longer ones. */
+const LONGEST_FIND = 200;
+const LONGEST_KEY = 1024;
+
+/** Anything unknown or impossible gives way to the default. */
+export function parseSymbolsPlace(query: string): SymbolsPlace {
+  const given = new URLSearchParams(query);
+  const choice = <T extends string>(name: string, allowed: readonly T[], otherwise: T): T =>
+    allowed.find((a) => a === given.get(name)) ?? otherwise;
+  return {
+    show: choice('show', SHOWN, SYMBOLS_HOME.show),
+    sort: choice('sort', SORTS, SYMBOLS_HOME.sort),
+    find: (given.get('find') ?? '').slice(0, LONGEST_FIND),
+    binary: (given.get('binary') ?? '').slice(0, LONGEST_KEY),
+  };
+}
+
+/** The shortest query string that parses to this place; empty, or begins with `?`. */
+export function formatSymbolsPlace(place: SymbolsPlace): string {
+  const query = new URLSearchParams();
+  for (const name of Object.keys(SYMBOLS_HOME) as (keyof SymbolsPlace)[]) {
+    if (place[name] !== SYMBOLS_HOME[name]) query.set(name, place[name]);
+  }
+  const readable = query.toString().replace(/%3A/g, ':').replace(/%2F/g, '/');
+  return readable === '' ? '' : `?${readable}`;
+}
+
+/** A link to what is known of binaries with this text in their name, whether they hide anything or not. */
+export function symbolsOf(binary: string): string {
+  return (
+    SYMBOLS_PATH + formatSymbolsPlace({ ...SYMBOLS_HOME, show: 'all', find: binary.slice(0, LONGEST_FIND) })
+  );
+}

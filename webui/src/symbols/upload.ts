@@ -1,0 +1,41 @@
+/** One file on its way to the repository. */
+import { problemOf, unreachable } from '../api/problem.ts';
+import type { UploadAnswer } from '../api/types.ts';
+
+/**
+ * Sends the file; resolves to the server's answer or throws an ApiProblem. `fetch` cannot say how much of a
+ * body is sent, so it is an XMLHttpRequest.
+ */
+export function upload(
+  file: File,
+  sent: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<UploadAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(
+      'POST',
+      `/api/v1/symbols?${new URLSearchParams({ name: file.name.slice(0, 255) }).toString()}`,
+    );
+    request.responseType = 'text';
+    request.setRequestHeader('Content-Type', 'application/octet-stream');
+    request.upload.onprogress = (event) => sent(event.loaded);
+    request.onload = () => {
+      const body = parsed(request.responseText);
+      if (request.status === 200) resolve(body as UploadAnswer);
+      else reject(problemOf(request.status, request.getResponseHeader('X-Request-ID'), body));
+    };
+    request.onerror = () => reject(unreachable());
+    request.onabort = () => reject(new DOMException('The upload was called off.', 'AbortError'));
+    signal.addEventListener('abort', () => request.abort());
+    request.send(file);
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}

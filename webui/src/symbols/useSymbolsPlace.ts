@@ -1,0 +1,29 @@
+/** The page's place (symbols/place.ts) bound to the address bar. */
+import { useCallback, useMemo, useSyncExternalStore } from 'react';
+import { formatSymbolsPlace, parseSymbolsPlace, SYMBOLS_PATH, type SymbolsPlace } from './place.ts';
+
+export type SymbolsGo = (change: Partial<SymbolsPlace>) => void;
+
+const MOVED = 'fleetprof:symbols-moved'; // history.replaceState announces itself to nobody
+
+function subscribe(listener: () => void): () => void {
+  addEventListener('popstate', listener);
+  addEventListener(MOVED, listener);
+  return () => {
+    removeEventListener('popstate', listener);
+    removeEventListener(MOVED, listener);
+  };
+}
+
+export function useSymbolsPlace(): [SymbolsPlace, SymbolsGo] {
+  const query = useSyncExternalStore(subscribe, () => location.search);
+  const place = useMemo(() => parseSymbolsPlace(query), [query]);
+  const go = useCallback<SymbolsGo>((change) => {
+    const next = formatSymbolsPlace({ ...parseSymbolsPlace(location.search), ...change });
+    if (next === location.search) return;
+    // Back leads to the profile this page was opened from, not through each letter that was typed here.
+    history.replaceState(null, '', SYMBOLS_PATH + next);
+    dispatchEvent(new Event(MOVED));
+  }, []);
+  return [place, go];
+}

@@ -1,0 +1,81 @@
+/** How files with symbols, and what became of them, are spoken of. */
+import type { BinarySymbols, RelandingAnswer, SymbolFile, UploadAnswer } from '../api/types.ts';
+import { count, plural } from '../selection/numbers.ts';
+
+const QUALITIES: Readonly<Record<SymbolFile['quality'], string>> = {
+  dwarf: 'names and lines',
+  symtab: 'names, no lines',
+  dynsym: 'exported names only',
+  none: 'no names',
+};
+
+const KINDS: Readonly<Record<SymbolFile['kind'], string>> = {
+  executable: 'binary',
+  debuginfo: 'debug file',
+  symbols: 'symbol table',
+  kallsyms: 'kernel symbols',
+  altlink: 'dwz file',
+  split: 'split DWARF',
+};
+
+export function qualityOf(quality: SymbolFile['quality'] | null): string {
+  return quality === null ? 'nothing stored' : QUALITIES[quality];
+}
+
+export function kindOf(file: Pick<SymbolFile, 'kind'>): string {
+  return KINDS[file.kind];
+}
+
+/** `1.4 MB`, in powers of ten, as file managers say it. */
+export function size(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 99.5 ? value.toFixed(0) : value.toPrecision(2)} ${units[unit]}`;
+}
+
+/** A key as people tell builds apart; the whole of one that is no build-id. */
+export function shortKey(key: string): string {
+  return /^[0-9a-f]{20,}$/.test(key) ? `${key.slice(0, 12)}…` : key;
+}
+
+/** What an upload turned out to be. */
+export function recognised(done: UploadAnswer): string {
+  const what = `${kindOf(done.file)} of ${shortKey(done.file.key)}, ${qualityOf(done.file.quality)}`;
+  if (done.outcome === 'known') return `${what}; it was stored already`;
+  if (done.outcome === 'restored') return `${what}; it had been rejected and is used again`;
+  return what;
+}
+
+/** How far it is that captures get their better symbols. */
+export function progressOf(relanding: RelandingAnswer): string {
+  const named = relanding.renamed > 0 ? `${plural(relanding.renamed, 'function')} named at once` : '';
+  const done = relanding.landed + relanding.failed;
+  let landed = '';
+  if (relanding.captures > 0 && relanding.left > 0) {
+    landed = `${count(done)} of ${plural(relanding.captures, 'capture')} landed again`;
+  } else if (relanding.captures > 0) {
+    landed = `${plural(relanding.landed, 'capture')} landed again`;
+  }
+  const failed = relanding.failed > 0 ? `${count(relanding.failed)} could not be` : '';
+  return [named, landed, failed].filter((part) => part !== '').join(', ') || 'nothing to be landed again';
+}
+
+/** What would help, in one sentence. */
+export function advice(binary: Pick<BinarySymbols, 'kind' | 'quality'>): string {
+  if (binary.kind === 'anonymous' || binary.kind === 'unknown') {
+    return 'This code comes from no file, so no file can name it.';
+  }
+  if (binary.kind === 'vdso') return 'The kernel’s own page in every process; gateways can give it.';
+  if (binary.kind === 'kernel' || binary.kind === 'module') {
+    return 'Upload its vmlinux or module with debug information, or that kernel’s kallsyms.';
+  }
+  if (binary.quality === 'none' || binary.quality === 'dynsym') {
+    return 'What is stored was stripped. Upload the file as it was built, or its debug file.';
+  }
+  return 'Upload the file as it was built, or its debug file.';
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import type { RelandingAnswer } from '../../src/api/types.ts';
+import { advice, progressOf, shortKey, size } from '../../src/symbols/words.ts';
+
+const RELANDING: RelandingAnswer = {
+  id: 1,
+  key: 'aa',
+  why: 'x was uploaded.',
+  asked_at: '2026-11-21T04:00:00Z',
+  finished_at: null,
+  renamed: 0,
+  captures: 0,
+  landed: 0,
+  failed: 0,
+  left: 0,
+};
+
+describe('words about symbols', () => {
+  it.each([
+    [0, '0 bytes'],
+    [999, '999 bytes'],
+    [1000, '1.0 kB'],
+    [999_499, '999 kB'],
+    [999_999, '1.0 MB'],
+    [1_234_567, '1.2 MB'],
+    [99_400_000, '99 MB'],
+    [99_600_000, '100 MB'],
+    [5e15, '5000 TB'],
+  ])('%d bytes are %s', (bytes, text) => {
+    expect(size(bytes)).toBe(text);
+  });
+
+  it('shorten build-ids only', () => {
+    expect(shortKey('9f86d081884c7d659a2feaa0c55ad015a3bf4f1b')).toBe('9f86d081884c…');
+    expect(shortKey('go:abc/def')).toBe('go:abc/def');
+  });
+
+  it('say how far a relanding is', () => {
+    expect(progressOf(RELANDING)).toBe('nothing to be landed again');
+    expect(progressOf({ ...RELANDING, renamed: 1 })).toBe('1 function named at once');
+    expect(progressOf({ ...RELANDING, renamed: 7, captures: 9, landed: 3, failed: 1, left: 5 })).toBe(
+      '7 functions named at once, 4 of 9 captures landed again, 1 could not be',
+    );
+    expect(progressOf({ ...RELANDING, captures: 1, landed: 1 })).toBe('1 capture landed again');
+  });
+
+  it('advise what can be had', () => {
+    expect(advice({ kind: 'anonymous', quality: null })).toContain('no file');
+    expect(advice({ kind: 'kernel', quality: null })).toContain('vmlinux');
+    expect(advice({ kind: 'file', quality: 'dynsym' })).toContain('stripped');
+  });
+});
