@@ -28,7 +28,7 @@ from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms, kallsyms_of
-from symbolizer.kernel_files import kernel_files
+from symbolizer.kernel_files import KernelFiles
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.opened_elf import open_elf
 from symbolizer.running_kernel import RunningKernel
@@ -53,7 +53,7 @@ class LocalFiles:
     ) -> None:
         """Modules are looked for below `root` too. `keep` is given the running kernel's table when it was of use."""
         self._debug_roots = tuple(debug_roots)
-        self._root = root
+        self._kernels = KernelFiles(debug_roots, root)
         self._keep = keep
         self._kernel = kernel or RunningKernel()
 
@@ -144,10 +144,9 @@ class LocalFiles:
                 found.append(half)
         return tuple(found)
 
-    def _kernel_files(self, identity: ImageIdentity) -> Iterator[Path]:
+    def _kernel_files(self, identity: ImageIdentity) -> list[Path]:
         """Where files of the kernel or a module may be; they count by their build-id only."""
-        if identity.build_id:
-            yield from kernel_files(identity.name, self._debug_roots, self._root)
+        return self._kernels.find(identity.name) if identity.build_id else []
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """The running kernel's symbols, if it is that build; else those of its vmlinux."""

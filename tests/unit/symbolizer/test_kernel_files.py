@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from symbolizer.kernel_files import kernel_files
+from symbolizer.kernel_files import RECHECK_S, KernelFiles
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def found(root: Path, name: str) -> list[str]:
-    return [str(path.relative_to(root)) for path in kernel_files(name, [root / "debug"], root)]
+    return [str(path.relative_to(root)) for path in KernelFiles([root / "debug"], root).find(name)]
 
 
 def test_a_kernel_is_where_distributions_put_it(root: Path):
@@ -47,7 +47,17 @@ def test_a_modules_debug_file_comes_before_the_module(root: Path):
 
 
 @pytest.mark.parametrize(
-    "name", ["libc.so.6", "[ext4]", "[vdso]", "[*]", "[../../x]", "[", "[]", "[a\0b]", ""]
+    "name", ["libc.so.6", "[ext4]", "[vdso]", "[*]", "[../../x]", "[", "[]", "[a\0b]", "", "zfs"]
 )
 def test_no_other_name_leads_anywhere(root: Path, name: str):
     assert found(root, name) == []
+
+
+def test_folders_are_listed_once_and_again_after_a_while(root: Path):
+    now = 0.0
+    files = KernelFiles([root / "debug"], root, clock=lambda: now)
+    assert len(files.find("[zfs]")) == 1
+    (root / "lib/modules/6.1.0-53-amd64/kernel/ext4.ko").touch()
+    assert files.find("[ext4]") == []
+    now = RECHECK_S
+    assert len(files.find("[ext4]")) == 1
