@@ -403,12 +403,26 @@ debug_file = Table(
     Column("origin", Text, nullable=False, comment="upload, gateway, or the debuginfod URL"),
     Column("uploaded_by", Text, nullable=False, server_default="", comment="who, as far as it is known"),
     Column("added_at", _utc, nullable=False, server_default=_now, comment="last time it was uploaded"),
+    Column(
+        "needs",
+        ARRAY(Text),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="keys of files that complete it: what dwz moved out of it, the other halves of split DWARF",
+    ),
     Column("rejected", Text, comment="why it is not to be used, a sentence; NULL: it may be"),
-    Column("changed_at", _utc, nullable=False, server_default=_now, comment="added, rejected or accepted"),
+    Column(
+        "changed_at",
+        _utc,
+        nullable=False,
+        server_default=_now,
+        comment="added, rejected or accepted, or what it needs was",
+    ),
     Column("used_at", _utc, comment="last day somebody read it; NULL: nobody yet"),
     UniqueConstraint("binary_key", "sha256"),
     Index(None, "sha256"),
     Index(None, "changed_at"),
+    Index(None, "needs", postgresql_using="gin"),
     comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
 )
 

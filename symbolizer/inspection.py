@@ -79,6 +79,15 @@ class Inspection:
         """Its segments, as what turns offsets into addresses."""
         return SegmentMap(self.segments)
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of the files that complete it: one of these, or all that begin with `dwo:`; none: it is whole."""
+        if self.alt_link is not None:
+            return (self.alt_link.build_id.hex(),)
+        if self.kind == FileKind.SPLIT or not self.split_ids:
+            return ()
+        return (f"dwp:{self.split_ids[0]}", *(f"dwo:{split_id}" for split_id in self.split_ids))
+
     def to_json(self) -> str:
         """Itself as one line of text."""
         content = asdict(self)

@@ -127,6 +127,7 @@ class SymbolDesk:
                 name=name,
                 variant=_variant(path) if found.kind == FileKind.KALLSYMS else "",
                 uploaded_by=uploaded_by,
+                needs=found.needs,
             ),
             limit=self.largest_bytes,
         )
@@ -140,7 +141,8 @@ class SymbolDesk:
                 relanding_before=before.relanding_id if before else 0,
                 lacks=_lacks(connection, found),
             )
-        self._tell(found.key, f"{name} was uploaded.")
+        for key in (found.key, *added.completes):
+            self._tell(key, f"{name} was uploaded.")
         return done
 
     def remove(self, key: str, sha256: bytes) -> DebugFile:

@@ -6,6 +6,7 @@
 | `candidates` | the files that may name a binary's functions; several, ranked, replaceable |
 | `blobs` | their bytes in the archive, by content |
 | `caches`, `builds` | lookup tables built from them, and who builds which |
+| `parts` | files that complete others |
 | `sources` | source files, by content |
 | `absences` | where symbols are known not to be |
 | `asks` | whom the collector asks for symbols that nobody has |

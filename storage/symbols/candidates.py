@@ -23,6 +23,7 @@ from storage.symbols.blobs import MAX_FILE_BYTES, StoredBlob
 from storage.symbols.errors import UnknownDebugFile
 from storage.symbols.keys import checked, sentence
 from storage.symbols.kinds import NAMING, FileKind, Quality
+from storage.symbols.parts import note_completed
 
 UPLOAD: Final = "upload"
 """Origin of what a person or a build brought; an upload takes a rejection of the same file back."""
@@ -48,6 +49,8 @@ class Candidate:
     variant: str = ""
     """Which of those that stand beside each other: of kallsyms the digest of the module set."""
     uploaded_by: str = ""
+    needs: tuple[str, ...] = ()
+    """Keys of files that complete it: what dwz moved out of it, the other halves of split DWARF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Added:
     """It is now the one that names this binary's functions."""
     replaced: DebugFile | None = None
     """The one that did until now."""
+    completes: tuple[str, ...] = ()
+    """Other binaries that lacked this file, and lack nothing any more."""
 
 
 def add(engine: Engine, archive: Archive, candidate: Candidate, *, limit: int = MAX_FILE_BYTES) -> Added:
@@ -208,6 +213,7 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         "quality": int(candidate.quality),
         "origin": sentence(candidate.origin),
         "uploaded_by": sentence(candidate.uploaded_by),
+        "needs": [checked(key) for key in candidate.needs],
     }
     mended = old is not None and old.rejected is not None and candidate.origin == UPLOAD
     if old is None:
@@ -231,6 +237,7 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
             select(debug_file).where(debug_file.c.debug_file_id == old.debug_file_id)
         ).one()
     forget_absences(connection, candidate.binary_key)
+    completes = note_completed(connection, candidate.binary_key) if old is None or mended else ()
     after = _best(connection, candidate)
     file = _file(row)
     best = after is not None and after.debug_file_id == file.debug_file_id
@@ -240,6 +247,7 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         file,
         best,
         before if best and not was_best else None,
+        completes,
     )
 
 

@@ -3,15 +3,16 @@
 import logging
 import shutil
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
 from storage.archive import Archive
-from storage.symbols import blobs, candidates
-from storage.symbols.candidates import UPLOAD, Candidate
+from storage.symbols import blobs, candidates, news
+from storage.symbols.candidates import UPLOAD, Added, Candidate
 from symbolizer.addresses import FileOffsets
 from symbolizer.chain import SourcePlaces, make_sources
 from symbolizer.complete import Complete
@@ -77,8 +78,13 @@ def inspected(path: Path) -> Inspection:
 
 def upload(engine: Engine, archive: Archive, path: Path) -> Inspection:
     what = inspected(path)
-    candidates.add(engine, archive, Candidate(what.key, what.kind, what.quality, path, UPLOAD, path.name))
+    add(engine, archive, path, what)
     return what
+
+
+def add(engine: Engine, archive: Archive, path: Path, what: Inspection) -> Added:
+    candidate = Candidate(what.key, what.kind, what.quality, path, UPLOAD, path.name, needs=what.needs)
+    return candidates.add(engine, archive, candidate)
 
 
 def elsewhere(path: Path) -> ImageIdentity:
@@ -236,3 +242,43 @@ def test_a_debug_file_alone_names_functions_by_offset(
         code = next(s for s in content.segment_map.segments if s.executable)
         offset = FileOffsets(np.array([start - code.vaddr + code.offset], np.uint64))
         assert layout.to_vaddrs(offset).values.tolist() == [start]
+
+
+def changed_since(engine: Engine, moment: datetime) -> set[str]:
+    with engine.connect() as connection:
+        return {key for key, at in news.changed_since(connection, moment).changed.items() if at > moment}
+
+
+def now(engine: Engine) -> datetime:
+    with engine.connect() as connection:
+        return connection.execute(select(func.clock_timestamp())).scalar_one()
+
+
+def test_the_last_of_its_parts_completes_a_program(
+    engine: Engine, archive: Archive, programs: Programs
+) -> None:
+    """Parts come in any order; the program is built again when nothing is lacking, not for each of them."""
+    (programs.folder / "more.c").write_text("int more(int n) { return n + 1; }")
+    programs.run("gcc", "-g", "-gsplit-dwarf", "program.c", "more.c", "-o", "program")
+    what = upload(engine, archive, programs.folder / "program")
+    first, second = sorted(programs.folder.glob("*.dwo"))
+    before = now(engine)
+    assert add(engine, archive, first, inspected(first)).completes == ()
+    assert what.key not in changed_since(engine, before)
+    assert add(engine, archive, second, inspected(second)).completes == (what.key,)
+    assert what.key in changed_since(engine, before)
+    assert add(engine, archive, second, inspected(second)).completes == ()
+
+
+def test_a_package_and_common_data_complete_at_once(
+    engine: Engine, archive: Archive, programs: Programs
+) -> None:
+    programs.compiled("split", "-gsplit-dwarf", "-gdwarf-4")
+    programs.run("dwp", "-e", "split", "-o", "split.dwp")
+    for name in ("one", "two"):
+        programs.compiled(name, *(["-O1"] if name == "two" else []))
+    programs.run("dwz", "-m", "common", "one", "two")
+    keys = [upload(engine, archive, programs.folder / name).key for name in ("split", "one", "two")]
+    package, common = (programs.folder / name for name in ("split.dwp", "common"))
+    assert add(engine, archive, package, inspected(package)).completes == (keys[0],)
+    assert add(engine, archive, common, inspected(common)).completes == tuple(sorted(keys[1:]))

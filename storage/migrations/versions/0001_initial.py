@@ -221,6 +221,13 @@ def upgrade() -> None:
             comment="last time it was uploaded",
         ),
         sa.Column(
+            "needs",
+            sa.ARRAY(sa.Text()),
+            server_default=sa.text("'{}'"),
+            nullable=False,
+            comment="keys of files that complete it: what dwz moved out of it, the other halves of split DWARF",
+        ),
+        sa.Column(
             "rejected",
             sa.Text(),
             nullable=True,
@@ -231,7 +238,7 @@ def upgrade() -> None:
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),
             nullable=False,
-            comment="added, rejected or accepted",
+            comment="added, rejected or accepted, or what it needs was",
         ),
         sa.Column(
             "used_at",
@@ -244,6 +251,9 @@ def upgrade() -> None:
         comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
     )
     op.create_index(op.f("ix_debug_file_changed_at"), "debug_file", ["changed_at"], unique=False)
+    op.create_index(
+        op.f("ix_debug_file_needs"), "debug_file", ["needs"], unique=False, postgresql_using="gin"
+    )
     op.create_index(op.f("ix_debug_file_sha256"), "debug_file", ["sha256"], unique=False)
     op.create_table(
         "dictionary_epoch",
@@ -1272,6 +1282,7 @@ def downgrade() -> None:
     op.drop_table("dictionary_touched")
     op.drop_table("dictionary_epoch")
     op.drop_index(op.f("ix_debug_file_sha256"), table_name="debug_file")
+    op.drop_index(op.f("ix_debug_file_needs"), table_name="debug_file", postgresql_using="gin")
     op.drop_index(op.f("ix_debug_file_changed_at"), table_name="debug_file")
     op.drop_table("debug_file")
     op.drop_table("coverage")
