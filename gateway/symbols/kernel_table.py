@@ -51,7 +51,8 @@ class _Functions:
         if self._sorted:
             return bytes(self._text)
         # A module's come in the order of its symbol table.
-        return b"".join(sorted(bytes(self._text).splitlines(keepends=True), key=_place))
+        ordered = sorted(bytes(self._text).splitlines(keepends=True), key=_place)
+        return b"".join(ordered)
 
     def _write(self) -> None:
         offset = self._newest - self._base
