@@ -11,7 +11,6 @@ import zstandard
 
 from fleetpb import gateway_pb2
 from symbolizer.elf import ElfFile
-from symbolizer.kallsyms import parse_table
 from symbolizer.symtab import read_symbols
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
 
@@ -72,9 +71,6 @@ def test_what_was_sampled_can_be_had_even_after_its_server_has_ended(workload: P
             expected.symbol(n) for n in range(len(expected))
         ]
         assert small.build_id == original.build_id
-        kernel_id, kernel = parse_table(content(daemon, Request(what=Request.KERNEL)))
-        assert kernel_id.hex() == answer.capture.machine.kernel_build_id
-        assert len(kernel.kernel.names) > 1000
 
 
 def test_a_gateway_gives_nothing_unless_its_operator_allows_it(workload: Path, tmp_path: Path):

@@ -104,7 +104,7 @@ def test_links_to_debug_files_stay(tmp_path: Path):
     assert after.debug_link == before.debug_link is not None
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.data())
 def test_no_damage_breaks_more_than_the_file(program: bytes, data: st.DataObject):
     damaged = bytearray(program)
