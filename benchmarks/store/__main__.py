@@ -51,7 +51,13 @@ def report(found: Found, size: Size) -> Report:
         "land_facts_per_s", facts / (merged - began), at_least(4e5), peer="captures, until they are in cells"
     )
     told.add("landed_facts_per_s", facts / (landed - began), peer="until they can be asked for")
-    told.add("land_cpu_us_per_fact", sum(each.cpu_s for each in found.landings) / facts * 1e6)
+    landing_cpu_s = sum(each.cpu_s for each in found.landings)
+    told.add(
+        "land_facts_per_cpu_s",
+        facts / (landing_cpu_s + rolling.cpu_s + found.server_cpu_s),
+        peer="of landing, merging and the server together: what others do on the machine does not count",
+    )
+    told.add("land_cpu_us_per_fact", landing_cpu_s / facts * 1e6)
     told.add("roll_cpu_us_per_fact", rolling.cpu_s / max(rolling.facts, 1) * 1e6)
     told.add(
         "server_cpu_us_per_fact",

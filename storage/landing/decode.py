@@ -115,17 +115,7 @@ def _check(capture: capture_pb2.Capture) -> None:
         sampled = segment.support == capture_pb2.SUPPORT_OK
         _require(sampled or not segment.profiles, "samples of an event that was not sampled")
         _require(not segment.profiles or segment.period > 0, "samples without a period")
-        total = 0
-        for profile in segment.profiles:
-            _require(profile.group < len(capture.groups), "a profile's group is not there")
-            _require(len(profile.stack_delta) == len(profile.count), "profile columns differ in length")
-            if not profile.count:
-                continue
-            delta, count = _ints(profile.stack_delta), _ints(profile.count)
-            _require(len(delta) == 1 or int(delta[1:].min()) > 0, "a profile's stacks do not ascend")
-            _require(int(delta.sum()) < len(stacks.length), "a profile's stack is not there")
-            _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or absurd")
-            total += int(count.sum())
+        total = _samples(segment.profiles, len(capture.groups), len(stacks.length))
         _require(total == segment.samples, "a segment's samples do not add up")
         _require(segment.duration_ns <= MAX_DURATION_NS, "a segment lasts longer than an hour")
         event = strings[segment.event], strings[segment.unit]
@@ -146,6 +136,30 @@ def _check(capture: capture_pb2.Capture) -> None:
     cpus = [usage.cpu for usage in capture.cpus]
     _require(max(cpus, default=0) < _MAX_ITEMS, "a CPU's number is absurd")
     _require(len(set(cpus)) == len(cpus), "a CPU is there twice")
+
+
+def _samples(profiles: Sequence[capture_pb2.GroupProfile], groups: int, stacks: int) -> int:
+    """The samples of a segment's profiles, all looked at together: a capture has a hundred short ones."""
+    _require(all(profile.group < groups for profile in profiles), "a profile's group is not there")
+    sizes = [len(profile.count) for profile in profiles]
+    _require(sizes == [len(profile.stack_delta) for profile in profiles], "profile columns differ in length")
+    filled = [profile for profile, size in zip(profiles, sizes, strict=True) if size]
+    if not filled:
+        return 0
+    # protobuf hands its numbers to numpy as one array, a hundred times faster than one by one.
+    delta = np.concatenate([np.array(profile.stack_delta, np.uint64) for profile in filled])
+    count = np.concatenate([np.array(profile.count, np.uint64) for profile in filled])
+    _require(int(delta.max()) < stacks, "a profile's stack is not there")
+    lengths = np.array([size for size in sizes if size])
+    first = np.cumsum(lengths) - lengths
+    _require(int(np.add.reduceat(delta, first).max()) < stacks, "a profile's stack is not there")
+    ascends = delta > 0
+    ascends[first] = True
+    _require(bool(ascends.all()), "a profile's stacks do not ascend")
+    _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or absurd")
+    # Hundreds of millions of counts may be absurd together: then their sum would come round to a small one.
+    _require(float(count.sum(dtype=np.float64)) < MAX_UNITS, "a segment's samples are absurd")
+    return int(count.sum())
 
 
 class _Within:

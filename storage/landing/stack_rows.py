@@ -130,8 +130,10 @@ def _at(rows: StackRows, places: Int64s) -> StackRows:
 def _asked(hashes: Hashes) -> bytes:
     """(place, hash) of every stack in COPY's binary format: a count of fields, then lengths and values."""
     rows = np.empty((len(hashes), 7), ">u4")
-    rows[:, 0], rows[:, 1], rows[:, 2] = 4, np.arange(len(hashes)), 16
-    rows[:, 3:] = hashes.astype(">u8").view(">u4").reshape(-1, 4)
+    # In the order of the index, whose pages are then each read once.
+    order = np.argsort(hashes[:, 0])
+    rows[:, 0], rows[:, 1], rows[:, 2] = 4, order, 16
+    rows[:, 3:] = hashes[order].astype(">u8").view(">u4").reshape(-1, 4)
     halves = np.empty((len(hashes), 15), ">u2")
     halves[:, 0], halves[:, 1:] = 2, rows.view(">u2")
     return halves.tobytes()

@@ -32,7 +32,7 @@ from storage.rolling.rows import Columns
 from storage.rolling.sorting import Int64
 from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit
 
-MOST_FACTS = 20_000_000
+MOST_FACTS = 5_000_000
 """Facts merged in one go, if a single visit has no more: about 1 GB while it lasts."""
 
 

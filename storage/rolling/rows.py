@@ -38,8 +38,8 @@ _LENGTH = struct.Struct(">i")
 _NULL = _LENGTH.pack(-1)
 MAX_BYTES = 4 << 30
 """Read by whoever merges cells, at most."""
-ANSWER_BYTES = 128 << 20
-"""Of cells, read for one answer at most: ten to twenty times as much when they are decoded."""
+ANSWER_BYTES = 64 << 20
+"""Of cells, read for one answer at most: some forty times as much when they are decoded."""
 Columns = dict[str, npt.NDArray[Any]]
 Blob = bytes | memoryview
 

@@ -172,6 +172,21 @@ def test_lists_are_smaller_than_sums_where_few_visits_have_a_function() -> None:
     assert len(moments_codec.encode_lists(lists)[0]) < len(moments_codec.encode(lists.sums())[0]) / 2
 
 
+def test_many_cells_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = joined(
+        [
+            cell_of([(m, {n: (1, m)}, 5), (m + 1, {n: (0, 2), 3: (1, 1)}, 5)])
+            for m in (1, 9)
+            for n in range(4, 9)
+        ]
+    )
+    blobs = moments_codec.encode_lists(cells)
+    whole = moments_codec.decode(blobs)
+    for pairs in (1, 4, 7):
+        monkeypatch.setattr(moments_codec, "_PAIRS_AT_ONCE", pairs)
+        assert_same(moments_codec.decode(blobs), whole)
+
+
 def test_moments_that_are_lacking_are_damage_and_no_new_cell() -> None:
     with pytest.raises(CorruptCell):
         cell_moments.add([b""], cell_of([(1, {1: (1, 1)}, 1)]))
