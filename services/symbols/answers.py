@@ -138,9 +138,7 @@ def _notes(done: Uploaded) -> list[str]:
     elif not added.best and added.file.kind in NAMING:
         notes.append("A better file is stored for the same binary; that one is used.")
     if done.lacks:
-        notes.append(
-            f"{done.lacks} Upload that before this one, or this one again after it: then its captures are landed again."
-        )
+        notes.append(f"{done.lacks} Upload that, too.")
     if added.replaced is not None:
         notes.append(
             f"It takes the place of {added.replaced.name or 'a file'} of {added.replaced.added_at:%Y-%m-%d}."

@@ -16,6 +16,8 @@ from sqlalchemy import Engine
 
 from services.api.app import create_app
 from services.api.auth import Access, mint_login_url
+from services.symbols.desk import SymbolDesk
+from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from tests.browser.landed import LandedFleet
@@ -87,7 +89,10 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
     queries = QueryEngine(engine)
     listening = socket.create_server(("127.0.0.1", 0))
     state_dir = tmp_path / "state"
-    app = create_app(queries, Access(state_dir), price_per_core_hour=PRICE)
+    desk = SymbolDesk(engine, Archive(str(tmp_path / "archive")))
+    app = create_app(
+        queries, Access(state_dir), price_per_core_hour=PRICE, symbols=desk, uploads=tmp_path / "uploads"
+    )
     running = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2)
     )
