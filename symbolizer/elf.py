@@ -43,8 +43,8 @@ MAX_NOTE_BYTES: Final = 1 << 16
 MAX_NAMES_BYTES: Final = 1 << 24
 MAX_EMBEDDED_BYTES: Final = 1 << 27
 MAX_SECTION_NAME: Final = 1 << 10
-MAX_SYMBOLS: Final = 1 << 23
-"""Entries of a symbol table; Chromium's, among the largest, has 1.5 million."""
+MAX_SYMBOLS: Final = 1 << 22
+"""Entries of all symbol tables of a file; Chromium's, among the largest, has 1.5 million. Each takes 240 bytes."""
 MAX_RELOCATIONS: Final = 1 << 22
 MAX_TABLES: Final = 64
 """Sections of one type that are read, so that many headers cannot name the same bytes over and over."""

@@ -14,6 +14,7 @@ Another kernel than the running one is known by its vmlinux, at .build-id/xx/yyy
 or where distributions put it (`kernel_files.py`).
 """
 
+import posixpath
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -73,7 +74,7 @@ class LocalFiles:
 
     def _at_path(self, identity: ImageIdentity) -> Found | Missing:
         path = identity.path
-        if not path.startswith("/") or path.startswith(_REFUSED) or "\0" in path:
+        if not path.startswith("/") or _is_refused(path):
             return Missing(f"{path or 'It'} is no path of a file.")
         if not identity.is_certain:
             return Missing(f"{path} has no build-id, so no file can be told to be it.")
@@ -116,7 +117,7 @@ class LocalFiles:
         stated = Path(debug.content.path.parent, link.path) if "\0" not in link.path else None
         places = [*self._by_build_id(link.build_id, ".debug", ""), *([stated] if stated else [])]
         for path in places:
-            if str(path).startswith(_REFUSED):
+            if _is_refused(str(path)):
                 continue
             opened = open_elf(path)
             if isinstance(opened, Missing):
@@ -209,9 +210,15 @@ def _debug_link(executable: Found | None) -> tuple[str, int] | None:
     return link.name, link.crc32
 
 
+def _is_refused(path: str) -> bool:
+    """Whether an absolute path is of no file to be looked at, however it is written."""
+    plain = "/" + posixpath.normpath(path).lstrip("/")
+    return "\0" in path or f"{plain}/".startswith(_REFUSED)
+
+
 def _accepted(path: Path, is_right: Callable[[ElfFile], bool]) -> Found | None:
     """The file, if it may be looked at and is right."""
-    if not path.is_absolute() or str(path).startswith(_REFUSED) or "\0" in str(path):
+    if not path.is_absolute() or _is_refused(str(path)):
         return None
     opened = open_elf(path)
     if isinstance(opened, Missing):

@@ -113,10 +113,31 @@ def test_without_a_build_id_the_content_decides(programs, files: LocalFiles) -> 
 
 @pytest.mark.parametrize(
     "path",
-    ["", "relative", "/proc/self/exe", "/sys/kernel/notes", "/dev/zero", "/no/such/file", "/tmp", "/a\0b"],
+    [
+        "",
+        "relative",
+        "/proc/self/exe",
+        "/sys/kernel/notes",
+        "/dev/zero",
+        "/srv/../proc/self/exe",
+        "//proc/self/exe",
+        "/no/such/file",
+        "/tmp",
+        "/a\0b",
+    ],
 )
 def test_what_is_no_image_is_missing(files: LocalFiles, path: str) -> None:
     assert isinstance(files.executable(identity(path, b"\x01" * 20)), Missing)
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc/self/exe", "/srv/../proc/self/exe", "//proc/self/exe", "/./proc/self/exe", "/dev/zero"]
+)
+def test_what_is_only_to_be_touched_by_the_kernel_is_not_opened(files: LocalFiles, path: str) -> None:
+    own = ElfFile(Path("/proc/self/exe").read_bytes())
+    missing = files.executable(identity(path, own.build_id or b"\x01" * 20))
+    assert isinstance(missing, Missing)
+    assert "no path" in missing.reason
 
 
 def test_a_fifo_does_not_block(files: LocalFiles, tmp_path: Path) -> None:
