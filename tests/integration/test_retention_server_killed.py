@@ -6,12 +6,10 @@ begins again when its connection breaks. `FLEETPROF_KILLS=50` kills more often.
 
 import os
 import random
-import shutil
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -46,17 +44,6 @@ LONGEST_S = 0.8
 """Between two kills."""
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120 + 20 * KILLS)]
-
-
-@pytest.fixture
-def server() -> Iterator[MortalServer]:
-    folder = Path(tempfile.mkdtemp(prefix="fpkill-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = MortalServer(folder)
-    made.start()
-    yield made
-    made.stop()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass
@@ -151,8 +138,8 @@ def live(world: World, role: Callable[[World], Callable[[], object]]) -> None:
         world.errors.append(error)
 
 
-def test_whatever_the_server_loses_is_done_again(server: MortalServer, tmp_path: Path) -> None:
-    world = make_world(server.url(), Archive(str(tmp_path)))
+def test_whatever_the_server_loses_is_done_again(mortal_server: MortalServer, tmp_path: Path) -> None:
+    world = make_world(mortal_server.url(), Archive(str(tmp_path)))
     rng = random.Random(7)
     threads = [
         threading.Thread(target=live, args=(world, role)) for role in (lander, roller, retirer, sweeper)
@@ -161,8 +148,8 @@ def test_whatever_the_server_loses_is_done_again(server: MortalServer, tmp_path:
         thread.start()
     for _ in range(KILLS):
         time.sleep(rng.uniform(0.05, LONGEST_S))  # what happens meanwhile is the point
-        server.kill()
-        server.start()
+        mortal_server.kill()
+        mortal_server.start()
     world.over.set()
     for thread in threads:
         thread.join(60)

@@ -6,10 +6,13 @@ The list of boundaries is not written down anywhere: a run goes on until a commi
 import itertools
 import logging
 import os
+import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -28,7 +31,10 @@ from storage.rolling.compact import compact
 from storage.rolling.cubes import WEIGHTED_LEVELS
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
-from storage.schema import capture, roll_built, roll_queue
+from storage.schema import binary, capture, capture_binary, function, roll_built, roll_queue
+from storage.symbols import candidates, relanding
+from storage.symbols.improved import improved
+from tests.integration.exactly_once import library
 from tests.integration.exactly_once.faults import CRASHED, Commits, Fault, Plan
 from tests.integration.exactly_once.made import STARTS, other_labels, pattern
 from tests.integration.exactly_once.truth import Checked, check, moment
@@ -152,6 +158,36 @@ def name_functions(scene: Scene) -> None:
     rename(scene.engine, scene.interner, LIBRARY.hex(), STARTS)
 
 
+def upload_symbols(scene: Scene) -> None:
+    library.upload(scene.engine, scene.archive)
+
+
+def build_symbols(scene: Scene) -> None:
+    """By whoever gets the lease; a builder that died still has it for a moment."""
+    while not library.build(scene.engine, scene.archive, b"debug data"):
+        time.sleep(library.LEASE_S / 5)
+
+
+def use_symbols(scene: Scene) -> None:
+    """As the worker does that is told of an upload: now, and whenever the sweep finds that there is news."""
+    library.LibraryRenaming(scene.engine).names_for(library.KEY)
+
+
+def land_again(scene: Scene) -> None:
+    """As collector and workers do: want some of them again, and land what is due."""
+    while True:
+        with scene.engine.begin() as connection:
+            relanding.feed(connection, limit=5)
+        with scene.engine.connect() as connection:
+            due = captures.due(connection, limit=99)
+        if not due:
+            return
+        items = [_item(scene.world.visits[one.visit_id], one.generation) for one in due]
+        for landed in land_many(scene.engine, scene.interner, items):
+            if landed.error is not None:
+                raise landed.error
+
+
 def want_again(scene: Scene) -> None:
     with scene.engine.begin() as connection:
         captures.want_again(connection, scene.world.visits)
@@ -211,6 +247,63 @@ def all_but_old(scene: Scene, checked: Checked) -> bool:
     )
 
 
+def has_news(scene: Scene, checked: Checked) -> bool:
+    """The upload is there once, and somebody will look at it."""
+    with scene.engine.connect() as connection:
+        files = candidates.every(connection, library.KEY)
+        return len(files) == 1 and improved(connection, limit=9) == [library.KEY]
+
+
+def is_built(scene: Scene, checked: Checked) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        whole = library.built(scene.engine, scene.archive, Path(folder)) == library.made_of(b"debug data")
+    return whole and all_landed(scene, checked)
+
+
+def is_named(scene: Scene, checked: Checked) -> bool:
+    """Nothing is nameless, and the captures' next generation is asked for once."""
+    with scene.engine.connect() as connection:
+        nameless = connection.scalars(
+            select(function.c.start).where(
+                function.c.binary_key == library.KEY, function.c.alias_of.is_(None)
+            )
+        ).all()
+        found = relanding.progress(connection)
+        return (
+            not nameless
+            and not improved(connection, limit=9)
+            and [one.captures for one in found if one.finished_at is None] == [_holding(scene)]
+            and all_landed(scene, checked)
+        )
+
+
+def all_landed_again(scene: Scene, checked: Checked) -> bool:
+    """Those that hold the library in their second generation, with its calls; the others in the first."""
+    with scene.engine.connect() as connection:
+        [found] = [one for one in relanding.progress(connection) if one.finished_at is None]
+        holding = set(
+            connection.scalars(
+                select(capture_binary.c.visit_id)
+                .join(binary, binary.c.binary_id == capture_binary.c.binary_id)
+                .where(binary.c.key == library.KEY)
+            )
+        )
+    generations = {visit_id: one.generation for visit_id, one in checked.landed.items()}
+    return (found.landed, found.left) == (len(holding), 0) and generations == {
+        visit_id: 2 if visit_id in holding else 1 for visit_id in scene.world.visits
+    }
+
+
+def _holding(scene: Scene) -> int:
+    with scene.engine.connect() as connection:
+        return connection.execute(
+            select(func.count())
+            .select_from(capture_binary)
+            .join(binary, binary.c.binary_id == capture_binary.c.binary_id)
+            .where(binary.c.key == library.KEY)
+        ).scalar_one()
+
+
 def all_merged(scene: Scene, checked: Checked) -> bool:
     return all_landed(scene, checked) and not waiting(scene.engine)
 
@@ -229,6 +322,17 @@ OPERATIONS = (
     Operation("several together", (), land_all, all_landed, 8),
     Operation("several together again", (land_all,), land_all_again, all_landed, 4),
     Operation("naming", (land_all,), name_functions, all_landed, 2),
+    Operation("uploading symbols", (land_all,), upload_symbols, has_news, 1, Course.REPEATS),
+    Operation("building symbols", (land_all,), build_symbols, is_built, 2, Course.REPEATS),
+    Operation("naming after an upload", (land_all, upload_symbols), use_symbols, is_named, 2, Course.REPEATS),
+    Operation(
+        "landing again after an upload",
+        (land_all, upload_symbols, use_symbols),
+        land_again,
+        all_landed_again,
+        4,
+        Course.REPEATS,
+    ),
     Operation("wanting again", (land_all,), want_again, all_landed, 1, Course.REPEATS),
     Operation("merging", (land_all,), merge_all, all_merged, 2, Course.CONSUMES),
     Operation(

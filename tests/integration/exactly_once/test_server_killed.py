@@ -8,10 +8,7 @@ more often.
 import logging
 import os
 import random
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -52,24 +49,13 @@ ROLES = (
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 20 * KILLS)]
 
 
-@pytest.fixture
-def server() -> Iterator[MortalServer]:
-    folder = Path(tempfile.mkdtemp(prefix="fpkill-", dir="/tmp"))
-    folder.chmod(0o711)
-    made = MortalServer(folder)
-    made.start()
-    yield made
-    made.stop()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def test_what_was_landed_survives_the_server_whole_or_lands_again(
-    server: MortalServer, tmp_path: Path
+    mortal_server: MortalServer, tmp_path: Path
 ) -> None:
     lost = 0
     for number in range(-(-KILLS // KILLS_A_ROUND)):
-        lost += kill_and_settle(server, tmp_path / str(number), number)
-    log.info("%d kills; %d acknowledged landings undone and landed again", server.kills, lost)
+        lost += kill_and_settle(mortal_server, tmp_path / str(number), number)
+    log.info("%d kills; %d acknowledged landings undone and landed again", mortal_server.kills, lost)
 
 
 def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:

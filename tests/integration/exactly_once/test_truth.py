@@ -38,6 +38,10 @@ SPOILED = {
     "another generation": "UPDATE profile SET generation = 7 WHERE day = '2026-11-21'",
     "a segment lost": "DELETE FROM capture_segment WHERE segment = 1",
     "a stack swept": "DELETE FROM stack",
+    "another's lines": (
+        "UPDATE line_chunk SET (facts, data) = (SELECT l.facts, l.data FROM line_chunk l JOIN profile p"
+        " USING (day, profile_id) ORDER BY p.samples DESC LIMIT 1)"
+    ),
     "lines of nobody": "UPDATE line_chunk SET profile_id = profile_id + 1",
 }
 

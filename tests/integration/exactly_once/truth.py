@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Engine, Row, func, select, text
 
 from storage import partitions
 from storage.landing.codec import decode_many
+from storage.landing.lines import decode_lines
 from storage.schema import (
     capture,
     capture_segment,
@@ -186,7 +187,22 @@ def _facts(connection: Connection, wrong: list[str]) -> dict[UUID, tuple[set[int
         ).scalar_one()
         if orphans:
             wrong.append(f"{orphans} rows of {table.name} without a profile")
+    wrong += _wrong_lines(connection)
     return _decoded(rows, _stacks(connection), wrong)
+
+
+def _wrong_lines(connection: Connection) -> Iterator[str]:
+    """Lines take no more samples themselves than their profile has."""
+    rows = connection.execute(
+        select(profile.c.visit_id, profile.c.samples, line_chunk.c.facts, line_chunk.c.data).join(
+            line_chunk,
+            (line_chunk.c.day == profile.c.day) & (line_chunk.c.profile_id == profile.c.profile_id),
+        )
+    )
+    for row in rows:
+        lines = decode_lines([bytes(row.data)], [row.facts])
+        if int(lines.self_samples.sum()) > row.samples or len(lines.self_samples) != row.facts:
+            yield f"lines of {row.visit_id} are not its profile's"
 
 
 def _decoded(
