@@ -114,7 +114,7 @@ def standing(connection: Connection, cache: Cache) -> Standing:
     rejected = select(debug_file.c.sha256).where(of_binary, is_source, debug_file.c.rejected.is_not(None))
     later = select(debug_file.c.sha256).where(
         of_binary,
-        not_(is_source),
+        or_(not_(is_source), func.cardinality(debug_file.c.needs) > 0),  # what it lacked may have come since
         debug_file.c.kind.in_([FileKind.EXECUTABLE.value, FileKind.DEBUGINFO.value]),
         debug_file.c.quality == int(Quality.DWARF),
         debug_file.c.rejected.is_(None),

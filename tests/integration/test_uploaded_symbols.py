@@ -13,7 +13,9 @@ from sqlalchemy import Engine, func, select
 from storage.archive import Archive
 from storage.symbols import blobs, candidates, news
 from storage.symbols.candidates import UPLOAD, Added, Candidate
-from symbolizer.addresses import FileOffsets
+from symbolizer.addresses import ElfVaddrs, FileOffsets
+from symbolizer.build_outcome import Built
+from symbolizer.builder import SymCacheBuilder
 from symbolizer.chain import SourcePlaces, make_sources
 from symbolizer.complete import Complete
 from symbolizer.download_folder import DownloadFolder
@@ -282,3 +284,31 @@ def test_a_package_and_common_data_complete_at_once(
     package, common = (programs.folder / name for name in ("split.dwp", "common"))
     assert add(engine, archive, package, inspected(package)).completes == (keys[0],)
     assert add(engine, archive, common, inspected(common)).completes == tuple(sorted(keys[1:]))
+
+
+def test_what_was_built_before_its_common_data_came_is_built_again(
+    engine: Engine, archive: Archive, programs: Programs, everywhere: Complete, tmp_path: Path
+) -> None:
+    """Inlined functions have no names until what dwz moved out is there."""
+    programs.compiled("one")
+    programs.compiled("two", "-O1")
+    programs.run("dwz", "-m", "common", "one", "two")
+    away = programs.folder / "away"
+    away.mkdir()
+    common = (programs.folder / "common").rename(away / "common")
+    what = upload(engine, archive, programs.folder / "one")
+    builder = SymCacheBuilder(engine, archive, everywhere, tmp_path / "cache")
+
+    def inlined() -> set[str]:
+        built = builder.build(what.key)
+        assert isinstance(built, Built)
+        symbols = built.symbols
+        start, end = (symbols.symbols.symbol(symbols.symbols.find_name("work")).start + n for n in (0, 60))
+        addresses = ElfVaddrs(np.arange(start, end, dtype=np.uint64)).relative_to(symbols.segments.base)
+        return {
+            symbols.table.location(at).function for at in symbols.table.chains(addresses).locations.tolist()
+        }
+
+    assert "square" not in inlined()
+    add(engine, archive, common, inspected(common))
+    assert "square" in inlined()
