@@ -105,7 +105,9 @@ class Collector:
         )
         works = []
         if self.asks is not None:
-            asking = SymbolAsks(self.engine, desk=desk, credentials=self.visitor.credentials, terms=self.asks)
+            asking = SymbolAsks(
+                self.engine, stop=stop, desk=desk, credentials=self.visitor.credentials, terms=self.asks
+            )
             works.append(_every(self.pace.ask_s, stop, asking.look))
         try:
             await desk.do(self._prepare)

@@ -7,7 +7,7 @@ handed on: whether it is of use is for others to say.
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -68,9 +68,17 @@ class SymbolAsks:
     """Asks for one binary after the other."""
 
     def __init__(
-        self, engine: Engine, *, desk: Desk, credentials: Credentials | None, terms: AskTerms
+        self,
+        engine: Engine,
+        *,
+        stop: asyncio.Event,
+        desk: Desk,
+        credentials: Credentials | None,
+        terms: AskTerms,
     ) -> None:
+        """Once `stop` is set an answer under way is given up."""
         self._engine = engine
+        self._stop = stop
         self._desk = desk
         self._credentials = credentials
         self._terms = terms
@@ -111,11 +119,12 @@ class SymbolAsks:
             path = Path(folder) / "answer"
             try:
                 with path.open("wb") as file:
-                    await self._receive(ask.address, request, reader, file)
+                    if not await self._unless_stopped(self._receive(ask.address, request, reader, file)):
+                        return AskOutcome.FAILED, "The collector was stopped meanwhile."
+            except TimeoutError:  # an OSError, too
+                return AskOutcome.FAILED, f"It did not answer in full within {self._terms.patience_s:g} s."
             except (Garbled, BadAddress, BadCredentials, OSError) as error:
                 return AskOutcome.FAILED, said(str(error))
-            except TimeoutError:
-                return AskOutcome.FAILED, f"It did not answer in full within {self._terms.patience_s:g} s."
             except grpc.aio.AioRpcError as error:
                 return _of_status(error)
             if reader.refusal is not None:
@@ -123,6 +132,20 @@ class SymbolAsks:
                 return outcome, said(reader.refusal.message or "It was refused without a reason.")
             useless = await self._desk.do(self._terms.accept, ask, path, reader.name)
         return (AskOutcome.FAILED, useless) if useless else (AskOutcome.GOT, "")
+
+    async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
+        """Whether the work was done; it is broken off when the collector is to stop."""
+        working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+                return True
+            return False
+        finally:
+            working.cancel()
+            stopping.cancel()
+            await asyncio.gather(working, stopping, return_exceptions=True)
 
     async def _receive(
         self, address: str, request: gateway_pb2.SymbolsRequest, reader: SymbolsReader, file: IO[bytes]
@@ -135,7 +158,7 @@ class SymbolAsks:
             stub: grpc.aio.UnaryStreamMultiCallable[gateway_pb2.SymbolsRequest, bytes] = channel.unary_stream(
                 _SYMBOLS, request_serializer=gateway_pb2.SymbolsRequest.SerializeToString
             )
-            stream = stub(request, timeout=self._terms.patience_s)
+            stream = stub(request)
             while isinstance(message := await stream.read(), bytes):  # else it is grpc.aio.EOF
                 await asyncio.to_thread(_write, message, reader, file)
         if not reader.is_finished:

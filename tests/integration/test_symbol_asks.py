@@ -92,7 +92,13 @@ def names(resolved: ResolvedFrames) -> list[str]:
 
 
 def look(
-    engine: Engine, archive: Archive, *, an_hour: int = 10, times: int = 1, patience_s: float = 20
+    engine: Engine,
+    archive: Archive,
+    *,
+    an_hour: int = 10,
+    times: int = 1,
+    patience_s: float = 20,
+    stop: asyncio.Event | None = None,
 ) -> int:
     """How often a gateway was asked in so many looks."""
 
@@ -101,9 +107,10 @@ def look(
         return taken.reason if isinstance(taken, Useless) else ""
 
     async def looks() -> int:
+        stopping = stop or asyncio.Event()
         desk = Desk(asyncio.Event())
         terms = AskTerms(accept, an_hour, patience_s=patience_s)
-        asking = SymbolAsks(engine, desk=desk, credentials=None, terms=terms)
+        asking = SymbolAsks(engine, stop=stopping, desk=desk, credentials=None, terms=terms)
         try:
             return sum([await asking.look() for _ in range(times)])
         finally:
@@ -224,11 +231,17 @@ def test_a_gateway_that_hangs_is_given_up(
 
     gone = threading.Event()
     gateway.symbols = hangs
+    stop = asyncio.Event()
     try:
         assert look(engine, archive, patience_s=0.3) == 1
+        assert "within 0.3 s" in outcome(engine, KERNEL)[1]
+        with engine.begin() as connection:
+            connection.execute(delete(symbol_ask))
+        stop.set()
+        assert look(engine, archive, patience_s=600, stop=stop) == 1
     finally:
         gone.set()
-    assert outcome(engine, KERNEL)[0] == AskOutcome.FAILED
+    assert outcome(engine, KERNEL) == (AskOutcome.FAILED, "The collector was stopped meanwhile.")
 
 
 def test_a_machine_that_is_down_costs_one_ask(engine: Engine, archive: Archive, capture: capture_pb2.Capture):
