@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, Connection, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from analysis import moments
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Float, Int64, group_starts
 from storage.query.design import VisitWeights, read_design
 from storage.query.estimates import Estimate, estimates
 from storage.query.reading import Rows, among, read_fixed
@@ -35,7 +35,7 @@ class Holdings:
     """Of those, with a frame in it that has no name."""
     captures: Int64
     machines: Int64
-    """Different machines on which samples had such a nameless frame; without any, all it ran on."""
+    """Different machines on which samples had such a nameless frame."""
     cpu_s: Float
     """Seconds of one core, as they were seen."""
     unresolved_cpu_s: Float
@@ -53,51 +53,68 @@ def read_holdings(
 ) -> Holdings:
     """What binaries held in visits drawn in [start, end); `only` these ids.
 
-    Reads one row for each capture and binary, a million in 1 s. Call it in a snapshot. Raises
-    `BadSelection` for more time than is read at once.
+    Call it in a snapshot. Raises `BadSelection` for more time than is read at once.
     """
     selection = Selection(start, end)
-    rows = _rows(connection, selection, () if only is None else (among(capture_binary.c.binary_id, only),))
-    ids, of = np.unique(rows.ints("binary_id"), return_inverse=True)
-    unresolved = rows.ints("unresolved")
-    number = len(ids)
-    estimated, covered_s = _estimated(connection, selection, rows, of, number)
+    among_them = () if only is None else (among(capture_binary.c.binary_id, only),)
+    sums = _sums(connection, selection, among_them)
+    order = np.argsort(sums.ints("binary_id"))
+    ids = sums.ints("binary_id")[order]
+    nameless = _nameless(connection, selection, among_them)
+    of = np.searchsorted(ids, nameless.ints("binary_id"))
+    estimated, covered_s = _estimated(connection, selection, nameless, of, len(ids))
     return Holdings(
         binary_id=ids,
-        samples=_sums(of, rows.ints("samples"), number),
-        unresolved=_sums(of, unresolved, number),
-        captures=np.bincount(of, minlength=number),
-        machines=_machines(of, rows.ints("machine_id"), unresolved, number),
-        cpu_s=_sums(of, rows.ints("cpu_ns"), number) / 1e9,
-        unresolved_cpu_s=_sums(of, rows.ints("unresolved_cpu_ns"), number) / 1e9,
+        samples=sums.ints("samples")[order],
+        unresolved=sums.ints("unresolved")[order],
+        captures=sums.ints("captures")[order],
+        machines=_different(of, nameless.ints("machine_id"), len(ids)),
+        cpu_s=sums.ints("cpu_ns")[order] / 1e9,
+        unresolved_cpu_s=sums.ints("unresolved_cpu_ns")[order] / 1e9,
         estimated=estimated,
         covered_s=covered_s,
     )
 
 
-def _rows(connection: Connection, selection: Selection, only: Sequence[ColumnElement[bool]]) -> Rows:
+def _sums(connection: Connection, selection: Selection, only: Sequence[ColumnElement[bool]]) -> Rows:
+    """One row for each binary."""
     held = capture_binary.c
-    # A visit's day is fixed at its draw, so the days of a time bound which rows there can be.
+    sums = [
+        cast(func.sum(column), BigInteger).label(column.name)
+        for column in (held.samples, held.unresolved, held.cpu_ns, held.unresolved_cpu_ns)
+    ]
     statement = (
         select(
             held.binary_id,
-            held.visit_id,
-            visit.c.machine_id,
-            held.samples,
-            held.unresolved,
-            held.cpu_ns,
-            held.unresolved_cpu_ns,
+            cast(func.count(), BigInteger).label("captures"),
+            *sums,
         )
         .join(visit, visit.c.visit_id == held.visit_id)
-        .where(
-            held.day >= selection.start.date(),
-            held.day <= selection.end.date(),
-            visit.c.drawn_at >= selection.start,
-            visit.c.drawn_at < selection.end,
-            *only,
-        )
+        .where(*_in(selection), *only)
+        .group_by(held.binary_id)
     )
     return read_fixed(connection, statement, limit=_MAX_BYTES)
+
+
+def _nameless(connection: Connection, selection: Selection, only: Sequence[ColumnElement[bool]]) -> Rows:
+    """One row for each capture and binary without all names: intervals are made of visits."""
+    held = capture_binary.c
+    statement = (
+        select(held.binary_id, held.visit_id, visit.c.machine_id, held.unresolved_cpu_ns)
+        .join(visit, visit.c.visit_id == held.visit_id)
+        .where(*_in(selection), held.unresolved > 0, *only)
+    )
+    return read_fixed(connection, statement, limit=_MAX_BYTES)
+
+
+def _in(selection: Selection) -> tuple[ColumnElement[bool], ...]:
+    """Visits of the time. A visit's day is fixed at its draw, so its days bound which rows there can be."""
+    return (
+        capture_binary.c.day >= selection.start.date(),
+        capture_binary.c.day <= selection.end.date(),
+        visit.c.drawn_at >= selection.start,
+        visit.c.drawn_at < selection.end,
+    )
 
 
 def _estimated(
@@ -113,11 +130,14 @@ def _estimated(
     seen = _cpu_ns(connection, selection, campaign_id, kind.id, weights)
     counted = weights.group >= 0
     place = np.cumsum(counted) - 1
-    at = np.minimum(np.searchsorted(weights.id, rows.uuids("visit_id")), max(len(weights.id) - 1, 0))
+    visits = rows.uuids("visit_id")
+    at = np.minimum(np.searchsorted(weights.id, visits), max(len(weights.id) - 1, 0))
     y = rows.ints("unresolved_cpu_ns").astype(np.float64)
-    pairs = (y > 0) & (len(weights.id) > 0)
+    pairs = y > 0
     if len(weights.id):
-        pairs &= (weights.id[at] == rows.uuids("visit_id")) & counted[at]
+        pairs &= (weights.id[at] == visits) & counted[at]
+    else:
+        pairs[:] = False
     found = moments.from_visits(
         weights.weight[counted],
         weights.group[counted],
@@ -163,16 +183,7 @@ def _cpu_ns(
     return seen
 
 
-def _sums(of: Int64, values: Int64, number: int) -> Int64:
-    sums = np.zeros(number, np.int64)
-    np.add.at(sums, of, values)
-    return sums
-
-
-def _machines(of: Int64, machine: Int64, unresolved: Int64, number: int) -> Int64:
-    """Machines of each binary: those with nameless frames in it, else all."""
-    hides = np.zeros(number, np.bool_)
-    hides[of[unresolved > 0]] = True
-    counts = (unresolved > 0) | ~hides[of]
-    pairs = np.unique((of[counts] << 32) | machine[counts])
-    return np.bincount(pairs >> 32, minlength=number)
+def _different(of: Int64, machine: Int64, number: int) -> Int64:
+    """How many different machines each has."""
+    pairs = np.sort((of << 32) | machine)
+    return np.bincount(pairs[group_starts(pairs)] >> 32, minlength=number)

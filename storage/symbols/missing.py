@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-import numpy as np
 from sqlalchemy import Connection, func, literal, select, union_all
 
 from storage.query.estimates import Estimate
@@ -64,6 +63,7 @@ class BinarySymbols:
     unresolved: int
     captures: int
     machines: int
+    """Those that lack names; 0 where none does."""
     cpu_s: float
     unresolved_cpu_s: float
     estimated: Estimate | None
@@ -122,8 +122,7 @@ def read_binary(
         return None
     ids = [one.binary_id for one in found if one.binary_id]
     held = read_holdings(connection, start, end, only=ids)
-    for one in found:
-        one.place = _place(held, one.binary_id)
+    _put_in_place(held, found)
     return _rows(connection, held, found[:1])[0]
 
 
@@ -151,8 +150,7 @@ class _Binary:
 
 def _known(connection: Connection, held: Holdings, which: Which, matching: str) -> list[_Binary]:
     found = _named(connection, matching=matching, ran=which is Which.MISSING)
-    for one in found:
-        one.place = _place(held, one.binary_id)
+    _put_in_place(held, found)
     if which is Which.MISSING:
         return [one for one in found if one.place >= 0 and held.unresolved[one.place] > 0]
     return found
@@ -192,9 +190,10 @@ def _named(
     ]
 
 
-def _place(held: Holdings, binary_id: int) -> int:
-    at = int(np.searchsorted(held.binary_id, binary_id))
-    return at if at < len(held) and held.binary_id[at] == binary_id else -1
+def _put_in_place(held: Holdings, found: Sequence[_Binary]) -> None:
+    place = {id_: n for n, id_ in enumerate(held.binary_id.tolist())}
+    for one in found:
+        one.place = place.get(one.binary_id, -1)
 
 
 def _rank(held: Holdings, one: _Binary, order: Order) -> tuple[float, float, str, str]:
