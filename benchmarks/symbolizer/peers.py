@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from benchmarks.cpu_time import process_cpu_s
 from benchmarks.symbolizer.agreement import Chain, Level
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Ran:
     cpu_s: float
     wall_s: float
     peak_rss_mib: float
-    timed_out: bool = False
+    stopped: bool = False
 
 
 def llvm_symbolizer() -> str | None:
@@ -49,10 +50,10 @@ def llvm_version(program: str) -> str:
     return found[1] if found else "?"
 
 
-def run_llvm(program: str, debug: Path, addresses: Iterable[int], timeout_s: float) -> Ran:
+def run_llvm(program: str, debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
     """Chains of linkage names by llvm-symbolizer."""
     command = [program, f"--obj={debug}", "--inlines", "--no-demangle", "--output-style=JSON"]
-    said, ran = _run(command, addresses, timeout_s)
+    said, ran = _run(command, addresses, limit_s)
     answers: Answers = {}
     for line in said.splitlines():
         try:
@@ -67,9 +68,9 @@ def run_llvm(program: str, debug: Path, addresses: Iterable[int], timeout_s: flo
     return Ran(answers, *ran)
 
 
-def run_addr2line(debug: Path, addresses: Iterable[int], timeout_s: float) -> Ran:
+def run_addr2line(debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
     """Chains of linkage names by GNU addr2line."""
-    said, ran = _run(["addr2line", "-a", "-f", "-i", "-e", str(debug)], addresses, timeout_s)
+    said, ran = _run(["addr2line", "-a", "-f", "-i", "-e", str(debug)], addresses, limit_s)
     answers: Answers = {}
     chain: list[Level] = []
     function: str | None = None
@@ -91,27 +92,34 @@ def run_addr2line(debug: Path, addresses: Iterable[int], timeout_s: float) -> Ra
 
 
 def _run(
-    command: list[str], addresses: Iterable[int], timeout_s: float
+    command: list[str], addresses: Iterable[int], limit_s: float
 ) -> tuple[str, tuple[float, float, float, bool]]:
-    """What it printed; CPU and wall seconds, peak RSS in MiB, and whether it was stopped at the time limit."""
+    """What it printed; CPU and wall seconds, peak RSS in MiB, and whether it was stopped at the limit of its CPU time."""
     with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+", errors="replace") as said:
         asked.writelines(f"{address:#x}\n" for address in addresses)
         asked.seek(0)
         started = time.monotonic()
         process = subprocess.Popen(command, stdin=asked, stdout=said, stderr=subprocess.DEVNULL)
-        timed_out = False
+        stopped = False
         while True:
             ended, _, usage = os.wait4(process.pid, os.WNOHANG)
             if ended:
                 break
-            if time.monotonic() - started > timeout_s and not timed_out:
+            if not stopped and _cpu_s(process.pid) > limit_s:
                 process.kill()
-                timed_out = True
+                stopped = True
             time.sleep(0.02)
         process.returncode = 0  # it is reaped
         wall = time.monotonic() - started
         said.seek(0)
-        return said.read(), (usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, timed_out)
+        return said.read(), (usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, stopped)
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        return process_cpu_s(pid)
+    except ProcessLookupError:
+        return 0.0
 
 
 def _known(text: str) -> str:

@@ -34,8 +34,8 @@ TOO_LITTLE: Final = 1 << 30
 _BARS: Final = {RUST: 0.94}
 _BAR: Final = 0.98
 _FIRST_ANSWERS: Final = 5
-_LLVM_S: Final = 90.0
-_ADDR2LINE_S: Final = 20.0
+_LLVM_CPU_S: Final = 60.0
+_ADDR2LINE_CPU_S: Final = 20.0
 _SEED: Final = 7
 
 
@@ -72,7 +72,12 @@ class Run:
         if name == BIG:
             self._step(f"{name}: building with too little memory")
             reason = engine.fails_within(binary, self._scratch / "little", TOO_LITTLE)
-            self._report.add("memory_limit_held", int(bool(reason)), exactly(1), peer=reason[:90])
+            self._report.add(
+                "memory_limit_held",
+                int(bool(reason)),
+                exactly(1),
+                peer=f"1 GiB: {reason.rpartition('(')[2].rstrip(').')}",
+            )
 
     def finish(self) -> None:
         """What is over all inputs."""
@@ -96,11 +101,11 @@ class Run:
         if binary.name == BIG:
             few, many = COMPARED, FULL_TIMED_LLVM if self._full else TIMED_LLVM
         self._step(f"{binary.name}: llvm-symbolizer")
-        one = peers.run_llvm(self._llvm, binary.debug, addresses[:few].tolist(), _LLVM_S)
-        other = peers.run_llvm(self._llvm, binary.debug, addresses[-many:].tolist(), _LLVM_S)
+        one = peers.run_llvm(self._llvm, binary.debug, addresses[:few].tolist(), _LLVM_CPU_S)
+        other = peers.run_llvm(self._llvm, binary.debug, addresses[-many:].tolist(), _LLVM_CPU_S)
         if binary.name == BIG:
             self._llvm_rss_mib = other.peak_rss_mib
-        if one.timed_out or other.timed_out:
+        if one.stopped or other.stopped:
             return math.nan
         return (many - few) / max(other.cpu_s - one.cpu_s, 1e-3)
 
@@ -137,10 +142,10 @@ class Run:
             return
         self._step(f"{binary.name}: comparing")
         ours = engine.answers(binary, cache, sample)
-        llvm = peers.run_llvm(self._llvm, binary.debug, sample.tolist(), _LLVM_S)
+        llvm = peers.run_llvm(self._llvm, binary.debug, sample.tolist(), _LLVM_CPU_S)
         found = compare(llvm.answers, ours)
         few = sample[: ADDR2LINE_BIG if binary.name == BIG else ADDR2LINE].tolist()
-        gnu = peers.run_addr2line(binary.debug, few, _ADDR2LINE_S)
+        gnu = peers.run_addr2line(binary.debug, few, _ADDR2LINE_CPU_S)
         beside = compare(llvm.answers, gnu.answers)
         self._report.add(
             key,
