@@ -86,7 +86,8 @@ class Images:
         self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
     ) -> Image:
         """The image of a mapping; `kernel` is the one it ran under. Never raises."""
-        owner = kernel if kind == capture_pb2.Mapping.MODULE else None
+        # A module without a build-id is known only together with the kernel and what else is loaded.
+        owner = kernel if kind == capture_pb2.Mapping.MODULE and not identity.build_id else None
         key = (int(kind), identity.key, owner)
         known = self._known.get(key)
         if known is None or known.until <= self._clock() or self._is_better_now(known, identity):

@@ -287,3 +287,13 @@ def test_a_function_of_the_kernel_is_one_object_however_often_it_is_met(
     assert image.names_held == 1
     image.forget_names()
     assert image.names_held == 0
+
+
+def test_a_build_of_a_module_is_one_image_whatever_else_is_loaded(source: Counting, images: Images) -> None:
+    source.kallsyms = AFTER
+    built = ImageIdentity("0d" * 20, "[nf_tables]", "[nf_tables]", b"\x0d" * 20, "")
+    sets = [KernelIdentity(BUILD, (("nf_tables", "0d" * 20), (f"m{number}", ""))) for number in range(3)]
+    opened = [images.open(Mapping.MODULE, built, kernel) for kernel in sets]
+    assert all(image is opened[0] for image in opened)
+    nameless = [images.open(Mapping.MODULE, module("nf_tables"), kernel) for kernel in sets]
+    assert nameless[0] is not nameless[1]
