@@ -89,7 +89,7 @@ def make_built_symbols(
     """Build into `output`, which exists. `still_ours` is asked every few seconds.
 
     Takes up to `limits` of time and memory, in a child that dies with this process. Raises OSError
-    if no child can be started; whatever ends the child is `NotMade`.
+    if no child can be started or the disk is full; whatever else ends the child is `NotMade`.
     """
     size = source.size.memory_bytes
     memory, seconds = limits.memory_for(size), limits.seconds_for(size)
@@ -125,6 +125,8 @@ def make_built_symbols(
         return Made(**json.loads(said))
     lines = complaint.decode("utf-8", "replace").strip().splitlines()
     why = lines[-1][:500] if lines else "it said nothing"
+    if process.returncode == build_child.UNABLE:
+        raise OSError(f"{origin}: its symbols cannot be written to {output.parent}: {why}.")
     if process.returncode == build_child.REFUSED:
         return NotMade(f"{origin}: its debug data cannot be used ({why}).")
     if process.returncode < 0:

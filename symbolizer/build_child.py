@@ -3,8 +3,8 @@
     python -m symbolizer.build_child OUTPUT MEMORY_BYTES CPU_SECONDS ORIGIN DEBUG [EXECUTABLE]
 
 Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists.
-Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr.
-Anything else is a crash or a limit, which only ends this process.
+Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr;
+4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 REFUSED: Final = 3
+UNABLE: Final = 4
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -50,9 +51,12 @@ def main(arguments: list[str]) -> int:
 
     try:
         build(request)
-    except (NotBuildable, MemoryError, OSError) as error:
+    except (NotBuildable, MemoryError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - its one way to say why
         return REFUSED
+    except OSError as error:
+        print(error.strerror or error, file=sys.stderr)  # noqa: T201 - its one way to say why
+        return UNABLE
     usage = resource.getrusage(resource.RUSAGE_SELF)
     cost = {"cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "peak_rss_bytes": _peak_rss_bytes()}
     print(json.dumps(cost))  # noqa: T201 - its one way to say so

@@ -1,5 +1,6 @@
 """The images a process has at hand: found, opened, built, and remembered for a while."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -25,6 +26,8 @@ from symbolizer.sources import Found, Missing, SymbolSource
 from symbolizer.symbol_table import NO_SYMBOLS, SymbolTable
 from symbolizer.symcaches import PENDING, SymCaches
 from symbolizer.symtab import read_symbols
+
+log = logging.getLogger(__name__)
 
 DEFAULT_CAPACITY: Final = 512
 DEFAULT_RECHECK_S: Final = 600.0
@@ -130,7 +133,7 @@ class Images:
         """Whether what was pending is built, so that what is landed again for it finds it at once."""
         if not known.pending:
             return False
-        built = self._caches.find(identity.key)
+        built = self._built(identity)
         return isinstance(built, Built) and not built.entry.outdated
 
     def _find(
@@ -150,7 +153,7 @@ class Images:
         return self._kernel_part(kernel, identity.name, identity.name.strip("[]"))
 
     def _file(self, identity: ImageIdentity) -> Image:
-        built = self._caches.find(identity.key) if identity.is_certain else None
+        built = self._built(identity) if identity.is_certain else None
         if isinstance(built, Built) and not built.entry.outdated:
             return self._from_built(identity, built)
         with ExitStack() as opened:
@@ -164,6 +167,12 @@ class Images:
             if isinstance(debug, Found):
                 opened.enter_context(debug.content)
             return self._assemble(identity, executable, debug, built)
+
+    def _built(self, identity: ImageIdentity) -> Built | NotBuilt | None:
+        try:
+            return self._caches.find(identity.key)
+        except OSError as error:
+            return _no_place(error)
 
     def _from_built(self, identity: ImageIdentity, built: Built, reason: str = "") -> Image:
         symbols = built.symbols
@@ -216,7 +225,10 @@ class Images:
         except MalformedElf as error:
             return NotBuilt(f"{debug.origin} cannot be used. {error}")
         if self._wants_build is None or source.size.seconds <= self._at_once_s:
-            return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
+            try:
+                return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
+            except OSError as error:
+                return _no_place(error)
         if isinstance(known, NotBuilt):
             return known
         self._wants_build(identity)
@@ -278,6 +290,12 @@ class Images:
         while len(self._kernels) > MAX_KERNELS:
             self._kernels.popitem(last=False)
         return symbols
+
+
+def _no_place(error: OSError) -> NotBuilt:
+    """A full or read-only disk costs frames their lines, and is said; captures land all the same."""
+    log.warning("symbols not kept: why=%s", error)
+    return NotBuilt(f"This worker cannot keep built symbols: {error.strerror or error}.")
 
 
 def _symbols(files: Sequence[ElfFile], origin: str) -> tuple[SymbolTable, str]:

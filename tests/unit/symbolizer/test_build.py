@@ -173,6 +173,18 @@ def test_only_one_builds_at_a_time(programs, tmp_path: Path) -> None:
     assert len(written) == 1  # one note, never replaced
 
 
+def test_what_the_disk_refuses_is_no_failure_of_the_file(source: Found, tmp_path: Path) -> None:
+    ledger = LocalLedger(tmp_path)
+    folder = SymbolCacheFolder(tmp_path)
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")  # a link, for it is removed in the end
+    folder.new_file = lambda: full  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="No space left"):
+        build(SymCaches(folder, ledger), source)
+    assert ledger.find(KEY) is None
+    assert isinstance(build(local_symcaches(tmp_path), source), Built)
+
+
 def test_a_debug_file_alone_is_enough(programs, tmp_path: Path) -> None:
     programs.run("objcopy", "--only-keep-debug", str(programs.fixed), "alone.debug")
     found = opened(programs.folder / "alone.debug")

@@ -1,3 +1,4 @@
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from symbolizer.kallsyms import Kallsyms, parse_kallsyms
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found, Missing
+from symbolizer.symbol_cache_folder import SymbolCacheFolder
 from symbolizer.symcaches import SymCaches, local_symcaches
 
 Mapping = capture_pb2.Mapping
@@ -183,6 +185,19 @@ def test_what_is_built_answers_without_the_files(programs, source: Counting, tmp
     one, other = with_files.frames(offsets), without.frames(offsets)
     assert (one.names, one.entries.tolist()) == (other.names, other.entries.tolist())
     assert source.asked == ["pie"]
+
+
+def test_a_disk_that_is_full_costs_lines_but_no_capture(
+    programs, source: Counting, tmp_path: Path, monkeypatch
+) -> None:
+    def full(folder: SymbolCacheFolder) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SymbolCacheFolder, "new_file", full)
+    images = Images(source, local_symcaches(tmp_path / "cache"))
+    image = images.open(Mapping.FILE, program(programs.pie), KERNEL)
+    assert image.status == Status.SYMTAB
+    assert "No space left" in image.reason
 
 
 def test_a_file_that_proves_damaged_while_it_is_read_is_built_again(
