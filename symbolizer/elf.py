@@ -48,6 +48,7 @@ MAX_SYMBOLS: Final = 1 << 22
 MAX_RELOCATIONS: Final = 1 << 22
 MAX_TABLES: Final = 64
 """Sections of one type that are read, so that many headers cannot name the same bytes over and over."""
+_STUBS: Final = (".plt", ".plt.sec", ".plt.got")
 MAX_LINK_BYTES: Final = 1 << 13
 
 
@@ -343,9 +344,13 @@ class ElfFile:
 
     @property
     def is_emptied(self) -> bool:
-        """Whether its code was taken out of it (`objcopy --only-keep-debug`, `eu-strip -f`)."""
+        """Whether its code was taken out of it (`objcopy --only-keep-debug`, `eu-strip -f`).
+
+        A gateway leaves the stubs of the procedure linkage table in, as they tell which function each is for.
+        """
         is_code = (self.sections["flags"] & SHF_EXECINSTR) != 0
-        return self.has_code and bool((self.sections["type"][is_code] == SHT_NOBITS).all())
+        is_code[[self.section_names[name] for name in _STUBS if name in self.section_names]] = False
+        return bool(is_code.any()) and bool((self.sections["type"][is_code] == SHT_NOBITS).all())
 
     def symbols(self, kind: int) -> list[tuple[Records, bytes]]:
         """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table."""

@@ -11,8 +11,10 @@ from gateway.errors import BadImage
 from gateway.symbols.content import PIECE_BYTES
 from gateway.symbols.small_elf import SmallElf
 from gateway.unwind.elf import read_layout
+from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import ElfVaddrs
 from symbolizer.elf import ElfFile
+from symbolizer.inspection import inspect
 from symbolizer.symtab import read_symbols
 
 SOURCE = """
@@ -59,6 +61,15 @@ def test_every_address_has_the_name_it_had(program: bytes):
     assert [old.symbol(n) for n in range(len(old))] == [new.symbol(n) for n in range(len(new))]
     addresses = ElfVaddrs(np.arange(0x1000, 0x4000, dtype=np.uint64))
     assert (old.find(addresses) == new.find(addresses)).all()
+
+
+def test_a_store_knows_it_for_what_it_is(program: bytes):
+    before, after = inspect(program), inspect(small(program))
+    assert after.key == before.key
+    assert (after.functions, after.segments) == (before.functions, before.segments)
+    if before.functions:
+        assert after.kind == FileKind.SYMBOLS
+        assert after.quality == min(before.quality, Quality.SYMTAB)
 
 
 def test_it_is_small_and_has_neither_code_nor_data(program: bytes):
