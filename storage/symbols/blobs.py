@@ -23,7 +23,7 @@ from sqlalchemy import Connection, Engine, select, text
 
 from storage.archive import Archive
 from storage.captures import ORPHAN_GRACE
-from storage.errors import BlobMissing
+from storage.errors import BlobMissing, BlobTooLarge
 from storage.schema import debug_file, source_file, symcache
 from storage.symbols.errors import BlobDamaged, SymbolFileChanged, SymbolFileTooLarge, SymbolsError
 
@@ -67,10 +67,11 @@ def content_of(key: str) -> bytes | None:
     return bytes.fromhex(match[1]) if match else None
 
 
-def put_file(archive: Archive, path: Path, *, limit: int = MAX_FILE_BYTES) -> StoredBlob:
+def put_file(archive: Archive, path: Path, *, limit: int = MAX_FILE_BYTES, mend: bool = False) -> StoredBlob:
     """Store the file, unless the archive has its content; what lies there then.
 
-    Reads it twice: to know its name, and to compress it. Raises `SymbolFileTooLarge` before reading
+    Reads it twice: to know its name, and to compress it. With `mend` a blob that is there is read as well,
+    and replaced if it is damaged. Raises `SymbolFileTooLarge` before reading
     a file over `limit` bytes, `SymbolFileChanged`, `ArchiveError`, and `OSError` for the file.
     """
     size = path.stat().st_size
@@ -78,24 +79,21 @@ def put_file(archive: Archive, path: Path, *, limit: int = MAX_FILE_BYTES) -> St
         raise SymbolFileTooLarge(f"{path.name} has {size} bytes, more than the {limit} accepted.")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
-        try:
-            return StoredBlob(digest, archive.size(key_of(digest)), file.tell())
-        except BlobMissing:
-            pass
         raw_bytes = file.tell()
+        if (there := _there(archive, digest, raw_bytes, mend=mend)) is not None:
+            return there
         file.seek(0)
         chunks = _compressed(iter(lambda: file.read(_CHUNK), b""), raw_bytes, digest)
         return StoredBlob(digest, archive.put_chunks(key_of(digest), chunks), raw_bytes)
 
 
 def put_bytes(archive: Archive, data: bytes) -> StoredBlob:
-    """Store these bytes, unless the archive has them. For what is small: sources, symbol tables."""
+    """Store these bytes, unless the archive has them undamaged. For what is small: sources, symbol tables."""
     digest = hashlib.sha256(data).digest()
-    try:
-        return StoredBlob(digest, archive.size(key_of(digest)), len(data))
-    except BlobMissing:
-        stored = archive.put_chunks(key_of(digest), _compressed([data], len(data), digest))
-        return StoredBlob(digest, stored, len(data))
+    if (there := _there(archive, digest, len(data), mend=True)) is not None:
+        return there
+    stored = archive.put_chunks(key_of(digest), _compressed([data], len(data), digest))
+    return StoredBlob(digest, stored, len(data))
 
 
 def read_chunks(archive: Archive, sha256: bytes, *, limit: int) -> Iterator[bytes]:
@@ -227,6 +225,18 @@ def _named(connection: Connection, contents: list[bytes]) -> set[bytes]:
         for owner in _OWNERS
         for found in connection.scalars(select(owner.c.sha256).where(owner.c.sha256.in_(contents)))
     }
+
+
+def _there(archive: Archive, sha256: bytes, raw_bytes: int, *, mend: bool) -> StoredBlob | None:
+    """What lies under this content's name; None: nothing, or with `mend` nothing that is whole."""
+    try:
+        stored = StoredBlob(sha256, archive.size(key_of(sha256)), raw_bytes)
+        if mend:
+            for _ in read_chunks(archive, sha256, limit=raw_bytes):
+                pass
+    except (BlobMissing, BlobDamaged, BlobTooLarge):
+        return None
+    return stored
 
 
 def _compressed(chunks: Iterable[bytes], raw_bytes: int, sha256: bytes) -> Iterator[bytes]:

@@ -101,7 +101,8 @@ def add(engine: Engine, archive: Archive, candidate: Candidate, *, limit: int = 
     return blobs.store(
         engine,
         archive,
-        lambda: blobs.put_file(archive, candidate.path, limit=limit),
+        # Whoever brings a file once more may do so because the stored one cannot be read.
+        lambda: blobs.put_file(archive, candidate.path, limit=limit, mend=candidate.origin == UPLOAD),
         lambda connection, stored: _note(connection, candidate, stored),
     )
 

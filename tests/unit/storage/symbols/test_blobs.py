@@ -124,6 +124,16 @@ class TestDamage:
         with pytest.raises(BlobDamaged, match="more than"):
             blobs.read_bytes(archive, sha256, limit=1 << 20)
 
+    def test_is_mended_by_who_brings_the_content_again(self, archive: Archive, file: Path):
+        stored = blobs.put_file(archive, file)
+        for damage in (b"", b"damaged", zstandard.compress(b"other"), bytes(10 << 20)):
+            archive.put(blobs.key_of(stored.sha256), damage)
+            blobs.put_file(archive, file)
+            with pytest.raises((BlobDamaged, BlobTooLarge)):
+                blobs.read_bytes(archive, stored.sha256, limit=stored.raw_bytes)
+            assert blobs.put_file(archive, file, mend=True) == stored
+            assert blobs.read_bytes(archive, stored.sha256, limit=stored.raw_bytes) == file.read_bytes()
+
     def test_what_is_not_there_is_missing(self, archive: Archive, tmp_path: Path):
         with pytest.raises(BlobMissing):
             blobs.fetch(archive, bytes(32), tmp_path / "target", limit=1)
