@@ -51,9 +51,9 @@ class Complete:
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
         """The best debug file, whole; as it is if the rest of it is nowhere."""
         found = self._source.debug_file(identity, executable)
-        if isinstance(found, Missing) or not found.elf.has_dwarf:
-            return found
-        return self._completed(identity, found) or found
+        if isinstance(found, Missing):
+            return Missing(f"{_lacking(executable)}{found.reason}")
+        return (self._completed(identity, found) if found.elf.has_dwarf else None) or found
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
         """As the source has it."""
@@ -101,3 +101,15 @@ class Complete:
             return (alternate,) if isinstance(alternate, Found) else ()
         skeletons = [unit for unit in units(found.elf) if unit.is_skeleton]
         return self._source.split_files(identity, found, skeletons) if skeletons else ()
+
+
+def _lacking(executable: Found | None) -> str:
+    """That a program's other halves are missing, as a sentence; '' if it left nothing to others."""
+    try:
+        skeletons = (unit for unit in units(executable.elf) if unit.is_skeleton) if executable else iter(())
+        first = next(skeletons, None)
+    except MalformedElf:
+        return ""
+    if first is None:
+        return ""
+    return f"Its lines are in split files such as {first.dwo_name}, or in their .dwp, which are nowhere to be found. "

@@ -257,6 +257,23 @@ def test_large_files_are_left_to_a_task(shop: Shop, joiner: Joiner) -> None:
     assert told == [identity(path)]
 
 
+def test_what_is_nowhere_is_said(shop: Shop, joiner: Joiner, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(shop.made("-gsplit-dwarf", "-gdwarf-5").read_bytes())
+
+    class Elsewhere(LocalFiles):
+        def split_files(self, *_: object) -> tuple[Found, ...]:
+            return ()
+
+    source = Complete(Elsewhere(debug_roots=()), joiner)
+    image = source.executable(identity(program))
+    assert isinstance(image, Found)
+    with image.content:
+        missing = source.debug_file(identity(program), image)
+    assert isinstance(missing, Missing)
+    assert ".dwo" in missing.reason
+
+
 def test_files_that_do_not_belong_together_are_missing_with_a_reason(shop: Shop, tmp_path: Path) -> None:
     skeleton, other = found(shop.made("-gsplit-dwarf", "-gdwarf-5")), found(shop.made("-gdwarf-5"))
     with skeleton.content, other.content:
