@@ -131,7 +131,7 @@ def status(  # noqa: PLR0917 - the command line is its signature
     if not answer["binaries"]:
         what = "" if everything else " that hides samples"
         console.print(
-            f"No binary{what} matches {find!r}." if find else "Every function that was sampled has a name."
+            f"No binary{what} matches {find!r}." if find else "No function that was sampled lacks a name."
             if not everything else "No binary has run yet."
         )  # fmt: skip
         return

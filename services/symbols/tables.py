@@ -15,7 +15,7 @@ Answer = Mapping[str, Any]
 QUALITIES = {
     "dwarf": "names and lines",
     "symtab": "names, no lines",
-    "dynsym": "exported names only",
+    "dynsym": "exported names",
     "none": "no names",
 }
 KINDS = {
@@ -25,6 +25,13 @@ KINDS = {
     "kallsyms": "kernel's functions",
     "altlink": "dwz file",
     "split": "split DWARF",
+}
+OUTCOMES = {
+    "asked": "no answer yet",
+    "got": "it gave what it has",
+    "absent": "it has it no more",
+    "refused": "it gives no symbols away",
+    "failed": "that failed",
 }
 _LONG_KEY = 20
 
@@ -73,8 +80,8 @@ def listing(answer: Answer) -> RenderableType:
     table.add_column("machines", justify="right", no_wrap=True, width=8)
     table.add_column("binary", no_wrap=True, overflow="ellipsis", ratio=2)
     table.add_column("key", no_wrap=True, overflow="ellipsis", width=13, style="dim")
-    table.add_column("stored", no_wrap=True, width=16)
-    table.add_column("what is missing, or under way", overflow="fold", ratio=3)
+    table.add_column("stored", no_wrap=True, width=15)
+    table.add_column("what is missing, or under way", no_wrap=True, overflow="ellipsis", ratio=3)
     for row in answer["binaries"]:
         hidden, interval = row["share"], ""
         if hidden is not None:
@@ -141,7 +148,7 @@ def _files(answer: Answer) -> RenderableType:
             has = f"not used: {row['rejected']}"
         origin = row["origin"] + (f" by {row['uploaded_by']}" if row["uploaded_by"] else "")
         table.add_row(
-            Text(row["name"]), Text(has), size(row["bytes"]), Text(origin), when(row["added_at"]), row["sha256"],
+            Text(row["name"]), Text(has), size(row["bytes"]), Text(origin), when(row["added_at"]), row["sha256"][:12],
             style="" if row["rejected"] is None else "dim",
         )  # fmt: skip
     return table
@@ -160,8 +167,10 @@ def _attempts(answer: Answer) -> list[str]:
         if cache["failure"]:
             lines.append(f"The last build failed: {cache['failure']}")
     for ask in answer["asks"]:
-        detail = f". {ask['detail']}" if ask["detail"] else ""
-        lines.append(f"{ask['machine']} was asked {when(ask['asked_at'])}: {ask['outcome']}{detail}")
+        detail = f" ({ask['detail']})" if ask["detail"] else ""
+        lines.append(
+            f"{ask['machine']} was asked {when(ask['asked_at'])}: {OUTCOMES[ask['outcome']]}{detail}."
+        )
     lines += [
         f"{absence['source']} has no {absence['kind']}: {absence['reason']} Asked again after {when(absence['until'])}."
         for absence in answer["absences"]
@@ -179,4 +188,9 @@ def _state(row: Answer) -> str:
         return progress(row["relanding"])
     if row["building"]:
         return "Its lines are being read."
-    return str(row["reason"])
+    return first_sentence(row["reason"])
+
+
+def first_sentence(text: str) -> str:
+    """The one that says what is wrong; the others say where was looked."""
+    return text.partition(". ")[0].rstrip(".") + "." if text else ""

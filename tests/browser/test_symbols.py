@@ -96,7 +96,7 @@ def test_what_is_of_no_use_is_refused_in_words(visitor, fleet: LandedFleet, tmp_
     text = tmp_path / "notes.txt"
     text.write_text("no symbols here")
     page = visitor.open("symbols")
-    expect(page.get_by_text("Every function that was sampled in the last day has a name.")).to_be_visible()
+    expect(page.get_by_text("No function that was sampled in the last day lacks a name.")).to_be_visible()
     with page.expect_file_chooser() as chosen:
         page.get_by_role("button", name="choose files").click()
     chosen.value.set_files([text])

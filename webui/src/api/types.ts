@@ -16,6 +16,7 @@ export type ReliabilityAnswer = Schemas['ReliabilityAnswer'];
 export type SymbolsAnswer = Schemas['SymbolsAnswer'];
 export type BinarySymbols = Schemas['BinarySymbols'];
 export type BinaryAnswer = Schemas['BinaryAnswer'];
+export type AskAnswer = Schemas['AskAnswer'];
 export type SymbolFile = Schemas['SymbolFile'];
 export type UploadAnswer = Schemas['UploadAnswer'];
 export type UploadTerms = Schemas['UploadTerms'];

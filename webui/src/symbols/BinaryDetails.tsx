@@ -9,7 +9,7 @@ import { Command } from '../ui/Command.tsx';
 import { copy } from '../ui/copy.ts';
 import { useBinary } from './queries.ts';
 import { RelandingProgress } from './RelandingProgress.tsx';
-import { advice, kindOf, qualityOf, size } from './words.ts';
+import { advice, answered, kindOf, qualityOf, size } from './words.ts';
 
 interface Props {
   binaryKey: string;
@@ -183,8 +183,7 @@ function Attempts({ answer }: { answer: BinaryAnswer }) {
       ))}
       {answer.asks.map((ask) => (
         <li key={ask.kind}>
-          {ask.machine} was asked for it {localMinute(ask.asked_at)}: {ask.outcome}
-          {ask.detail !== '' && `. ${ask.detail}`}
+          {ask.machine} was asked for it {localMinute(ask.asked_at)}: {answered(ask)}.
         </li>
       ))}
       {answer.absences.map((absence) => (

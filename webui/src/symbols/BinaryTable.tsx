@@ -9,7 +9,7 @@ import { BinaryDetails } from './BinaryDetails.tsx';
 import type { SymbolsPlace } from './place.ts';
 import { RelandingProgress } from './RelandingProgress.tsx';
 import type { SymbolsGo } from './useSymbolsPlace.ts';
-import { advice, qualityOf, shortKey } from './words.ts';
+import { advice, firstSentence, qualityOf, shortKey } from './words.ts';
 
 const COLUMNS: readonly { sort: SymbolsPlace['sort']; text: string; title: string; number: boolean }[] = [
   { sort: 'name', text: 'Binary', title: 'by name', number: false },
@@ -162,5 +162,10 @@ function State({ binary }: { binary: BinarySymbols }) {
     return <RelandingProgress relanding={binary.relanding} />;
   }
   if (binary.building) return <span className="note">Its lines are being read.</span>;
-  return <span className="note">{binary.reason || (binary.unresolved > 0 ? advice(binary) : '')}</span>;
+  const why = binary.reason || (binary.unresolved > 0 ? advice(binary) : '');
+  return (
+    <span className="note" title={why}>
+      {firstSentence(why)}
+    </span>
+  );
 }

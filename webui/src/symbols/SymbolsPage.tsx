@@ -157,7 +157,7 @@ function Nothing({ find, missing, clear }: NothingProps) {
     return (
       <div className="state" role="status">
         <p className="sentence">
-          {missing ? 'Every function that was sampled in the last day has a name.' : 'No binary has run yet.'}
+          {missing ? 'No function that was sampled in the last day lacks a name.' : 'No binary has run yet.'}
         </p>
       </div>
     );

@@ -52,41 +52,45 @@ export function UploadPanel({ terms, say, show }: Props) {
 
   return (
     <section className="panel upload" aria-label="upload">
-      {allowed ? (
-        <div
-          className={over ? 'drop over' : 'drop'}
-          onDragEnter={() => setOver(true)}
-          onDragLeave={(event) => event.currentTarget.contains(event.relatedTarget as Node) || setOver(false)}
-          onDrop={drop}
-        >
-          <p>
-            <b>Drop files with symbols here</b>, or{' '}
-            <button type="button" onClick={() => input.current?.click()}>
-              choose files
-            </button>
-            <input
-              ref={input}
-              type="file"
-              multiple
-              hidden
-              aria-label="files with symbols"
-              onChange={(event) => {
-                add([...(event.target.files ?? [])]);
-                event.target.value = '';
-              }}
-            />
-          </p>
-          <p className="note">
-            Binaries as they were built, debug files, vmlinux, kernel modules, split DWARF. Which build a file
-            is of is read from it, so its name does not matter.
-          </p>
-        </div>
-      ) : (
-        <p className="drop note">Uploading needs the role operator; yours may look only.</p>
-      )}
-      <p className="from-ci note">
-        From a build: <Command text="fleetprof symbols upload -r BUILD" />
-      </p>
+      <div className="take">
+        {allowed ? (
+          <div
+            className={over ? 'drop over' : 'drop'}
+            onDragEnter={() => setOver(true)}
+            onDragLeave={(event) =>
+              event.currentTarget.contains(event.relatedTarget as Node) || setOver(false)
+            }
+            onDrop={drop}
+          >
+            <p>
+              <b>Drop files with symbols here</b>, or{' '}
+              <button type="button" onClick={() => input.current?.click()}>
+                choose files
+              </button>
+              <input
+                ref={input}
+                type="file"
+                multiple
+                hidden
+                aria-label="files with symbols"
+                onChange={(event) => {
+                  add([...(event.target.files ?? [])]);
+                  event.target.value = '';
+                }}
+              />
+            </p>
+            <p className="note">
+              Binaries as they were built, debug files, vmlinux, kernel modules, split DWARF. Which build a
+              file is of is read from it, so its name does not matter.
+            </p>
+          </div>
+        ) : (
+          <p className="drop note">Uploading needs the role operator; yours may look only.</p>
+        )}
+        <p className="from-ci note">
+          From a build: <Command text="fleetprof symbols upload -r BUILD" />
+        </p>
+      </div>
       {uploads.length > 0 && (
         <ul className="uploads" aria-label="uploads">
           {uploads.map((u) => (

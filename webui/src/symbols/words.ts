@@ -1,11 +1,11 @@
 /** How files with symbols, and what became of them, are spoken of. */
-import type { BinarySymbols, RelandingAnswer, SymbolFile, UploadAnswer } from '../api/types.ts';
+import type { AskAnswer, BinarySymbols, RelandingAnswer, SymbolFile, UploadAnswer } from '../api/types.ts';
 import { count, plural } from '../selection/numbers.ts';
 
 const QUALITIES: Readonly<Record<SymbolFile['quality'], string>> = {
   dwarf: 'names and lines',
   symtab: 'names, no lines',
-  dynsym: 'exported names only',
+  dynsym: 'exported names',
   none: 'no names',
 };
 
@@ -49,6 +49,25 @@ export function recognised(done: UploadAnswer): string {
   if (done.outcome === 'known') return `${what}; it was stored already`;
   if (done.outcome === 'restored') return `${what}; it had been rejected and is used again`;
   return what;
+}
+
+const OUTCOMES: Readonly<Record<AskAnswer['outcome'], string>> = {
+  asked: 'no answer yet',
+  got: 'it gave what it has',
+  absent: 'it has it no more',
+  refused: 'it gives no symbols away',
+  failed: 'that failed',
+};
+
+/** What became of asking a machine. */
+export function answered(ask: Pick<AskAnswer, 'outcome' | 'detail'>): string {
+  return ask.detail === '' ? OUTCOMES[ask.outcome] : `${OUTCOMES[ask.outcome]} (${ask.detail})`;
+}
+
+/** The sentence that says what is wrong; those after it say where was looked. */
+export function firstSentence(text: string): string {
+  const end = text.indexOf('. ');
+  return end < 0 ? text : text.slice(0, end + 1);
 }
 
 /** How far it is that captures get their better symbols. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RelandingAnswer } from '../../src/api/types.ts';
-import { advice, progressOf, shortKey, size } from '../../src/symbols/words.ts';
+import { advice, answered, firstSentence, progressOf, shortKey, size } from '../../src/symbols/words.ts';
 
 const RELANDING: RelandingAnswer = {
   id: 1,
@@ -42,6 +42,13 @@ describe('words about symbols', () => {
       '7 functions named at once, 4 of 9 captures landed again, 1 could not be',
     );
     expect(progressOf({ ...RELANDING, captures: 1, landed: 1 })).toBe('1 capture landed again');
+  });
+
+  it('say what is wrong, and what a machine answered', () => {
+    expect(firstSentence('It was stripped. Nobody uploaded it.')).toBe('It was stripped.');
+    expect(firstSentence('No symbols')).toBe('No symbols');
+    expect(answered({ outcome: 'got', detail: '' })).toBe('it gave what it has');
+    expect(answered({ outcome: 'failed', detail: 'timeout' })).toBe('that failed (timeout)');
   });
 
   it('advise what can be had', () => {
