@@ -20,7 +20,8 @@ from symbolizer.debuginfod import Debuginfod
 from symbolizer.debuginfod_client import DEFAULT_BYTES, DownloadLimits, clients
 from symbolizer.download_folder import DownloadFolder
 from symbolizer.dwarf_units import DwarfUnit
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.identity import ImageIdentity
 from symbolizer.joining.joiner import Joiner
 from symbolizer.kallsyms import Kallsyms

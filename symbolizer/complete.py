@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from typing import Final
 
 from symbolizer.dwarf_units import DwarfUnit, units
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
 from symbolizer.joining.joiner import Joiner

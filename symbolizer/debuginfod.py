@@ -14,7 +14,8 @@ from symbolizer.absence_notes import AbsenceNotes
 from symbolizer.debuginfod_client import ABSENT_S, DebuginfodClient, Fetched, NotFetched
 from symbolizer.download_folder import DownloadFolder
 from symbolizer.dwarf_units import DwarfUnit
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.errors import MalformedElf
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity

@@ -6,7 +6,6 @@ a limit before it is used. The one error is `MalformedElf`. 32 and 64 bits, both
 """
 
 import lzma
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
@@ -15,10 +14,11 @@ import numpy as np
 
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.elf_compression import decompressed, gnu_decompressed
+from symbolizer.elf_links import AltLink, DebugLink, alt_link_in, debug_link_in
+from symbolizer.elf_notes import Note, build_id_in, notes_in
 from symbolizer.elf_records import (
     ELFCOMPRESS_ZLIB,
     ELFCOMPRESS_ZSTD,
-    NT_GNU_BUILD_ID,
     NT_GO_BUILD_ID,
     PF_X,
     PN_XNUM,
@@ -73,31 +73,6 @@ class _Window:
     def __getitem__(self, where: slice) -> bytes:
         start, stop, _ = where.indices(self.size)
         return self.source[self.offset + start : self.offset + stop] if stop > start else b""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One entry of a note section: owner without its NUL, type, payload."""
-
-    owner: bytes
-    type: int
-    payload: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class DebugLink:
-    """.gnu_debuglink: base name of the debug file, and the CRC-32 of its whole content."""
-
-    name: str
-    crc32: int
-
-
-@dataclass(frozen=True, slots=True)
-class AltLink:
-    """.gnu_debugaltlink: path of the file that `dwz -m` moved common debug data to, and its build-id."""
-
-    path: str
-    build_id: bytes
 
 
 class ElfFile:
@@ -288,21 +263,12 @@ class ElfFile:
     def debug_link(self) -> DebugLink | None:
         """Where the debug data went when the file was stripped; None: not said."""
         data = self.data(".gnu_debuglink", limit=MAX_LINK_BYTES) or b""
-        end = data.find(b"\0")
-        crc_at = -(-(end + 1) // 4) * 4
-        if end <= 0 or crc_at + 4 > len(data):
-            return None
-        crc32 = int.from_bytes(data[crc_at : crc_at + 4], "little" if self.order == "<" else "big")
-        return DebugLink(data[:end].decode("utf-8", "surrogateescape"), crc32)
+        return debug_link_in(data, "little" if self.order == "<" else "big")
 
     @property
     def alt_link(self) -> AltLink | None:
         """The file that the names of its inlined functions are in (DWARF 5 §7.3.6); None: in itself."""
-        data = self.data(".gnu_debugaltlink", limit=MAX_LINK_BYTES) or b""
-        end = data.find(b"\0")
-        if end <= 0 or end + 1 == len(data):
-            return None
-        return AltLink(data[:end].decode("utf-8", "surrogateescape"), data[end + 1 :])
+        return alt_link_in(self.data(".gnu_debugaltlink", limit=MAX_LINK_BYTES) or b"")
 
     @property
     def embedded_symbols(self) -> "ElfFile | None":
@@ -386,28 +352,3 @@ class ElfFile:
         dtype = record(kind, self.bits, self.order)
         data = self._raw(index, limit * dtype.itemsize)
         return np.frombuffer(data, dtype, len(data) // dtype.itemsize)
-
-
-def notes_in(data: bytes, *, align: int = 4, order: str = "<") -> list[Note]:
-    """The notes in a note section's bytes, up to the first that does not fit."""
-    pad = 8 if align == 8 else 4
-    words = np.dtype([("name_size", order + "u4"), ("size", order + "u4"), ("type", order + "u4")])
-    found, at = [], 0
-    while at + words.itemsize <= len(data):
-        name_size, size, kind = np.frombuffer(data, words, 1, at)[0].tolist()
-        name_at = at + words.itemsize
-        start = at - (-(words.itemsize + name_size) // pad) * pad
-        if start + size > len(data):
-            break
-        found.append(
-            Note(data[name_at : name_at + name_size].rstrip(b"\0"), kind, data[start : start + size])
-        )
-        at = start - (-size // pad) * pad
-    return found
-
-
-def build_id_in(notes: Iterable[Note]) -> bytes:
-    """The GNU build-id among notes; b"" if there is none. The owner counts: Xen's notes use the same number."""
-    return next(
-        (note.payload for note in notes if note.owner == b"GNU" and note.type == NT_GNU_BUILD_ID), b""
-    )

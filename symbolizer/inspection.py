@@ -22,7 +22,8 @@ from typing import Any, Final
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.dwarf_units import package_ids, units
-from symbolizer.elf import AltLink, DebugLink, ElfFile, Source
+from symbolizer.elf import ElfFile, Source
+from symbolizer.elf_links import AltLink, DebugLink
 from symbolizer.elf_records import ET_CORE, ET_DYN, ET_EXEC, ET_REL, MACHINES
 from symbolizer.errors import MalformedImage
 from symbolizer.kallsyms import MAX_BYTES, TABLE_MAGIC, Kallsyms, parse_kallsyms, parse_table

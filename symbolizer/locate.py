@@ -24,7 +24,8 @@ from typing import Final
 from storage.symbols.kinds import Quality
 from symbolizer.dwarf_units import DwarfUnit, package_ids
 from symbolizer.dwarf_units import units as units_of
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity

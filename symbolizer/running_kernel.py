@@ -6,7 +6,8 @@ Sources: /sys/kernel/notes (ELF notes), /proc/kallsyms, /sys/module/M/{coresize,
 from pathlib import Path
 from typing import Final
 
-from symbolizer.elf import ElfFile, build_id_in, notes_in
+from symbolizer.elf import ElfFile
+from symbolizer.elf_notes import build_id_in, notes_in
 from symbolizer.errors import SymbolizerError
 from symbolizer.kallsyms import Kallsyms, LoadedModule, parse_table, table_of_boot
 from symbolizer.kernel_identity import KernelIdentity

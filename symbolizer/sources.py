@@ -17,7 +17,8 @@ from typing import Protocol
 
 from storage.symbols.kinds import Quality
 from symbolizer.dwarf_units import DwarfUnit
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms

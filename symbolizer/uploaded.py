@@ -18,7 +18,8 @@ from storage.symbols.errors import BlobDamaged
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.download_folder import DownloadFolder
 from symbolizer.dwarf_units import DwarfUnit
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.errors import MalformedElf, MalformedImage
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity

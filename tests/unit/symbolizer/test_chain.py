@@ -5,7 +5,8 @@ import pytest
 
 from storage.symbols.kinds import Quality
 from symbolizer.chain import Chain
-from symbolizer.elf import AltLink, ElfFile
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import AltLink
 from symbolizer.identity import ImageIdentity
 from symbolizer.kallsyms import Kallsyms, OffsetTable
 from symbolizer.kernel_identity import KernelIdentity

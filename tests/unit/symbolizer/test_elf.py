@@ -7,7 +7,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from symbolizer.elf import DebugLink, ElfFile, build_id_in, notes_in
+from symbolizer.elf import ElfFile
+from symbolizer.elf_links import DebugLink
+from symbolizer.elf_notes import build_id_in, notes_in
 from symbolizer.elf_records import SHT_DYNSYM, SHT_SYMTAB
 from symbolizer.errors import MalformedElf, SymbolizerError
 

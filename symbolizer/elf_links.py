@@ -1,0 +1,38 @@
+"""What an ELF file says of the files that have its debug data: .gnu_debuglink and .gnu_debugaltlink."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class DebugLink:
+    """.gnu_debuglink: base name of the debug file, and the CRC-32 of its whole content."""
+
+    name: str
+    crc32: int
+
+
+@dataclass(frozen=True, slots=True)
+class AltLink:
+    """.gnu_debugaltlink: path of the file that `dwz -m` moved common debug data to, and its build-id."""
+
+    path: str
+    build_id: bytes
+
+
+def debug_link_in(data: bytes, order: Literal["little", "big"]) -> DebugLink | None:
+    """The content of .gnu_debuglink: a name, padding, a CRC-32; None: not that."""
+    end = data.find(b"\0")
+    crc_at = -(-(end + 1) // 4) * 4
+    if end <= 0 or crc_at + 4 > len(data):
+        return None
+    crc32 = int.from_bytes(data[crc_at : crc_at + 4], order)
+    return DebugLink(data[:end].decode("utf-8", "surrogateescape"), crc32)
+
+
+def alt_link_in(data: bytes) -> AltLink | None:
+    """The content of .gnu_debugaltlink: a path and a build-id; None: not that."""
+    end = data.find(b"\0")
+    if end <= 0 or end + 1 == len(data):
+        return None
+    return AltLink(data[:end].decode("utf-8", "surrogateescape"), data[end + 1 :])
