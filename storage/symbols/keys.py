@@ -26,5 +26,9 @@ def source_path(path: str) -> str:
 
 
 def sentence(text: str, limit: int = 2000) -> str:
-    """A reason as it can be stored: no NUL, no half of a character, not too long."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()[:limit]
+    """A name or reason from outside as it can be stored and shown: one line, no control characters, not too long.
+
+    File names and servers' answers are shown in terminals; an escape sequence in one shall do nothing there.
+    """
+    whole = text[:limit].encode("utf-8", "replace").decode()
+    return "".join(letter if letter.isprintable() else " " for letter in whole).strip()

@@ -1,12 +1,13 @@
 """What goes of symbols: only what nobody can need any more."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, func, select, update
 
 from storage.archive import Archive
+from storage.retention.retain import Keep, retain
 from storage.schema import (
     debug_file,
     relanding,
@@ -106,6 +107,14 @@ def test_what_a_kept_capture_needs_stays_and_the_rest_goes(store: Store):
     assert store.count(source_file) == 1
     assert len(list(store.archive.keys("symbols"))) == 3
     assert store.retain() == RetainedSymbols()
+
+
+def test_a_round_of_retention_does_it_too(store: Store):
+    store.age(DAYS + 1)
+    today = datetime.now(UTC).date()
+    assert retain(store.engine, store.archive, today, Keep(35, 400, DAYS + 2)).symbols == RetainedSymbols()
+    done = retain(store.engine, store.archive, today, Keep(35, 400, DAYS))
+    assert done.symbols == RetainedSymbols(debug_files=1, caches=1, sources=1)
 
 
 def test_what_was_used_lately_stays(store: Store):

@@ -35,9 +35,14 @@ def test_a_source_has_one_spelling(path: str, stored: str):
 @given(st.text(max_size=3000))
 def test_every_reason_can_be_stored(text: str):
     stored = sentence(text)
-    assert "\0" not in stored
+    assert stored.isprintable()
     assert len(stored) <= 2000
     stored.encode()
+
+
+def test_a_name_does_nothing_to_a_terminal():
+    assert sentence("lib\x1b[31m.so\n\u202e") == "lib [31m.so"
+    assert sentence("größe – 3 µs") == "größe – 3 µs"
 
 
 @given(st.text(alphabet="a字/\0", max_size=900), st.text(alphabet="a字/\0", max_size=900))
