@@ -97,7 +97,7 @@ class Images:
             image = self._find(kind, identity, kernel)
             pending = image.reason.endswith(PENDING.reason)
             final = image.status == Status.FULL or (
-                kind != capture_pb2.Mapping.FILE and image.status == Status.SYMTAB
+                kind == capture_pb2.Mapping.VDSO and image.status == Status.SYMTAB
             )
             until = float("inf") if final and not pending else self._clock() + self._recheck_s
             known = _Remembered(image, until, pending)

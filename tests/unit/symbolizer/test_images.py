@@ -312,3 +312,16 @@ def test_a_build_of_a_module_is_one_image_whatever_else_is_loaded(source: Counti
     assert all(image is opened[0] for image in opened)
     nameless = [images.open(Mapping.MODULE, module("nf_tables"), kernel) for kernel in sets]
     assert nameless[0] is not nameless[1]
+
+
+def test_debug_data_of_a_kernel_that_is_installed_later_is_found_later(
+    source: Counting, images: Images, clock: Clock
+) -> None:
+    kernel = ImageIdentity(BUILD.hex(), "[kernel]", "[kernel]", BUILD, "")
+    assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
+    assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
+    assert source.asked.count("[kernel]") == 1
+    clock.now = 61
+    assert images.open(Mapping.KERNEL, kernel, KERNEL).status == Status.SYMTAB
+    assert source.asked.count("[kernel]") == 2
+    assert source.asked.count("kernel") == 1
