@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.report import Report
-from benchmarks.symbolizer import inputs
+from benchmarks.symbolizer import inputs, peers
 from benchmarks.symbolizer.engine import CannotBuild
 from benchmarks.symbolizer.run import Run
 
@@ -66,6 +66,10 @@ def measure(report: Report, console: Console, only: set[str]) -> Run:
         for name, why in missing.items():
             console.print(f"left out: {name}: {why}", markup=False)
         report.note("left_out", ", ".join(missing))
+        if peers.llvm_symbolizer() is None:
+            console.print(
+                "left out: all comparisons: llvm-symbolizer is not installed (apt-get install llvm-19)"
+            )
         place = inputs.folder() / "run"
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as scratch:

@@ -50,6 +50,11 @@ def llvm_version(program: str) -> str:
     return found[1] if found else "?"
 
 
+def has_addr2line() -> bool:
+    """Whether GNU's is installed."""
+    return shutil.which("addr2line") is not None
+
+
 def run_llvm(program: str, debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
     """Chains of linkage names by llvm-symbolizer."""
     command = [program, f"--obj={debug}", "--inlines", "--no-demangle", "--output-style=JSON"]

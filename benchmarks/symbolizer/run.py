@@ -145,13 +145,16 @@ class Run:
         llvm = peers.run_llvm(self._llvm, binary.debug, sample.tolist(), _LLVM_CPU_S)
         found = compare(llvm.answers, ours)
         few = sample[: ADDR2LINE_BIG if binary.name == BIG else ADDR2LINE].tolist()
-        gnu = peers.run_addr2line(binary.debug, few, _ADDR2LINE_CPU_S)
-        beside = compare(llvm.answers, gnu.answers)
+        beside = "addr2line is not installed"
+        if peers.has_addr2line():
+            gnu = peers.run_addr2line(binary.debug, few, _ADDR2LINE_CPU_S)
+            rate = len(gnu.answers) / max(gnu.cpu_s, 1e-3)
+            beside = f"addr2line {compare(llvm.answers, gnu.answers).share:.3f}, {rate:,.0f} addresses/s"
         self._report.add(
             key,
             found.share,
             at_least(_BARS.get(binary.name, _BAR)),
-            peer=f"addr2line {beside.share:.3f}, {len(gnu.answers) / max(gnu.cpu_s, 1e-3):,.0f} addresses/s",
+            peer=beside,
         )
         self._report.add(f"same_functions_{binary.name}", found.functions_share, peer=found.by_class())
         self._report.note(f"misses_{binary.name}", found.by_class())
