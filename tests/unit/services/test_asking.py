@@ -1,0 +1,64 @@
+"""What the collector does with what a gateway sent: keep it, tell the workers, and never fail for the telling."""
+
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine
+
+from services import asking
+from services.settings import Settings
+from storage.archive import Archive
+from storage.symbols.asks import Ask
+from storage.symbols.kinds import FileKind
+from symbolizer.arrivals import Arrived, Useless
+
+ASK = Ask(
+    binary_key="aa", kind=FileKind.SYMBOLS, name="app", path="/bin/app", visit_id=UUID(int=1), machine_id=1,
+    machine="node7", address="unix:/x", attempt=1,
+)  # fmt: skip
+
+
+def terms(an_hour: int) -> asking.AskTerms | None:
+    settings = Settings(symbol_asks_per_hour=an_hour, redis_url="redis://127.0.0.1:1/0")
+    return asking.ask_terms(settings, cast("Engine", None), cast("Archive", None))
+
+
+def accept(
+    monkeypatch: pytest.MonkeyPatch, taken: Arrived | Useless, *, broken: bool = False
+) -> tuple[str, list[Any]]:
+    told: list[Any] = []
+
+    def call(key: str, why: str) -> None:
+        told.append((key, why))
+        if broken:
+            raise ConnectionError("no broker")
+
+    monkeypatch.setattr(asking, "make_caller", lambda _url: call)
+    monkeypatch.setattr(asking, "take_in", lambda *_args, **_more: taken)
+    made = terms(5)
+    assert made is not None
+    assert made.an_hour == 5
+    return made.accept(ASK, Path("answer"), "app"), told
+
+
+def test_nobody_is_asked_unless_a_rate_is_set():
+    assert terms(0) is None
+
+
+def test_workers_are_told_of_every_binary_that_may_have_names(monkeypatch: pytest.MonkeyPatch):
+    useless, told = accept(monkeypatch, Arrived(("aa", "bb")))
+    assert useless == ""
+    assert [key for key, _ in told] == ["aa", "bb"]
+    assert all("node7" in why for _, why in told)
+
+
+def test_a_broker_that_is_away_does_not_undo_what_was_kept(monkeypatch: pytest.MonkeyPatch):
+    useless, told = accept(monkeypatch, Arrived(("aa", "bb")), broken=True)
+    assert useless == ""
+    assert len(told) == 2
+
+
+def test_what_is_of_no_use_is_said(monkeypatch: pytest.MonkeyPatch):
+    assert accept(monkeypatch, Useless("It is stripped.")) == ("It is stripped.", [])
