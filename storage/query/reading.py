@@ -6,6 +6,7 @@ no text of a caller is ever pasted into SQL.
 
 import io
 import struct
+from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
@@ -32,26 +33,52 @@ from sqlalchemy.types import TypeEngine
 
 from storage.database import translated
 from storage.errors import BadSelection
+from storage.query.arrays import Int64
 
 _HEADER = 19
 """Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
 _TRAILER = 2
 _DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
-_CODES: tuple[tuple[type[TypeEngine[Any]], str, str], ...] = (
-    (SmallInteger, "h", ">i2"),  # before Integer, its base
-    (BigInteger, "q", ">i8"),
-    (Integer, "i", ">i4"),
-    (Double, "d", ">f8"),
-    (Boolean, "?", "?"),
-    (Uuid, "16s", "V16"),
+_KINDS: tuple[tuple[type[TypeEngine[Any]], str], ...] = (
+    (SmallInteger, ">i2"),  # before Integer, its base
+    (BigInteger, ">i8"),
+    (Integer, ">i4"),
+    (Double, ">f8"),
+    (Boolean, "?"),
+    (Uuid, "V16"),
 )
-"""Column types of fixed width, as `struct` and as numpy name them."""
+"""Column types of fixed width, as numpy names them."""
+
+
+class Blobs:
+    """Values of bytes in one buffer."""
+
+    def __init__(self, buffer: memoryview, starts: Int64, lengths: Int64) -> None:
+        self._buffer = buffer
+        self._starts = starts
+        self._lengths = lengths
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def of(self, places: Int64) -> "Blobs":
+        """Some of them."""
+        return Blobs(self._buffer, self._starts[places], self._lengths[places])
+
+    def views(self, first: int, end: int) -> list[memoryview]:
+        """Some of them one by one; each is 200 bytes of Python besides its own."""
+        some = slice(first, end)
+        bounds = zip(self._starts[some].tolist(), self._lengths[some].tolist(), strict=True)
+        return [self._buffer[start : start + length] for start, length in bounds]
+
+
+NO_BLOBS = Blobs(memoryview(b""), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class Rows:
     """Rows of fixed-width columns and, if there were any, one value of bytes for each."""
 
-    def __init__(self, count: int, columns: Mapping[str, Any], blobs: list[memoryview]) -> None:
+    def __init__(self, count: int, columns: Mapping[str, Any], blobs: Blobs = NO_BLOBS) -> None:
         self._count = count
         self._columns = columns
         self.blobs = blobs
@@ -126,35 +153,44 @@ def copy_out(connection: Connection, statement: Select[Any], *, limit: int) -> m
 
 
 def read_rows(connection: Connection, statement: Select[Any], *, limit: int) -> Rows:
-    """The rows of a statement whose columns are non-null, of fixed width, but the last, which is bytes."""
+    """The rows of a statement whose columns are non-null, of fixed width, but the last, which is bytes.
+
+    No Python objects stay for each row. A kilobyte of them for each of the profiles of a growing question
+    was what the API grew by: pieces of memory with one object that lives on are kept by Python as a whole.
+    """
     *fixed, last = list(statement.selected_columns)
     if not isinstance(last.type, LargeBinary):
         raise TypeError("the last column must be bytes")
-    head = struct.Struct(">h" + "".join(f"i{_code(column.type)}" for column in fixed) + "i")
+    head = np.dtype([*_fields(fixed), ("length", ">i4")])
     buffer = copy_out(connection, statement, limit=limit)
-    heads: list[Sequence[Any]] = []
-    blobs: list[memoryview] = []
-    at, size, unpack = 0, head.size, head.unpack_from
+    starts = array("q")
+    at, size, length_at = 0, head.itemsize, struct.Struct(">i").unpack_from
     while at < len(buffer):
-        fields = unpack(buffer, at)
-        at += size
-        heads.append(fields[2:-1:2])
-        blobs.append(buffer[at : at + fields[-1]])
-        at += fields[-1]
-    columns = list(map(list, zip(*heads, strict=True))) if heads else [[] for _ in fixed]
-    named = {column.name: values for column, values in zip(fixed, columns, strict=True)}
-    return Rows(len(blobs), named, blobs)
+        starts.append(at)
+        at += size + length_at(buffer, at + size - 4)[0]
+    first = np.array(starts, np.int64)
+    if not len(first):
+        return Rows(0, {column.name: [] for column in fixed})
+    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(buffer, np.uint8), size)
+    heads = windows[first].view(head)[:, 0]
+    blobs = Blobs(buffer, first + size, heads["length"].astype(np.int64))
+    return Rows(len(first), {column.name: heads[column.name] for column in fixed}, blobs)
 
 
 def read_fixed(connection: Connection, statement: Select[Any], *, limit: int) -> Rows:
     """The rows of a statement whose columns are all non-null and of fixed width; no Python for each row."""
     columns = list(statement.selected_columns)
-    fields: list[tuple[str, str]] = [("count", ">i2")]
+    rows = np.frombuffer(copy_out(connection, statement, limit=limit), np.dtype(_fields(columns)))
+    return Rows(len(rows), {column.name: rows[column.name] for column in columns})
+
+
+def _fields(columns: Sequence[ColumnElement[Any]]) -> list[tuple[str, str]]:
+    """A row's beginning as numpy sees it: the number of fields, then each field's length and value."""
+    fields = [("count", ">i2")]
     for column in columns:
-        kind = next(kind for type_, _, kind in _CODES if isinstance(column.type, type_))
+        kind = next(kind for type_, kind in _KINDS if isinstance(column.type, type_))
         fields += [(f"length of {column.name}", ">i4"), (column.name, kind)]
-    rows = np.frombuffer(copy_out(connection, statement, limit=limit), np.dtype(fields))
-    return Rows(len(rows), {column.name: rows[column.name] for column in columns}, [])
+    return fields
 
 
 def read_blobs(
@@ -171,7 +207,3 @@ def read_blobs(
             column.append(buffer[at + 4 : at + 4 + max(size, 0)])
             at += 4 + max(size, 0)
     return columns
-
-
-def _code(type_: TypeEngine[Any]) -> str:
-    return next(code for kind, code, _ in _CODES if isinstance(type_, kind))

@@ -8,9 +8,9 @@ from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection, UnknownCampaign
-from storage.landing.codec import decode_many
 from storage.query import label_names
 from storage.query.arrays import Bool, Int64
+from storage.query.chunks import decode_chunks
 from storage.query.design import Ids
 from storage.query.reading import Rows, TooMuch, read_fixed, read_rows
 from storage.query.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
@@ -127,7 +127,7 @@ def scan_profiles(
     """The profiles of a selection without their facts, for what needs labels only."""
     statement = _matching(connection, selection, kind, labels)
     if statement is None:
-        return _profiles(Rows(0, {name: [] for name in _columns(labels)}, []), np.zeros(0, np.bool_), labels)
+        return _profiles(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.bool_), labels)
     rows = read_fixed(connection, statement, limit=MAX_BYTES)
     return _profiles(rows, _one_depth(rows), labels)
 
@@ -172,7 +172,7 @@ def scan(
     if statement is not None and parts < WHOLE:
         statement = statement.where(in_part(visit.c.visit_id, parts))
     if statement is None:
-        nothing = Rows(0, {name: [] for name in _columns(labels)}, [])
+        nothing = Rows(0, {name: [] for name in _columns(labels)})
         return _profiles(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
     statement = statement.join(
         chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
@@ -248,6 +248,6 @@ def _facts(rows: Rows, keep: Bool) -> Facts:
             f"{MAX_CHUNKS:,} are read for one answer.",
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )
-    stacks, samples = decode_many([rows.blobs[i] for i in np.flatnonzero(keep).tolist()], counts)
+    stacks, samples = decode_chunks([rows.blobs.of(np.flatnonzero(keep))], counts)
     of = np.repeat(np.arange(len(counts)), counts)
-    return Facts(of, stacks.astype(np.int64), samples, samples * rows.ints("period")[keep][of])
+    return Facts(of, stacks, samples, samples * rows.ints("period")[keep][of])

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from sqlalchemy import Connection, and_, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from storage.landing.codec import decode_many
 from storage.query.arrays import Bool, Float, Int64
+from storage.query.chunks import decode_chunks
 from storage.query.planner import Plan
 from storage.query.reading import Rows, among, among_uuids, read_fixed, read_rows
 from storage.query.scan import MAX_BYTES, MAX_FACTS
@@ -234,7 +234,7 @@ def read_facts(
     facts = column("facts")
     if int(facts.sum()) > MAX_FACTS:
         return None
-    stack, values = decode_many([blob for rows, _ in parts for blob in rows.blobs], facts)
+    stack, values = decode_chunks([rows.blobs for rows, _ in parts], facts)
     return UnmergedFacts(
         visit=np.concatenate([np.zeros(0, np.int64), *(of for _, of in parts)]),
         application=column("application"),
@@ -242,7 +242,7 @@ def read_facts(
         samples=column("samples"),
         period=column("period"),
         facts=facts,
-        stack=stack.astype(np.int64),
+        stack=stack,
         values=values,
     )
 
