@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, not_, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, not_, or_, true, update
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
 from storage.schema import symcache
-from storage.symbols import blobs, caches, candidates
+from storage.symbols import blobs, caches
 from storage.symbols.blobs import StoredBlob
 from storage.symbols.caches import Cache
-from storage.symbols.candidates import DebugFile
 from storage.symbols.keys import checked, sentence
-from storage.symbols.kinds import FileKind, Quality
 
 ATTEMPTS_LIMIT: Final = 3
 """Builds of one file that ended without a word, before it is left alone."""
@@ -174,37 +172,6 @@ def release(connection: Connection, lease: BuildLease) -> bool:
             .values(lease=None, leased_until=None, attempts=symcache.c.attempts - 1)
         ).rowcount
     )
-
-
-def to_build(connection: Connection, binary_key: str, producer: str) -> DebugFile | None:
-    """The candidate a cache should be built from; None: it is built, or there is none with DWARF.
-
-    That is the best executable or debug file that did not fail with this producer. A cache built from
-    another file serves until this one is built.
-    """
-    files = candidates.ranked(connection, binary_key, kinds=(FileKind.EXECUTABLE, FileKind.DEBUGINFO))
-    with_dwarf = [file for file in files if file.quality == Quality.DWARF]
-    if not with_dwarf:
-        return None
-    row = connection.execute(
-        select(
-            symcache.c.source_sha256,
-            symcache.c.failed_sha256,
-            (symcache.c.failed_until > func.clock_timestamp()).label("resting"),
-        ).where(symcache.c.binary_key == binary_key, symcache.c.producer == producer)
-    ).one_or_none()
-    for file in with_dwarf:
-        if (
-            row is not None
-            and row.resting
-            and row.failed_sha256 is not None
-            and bytes(row.failed_sha256) == file.sha256
-        ):
-            continue
-        if row is not None and row.source_sha256 is not None and bytes(row.source_sha256) == file.sha256:
-            return None
-        return file
-    return None
 
 
 _ENDED: Final[dict[str, Any]] = {

@@ -166,18 +166,6 @@ def reject(connection: Connection, binary_key: str, sha256: bytes, why: str) -> 
     )
 
 
-def accept(connection: Connection, binary_key: str, sha256: bytes) -> bool:
-    """Take a rejection back; False: there was none."""
-    _lock(connection, binary_key)
-    return bool(
-        connection.execute(
-            update(debug_file)
-            .where(*_is(binary_key, sha256), debug_file.c.rejected.is_not(None))
-            .values(rejected=None, changed_at=func.clock_timestamp())
-        ).rowcount
-    )
-
-
 def remove(connection: Connection, binary_key: str, sha256: bytes) -> bool:
     """Forget the file; its blob goes with the next sweep. False: it was not there."""
     _lock(connection, binary_key)

@@ -9,11 +9,9 @@ from sqlalchemy import Engine, func, select, update
 
 from storage.archive import Archive
 from storage.schema import symcache
-from storage.symbols import blobs, builds, caches, candidates
+from storage.symbols import blobs, builds, caches
 from storage.symbols.builds import ATTEMPTS_LIMIT, DIED, BuildLease, claim_build
 from storage.symbols.caches import Cache
-from storage.symbols.candidates import UPLOAD, Candidate
-from storage.symbols.kinds import FileKind, Quality
 
 pytestmark = pytest.mark.integration
 
@@ -206,34 +204,3 @@ class TestDamage:
             connection.execute(update(symcache).values(used_at=None))
             caches.touch(connection, cache)
             assert connection.scalar(select(symcache.c.used_at)) is not None
-
-
-class TestToBuild:
-    def add(self, fleet: Fleet, content: bytes, quality: Quality = Quality.DWARF) -> bytes:
-        path = fleet.folder / "file"
-        path.write_bytes(content)
-        candidate = Candidate(KEY, FileKind.DEBUGINFO, quality, path, UPLOAD)
-        return candidates.add(fleet.engine, fleet.archive, candidate).file.sha256
-
-    def wanted(self, fleet: Fleet) -> bytes | None:
-        with fleet.engine.connect() as connection:
-            file = builds.to_build(connection, KEY, PRODUCER)
-        return None if file is None else file.sha256
-
-    def test_is_the_best_that_did_not_fail(self, fleet: Fleet):
-        assert self.wanted(fleet) is None
-        self.add(fleet, b"no lines", Quality.SYMTAB)
-        assert self.wanted(fleet) is None
-        old = self.add(fleet, b"old")
-        assert self.wanted(fleet) == old
-        fleet.finish(fleet.claimed(old))
-        assert self.wanted(fleet) is None
-        new = self.add(fleet, b"new")
-        assert self.wanted(fleet) == new
-        fleet.fail(fleet.claimed(new))
-        assert self.wanted(fleet) is None, "the old one is built"
-        with fleet.engine.begin() as connection:
-            candidates.remove(connection, KEY, old)
-        assert self.wanted(fleet) is None
-        other = self.add(fleet, b"other")
-        assert self.wanted(fleet) == other

@@ -115,11 +115,6 @@ class TestRanking:
         )  # fmt: skip
         brought = shop.add(b"file", uploaded_by="ci")
         assert (brought.outcome, brought.best, brought.file.uploaded_by) == ("restored", True, "ci")
-        shop.reject(b"file")
-        with shop.engine.begin() as connection:
-            assert candidates.accept(connection, KEY, sha(b"file"))
-            assert not candidates.accept(connection, KEY, sha(b"file"))
-        assert shop.best() == sha(b"file")
 
     def test_what_is_uploaded_once_more_is_the_newest(self, shop: Shop):
         shop.add(b"one")
