@@ -10,6 +10,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Engine, select, text, update
 
+from collector import sweep
+from collector.dispatch import Dispatch
 from fleetpb import capture_pb2
 from storage import captures
 from storage.archive import Archive
@@ -368,3 +370,20 @@ def test_a_binary_that_no_capture_holds_waits_for_one(bench: Bench) -> None:
     with bench.engine.connect() as connection:
         assert captures.due(connection, limit=1) == []
         assert connection.execute(select(function)).all() == []
+
+
+def test_the_sweep_calls_a_worker_for_what_nobody_was_told_of(bench: Bench) -> None:
+    ids = bench.archived(2)
+    lander, renaming, _ = bench.worker()
+    bench.land_due(lander)
+    called: list[str] = []
+    announcing = Dispatch(called.append, resend_s=300.0)
+    assert sweep.announce_improved(bench.engine, announcing) == 0
+    bench.upload(bench.program.debug)  # and the broker was away
+    assert sweep.announce_improved(bench.engine, announcing) == 1
+    assert sweep.announce_improved(bench.engine, announcing) == 0, "not again at once"
+    assert called == [bench.program.key]
+    assert sweep.land_again(bench.engine) == 0
+    renaming.names_for(called[0])
+    assert sweep.land_again(bench.engine) == len(ids)
+    assert sweep.land_again(bench.engine) == 0
