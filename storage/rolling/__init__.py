@@ -23,6 +23,6 @@ To write: `roll.Roller`, `compact.compact`, `rebuild.rebuild`, `expire.expire`. 
     watched = reading.read_exposure(connection, source, first_hour, end_hour)
 
 `Source` is cube × campaign × depth × sample type. A cell's moments (`moments.Sums`) are what
-`analysis.moments.from_sums` takes; those of a weighted bucket (`weighted.Parts`) are parts of
+`analysis.moments.from_sums` takes, whether it keeps them or its visits (`cell_moments`); those of a weighted bucket (`weighted.Parts`) are parts of
 `analysis.moments.Moments`, which add.
 """

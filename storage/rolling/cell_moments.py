@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storage.rolling import moments, moments_codec, visit_lists
+from storage.rolling import moments, moments_codec, visit_list_codec, visit_lists
+from storage.rolling.errors import CorruptCell
+from storage.rolling.moments import Sums
+from storage.rolling.moments_codec import HEAD, ONE, VERSION, parted
 from storage.rolling.sorting import Bool, Int64
 from storage.rolling.visit_lists import VisitLists
 
@@ -16,7 +19,7 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
     """
     n = len(gained)
     there = np.array([blob is not None for blob in before], np.bool_)
-    kept = np.array([blob is not None and moments_codec.keeps_visits(blob) for blob in before], np.bool_)
+    kept = np.array([blob is not None and keeps_visits(blob) for blob in before], np.bool_)
 
     def blobs_of(cells: Int64) -> list[bytes | memoryview]:
         return [blob for blob in (before[i] for i in cells.tolist()) if blob is not None]
@@ -26,7 +29,7 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
 
     listed = np.flatnonzero(kept | ~there)
     old = np.flatnonzero(kept)
-    found = visit_lists.concatenated(moments_codec.decode_lists(blobs_of(old)), visit_lists.none(1))
+    found = visit_lists.concatenated(decode_lists(blobs_of(old)), visit_lists.none(1))
     place = np.full(n, len(old), np.int64)  # a cell that is not there is the empty one behind the last
     place[old] = np.arange(len(old))
     visits, bad[listed] = visit_lists.add(found.of(place[listed]), gained.of(listed))
@@ -38,7 +41,57 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
         bad[summed] = sums.negative()
     if bad.any():
         return blobs, bad
-    for cells, new in ((listed, moments_codec.encode_lists(visits)), (summed, moments_codec.encode(sums))):
+    for cells, new in ((listed, encode_lists(visits)), (summed, moments_codec.encode(sums))):
         for i, blob in zip(cells.tolist(), new, strict=True):
             blobs[i] = blob
     return blobs, bad
+
+
+def keeps_visits(blob: bytes | memoryview) -> bool:
+    """Whether `decode_lists` reads the cell."""
+    return len(blob) > 1 and blob[1] in {ONE, visit_list_codec.KIND}
+
+
+def encode_lists(lists: VisitLists) -> list[bytes]:
+    """One blob for each cell: its visits, or their sums where these are smaller. Raises `CorruptCell`."""
+    visit_list_codec.check(lists)
+    several, listed = lists.visits > 1, lists.listed()
+    blobs: list[bytes] = [b""] * len(lists)
+    kept = np.flatnonzero(several & listed)
+    part = lists.of(kept)
+    heads = zip(part.pairs.tolist(), part.divisor.tolist(), strict=True)
+    for place, head, body in zip(kept.tolist(), heads, visit_list_codec.encode(part), strict=True):
+        blobs[place] = HEAD.pack(VERSION, visit_list_codec.KIND, *head) + body
+    summed = np.flatnonzero(~(several & listed))
+    for place, blob in zip(summed.tolist(), moments_codec.encode(lists.of(summed).sums()), strict=True):
+        blobs[place] = blob
+    return blobs
+
+
+def decode_lists(blobs: Sequence[bytes | memoryview]) -> VisitLists:
+    """The visits of many cells that keep them, in order. Raises CorruptCell."""
+    kinds = np.array([blob[1] for blob in blobs], np.int64)
+    single, several = np.flatnonzero(kinds == ONE), np.flatnonzero(kinds != ONE)
+    ones = _single_visits(moments_codec.decode([blobs[i] for i in single.tolist()]))
+    heads, bodies = parted([blobs[i] for i in several.tolist()])
+    rows, divisor = (np.array([head[i] for head in heads], np.int64) for i in (2, 3))
+    lists = visit_lists.concatenated(ones, visit_list_codec.decode(bodies, rows, divisor))
+    return lists.of(np.argsort(np.concatenate((single, several))))
+
+
+def _single_visits(sums: Sums) -> VisitLists:
+    """Cells of one visit as the lists they are."""
+    x = sums.x
+    event = np.rint(np.divide(sums.xe, x, out=np.zeros(len(x)), where=x > 0))
+    if (
+        not ((x <= event) & (event < visit_list_codec.LARGEST)).all()
+        or (np.bitwise_count(sums.machines) != 1).any()
+    ):
+        raise CorruptCell("a visit with an impossible amount")
+    one = np.ones(len(x), np.int64)
+    lists = VisitLists(
+        sums.divisor, np.arange(len(x)), one, sums.machines, x.astype(np.int64), event.astype(np.int64),
+        sums.cell, sums.function, sums.own, sums.total,
+    )  # fmt: skip
+    visit_list_codec.check(lists)
+    return lists

@@ -60,10 +60,10 @@ def decode_parts(blobs: Blobs) -> Parts:
 
 def _sums(blob: memoryview) -> tuple[int, int, int, float, float, float, float]:
     """(divisor, visits, machines, Σx, Σx², Σx⁴, Σx·X) of a cell."""
-    _, kind, _, divisor = moments_codec._HEAD.unpack_from(blob)  # noqa: SLF001 - one format, two readers
-    at = moments_codec._HEAD.size  # noqa: SLF001
-    if kind == moments_codec._ONE:  # noqa: SLF001
-        machines, x, xe = moments_codec._ONE_CELL.unpack_from(blob, at)  # noqa: SLF001
+    _, kind, _, divisor = moments_codec.HEAD.unpack_from(blob)
+    at = moments_codec.HEAD.size
+    if kind == moments_codec.ONE:
+        machines, x, xe = moments_codec.ONE_CELL.unpack_from(blob, at)
         return divisor, 1, machines, x, x**2, x**4, xe
-    visits, machines, x, xx, xxxx, xe = moments_codec._MANY_CELL.unpack_from(blob, at)  # noqa: SLF001
+    visits, machines, x, xx, xxxx, xe = moments_codec.MANY_CELL.unpack_from(blob, at)
     return divisor, visits, machines, x, xx, xxxx, xe

@@ -23,13 +23,11 @@ from storage.rolling import visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, concatenated, empty
 from storage.rolling.sorting import Bool, Float64, Int64
-from storage.rolling.visit_lists import VisitLists
-from storage.rolling.visit_lists import concatenated as joined_lists
 
-_VERSION = 1
-_ONE, _MANY = 1, 2
-_HEAD = struct.Struct("<BBIQ")
-_ONE_CELL, _MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
+VERSION = 1
+ONE, MANY = 1, 2
+HEAD = struct.Struct("<BBIQ")
+ONE_CELL, MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
 _ONE_WIDTH, _MANY_WIDTH = 3, 11
 _EXACT = float(1 << 53)
 _PAIRS_AT_ONCE = 1_000_000
@@ -48,11 +46,11 @@ def encode(sums: Sums) -> list[bytes]:
     )  # fmt: skip
     single = _is_single(sums)
     blobs: list[bytes] = [b""] * len(sums)
-    for kind, chosen in ((_ONE, np.flatnonzero(single)), (_MANY, np.flatnonzero(~single))):
+    for kind, chosen in ((ONE, np.flatnonzero(single)), (MANY, np.flatnonzero(~single))):
         part = sums.of(chosen)
         steps = _steps(part)
         rest = part.total - part.own
-        if kind == _ONE:
+        if kind == ONE:
             packed = pack_many((steps, part.own, rest), part.count)
         else:
             columns = (steps, part.row_visits, part.row_machines, part.own, rest, *_implied(part))
@@ -61,7 +59,7 @@ def encode(sums: Sums) -> list[bytes]:
         for place, head, scalars, body in zip(
             chosen.tolist(), heads, _scalars(part, kind), packed, strict=True
         ):
-            blobs[place] = _HEAD.pack(_VERSION, kind, *head) + scalars + body
+            blobs[place] = HEAD.pack(VERSION, kind, *head) + scalars + body
     return blobs
 
 
@@ -69,12 +67,12 @@ def decode(blobs: Blobs) -> Sums:
     """The sums of many cells, in order. Raises CorruptCell."""
     if not blobs:
         return empty(0)
-    heads, everything = _parted(blobs)
+    heads, everything = parted(blobs)
     kinds = np.array([head[1] for head in heads], np.int64)
     rows = np.array([head[2] for head in heads], np.int64)
     divisor = np.array([head[3] for head in heads], np.int64)
     parts, places = [], []
-    for kind, read in ((_ONE, _decode_one), (_MANY, _decode_many), (visit_list_codec.KIND, _decode_lists)):
+    for kind, read in ((ONE, _decode_one), (MANY, _decode_many), (visit_list_codec.KIND, _decode_lists)):
         chosen = np.flatnonzero(kinds == kind)
         if not len(chosen):
             continue
@@ -88,66 +86,16 @@ def decode(blobs: Blobs) -> Sums:
     return joined if len(parts) == 1 else joined.of(np.argsort(np.concatenate(places)))
 
 
-def keeps_visits(blob: bytes | memoryview) -> bool:
-    """Whether `decode_lists` reads the cell."""
-    return len(blob) > 1 and blob[1] in {_ONE, visit_list_codec.KIND}
-
-
-def encode_lists(lists: VisitLists) -> list[bytes]:
-    """One blob for each cell: its visits, or their sums where these are smaller. Raises `CorruptCell`."""
-    visit_list_codec.check(lists)
-    several, listed = lists.visits > 1, lists.listed()
-    blobs: list[bytes] = [b""] * len(lists)
-    kept = np.flatnonzero(several & listed)
-    part = lists.of(kept)
-    heads = zip(part.pairs.tolist(), part.divisor.tolist(), strict=True)
-    for place, head, body in zip(kept.tolist(), heads, visit_list_codec.encode(part), strict=True):
-        blobs[place] = _HEAD.pack(_VERSION, visit_list_codec.KIND, *head) + body
-    summed = np.flatnonzero(~(several & listed))
-    for place, blob in zip(summed.tolist(), encode(lists.of(summed).sums()), strict=True):
-        blobs[place] = blob
-    return blobs
-
-
-def decode_lists(blobs: Blobs) -> VisitLists:
-    """The visits of many cells that keep them, in order. Raises CorruptCell."""
-    kinds = np.array([blob[1] for blob in blobs], np.int64)
-    single, several = np.flatnonzero(kinds == _ONE), np.flatnonzero(kinds != _ONE)
-    ones = _single_visits(decode([blobs[i] for i in single.tolist()]))
-    heads, bodies = _parted([blobs[i] for i in several.tolist()])
-    rows, divisor = (np.array([head[i] for head in heads], np.int64) for i in (2, 3))
-    lists = joined_lists(ones, visit_list_codec.decode(bodies, rows, divisor))
-    return lists.of(np.argsort(np.concatenate((single, several))))
-
-
-def _single_visits(sums: Sums) -> VisitLists:
-    """Cells of one visit as the lists they are."""
-    x = sums.x
-    event = np.rint(np.divide(sums.xe, x, out=np.zeros(len(x)), where=x > 0))
-    if (
-        not ((x <= event) & (event < visit_list_codec.LARGEST)).all()
-        or (np.bitwise_count(sums.machines) != 1).any()
-    ):
-        raise CorruptCell("a visit with an impossible amount")
-    one = np.ones(len(x), np.int64)
-    lists = VisitLists(
-        sums.divisor, np.arange(len(x)), one, sums.machines, x.astype(np.int64), event.astype(np.int64),
-        sums.cell, sums.function, sums.own, sums.total,
-    )  # fmt: skip
-    visit_list_codec.check(lists)
-    return lists
-
-
-def _parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
-    """The heads of blobs, and what follows them."""
-    if blobs and min(map(len, blobs)) < _HEAD.size:
+def parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
+    """The heads of blobs (version, kind, rows, divisor), and what follows them. Raises CorruptCell."""
+    if blobs and min(map(len, blobs)) < HEAD.size:
         raise CorruptCell("moments without a head")
-    heads = [_HEAD.unpack_from(blob) for blob in blobs]
-    if any(head[0] != _VERSION or head[1] not in {_ONE, _MANY, visit_list_codec.KIND} for head in heads):
+    heads = [HEAD.unpack_from(blob) for blob in blobs]
+    if any(head[0] != VERSION or head[1] not in {ONE, MANY, visit_list_codec.KIND} for head in heads):
         raise CorruptCell("moments of a kind that is not known here")
     if any(not 1 <= head[3] < 1 << 63 for head in heads):
         raise CorruptCell("moments with an impossible divisor")
-    return heads, [memoryview(blob)[_HEAD.size :] for blob in blobs]
+    return heads, [memoryview(blob)[HEAD.size :] for blob in blobs]
 
 
 def _decode_lists(bodies: Blobs, pairs: Int64, divisor: Int64) -> Sums:
@@ -211,9 +159,9 @@ def _functions(steps: Int64, rows: Int64) -> Int64:
 
 def _scalars(sums: Sums, kind: int) -> list[bytes]:
     columns = [c.tolist() for c in (sums.visits, sums.machines, sums.x, sums.xx, sums.xxxx, sums.xe)]
-    if kind == _ONE:
-        return [_ONE_CELL.pack(*row) for row in zip(columns[1], columns[2], columns[5], strict=True)]
-    return [_MANY_CELL.pack(*row) for row in zip(*columns, strict=True)]
+    if kind == ONE:
+        return [ONE_CELL.pack(*row) for row in zip(columns[1], columns[2], columns[5], strict=True)]
+    return [MANY_CELL.pack(*row) for row in zip(*columns, strict=True)]
 
 
 def _predictions(own: Int64, total: Int64) -> tuple[Float64, ...]:
@@ -280,11 +228,11 @@ def _total(own: Int64, rest: Int64) -> Int64:
 
 
 def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
-    cells = [_ONE_CELL.unpack_from(body) for body in bodies]
+    cells = [ONE_CELL.unpack_from(body) for body in bodies]
     machines = np.array([c[0] for c in cells], np.int64)
     x, xe = np.array([c[1] for c in cells]), np.array([c[2] for c in cells])
     _possible(x, xe)
-    steps, own, rest = unpack([body[_ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
+    steps, own, rest = unpack([body[ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
     total = _total(own, rest)
     of = np.repeat(x, rows)
     own2, total2, own4, total4 = _predictions(own, total)
@@ -297,10 +245,10 @@ def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
 
 
 def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
-    cells = [_MANY_CELL.unpack_from(body) for body in bodies]
+    cells = [MANY_CELL.unpack_from(body) for body in bodies]
     visits, machines = (np.array([c[i] for c in cells], np.int64) for i in (0, 1))
     x, xx, xxxx, xe = (np.array([c[i] for c in cells], np.float64) for i in (2, 3, 4, 5))
-    packed = unpack([body[_MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
+    packed = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
     steps, row_visits, row_machines, own, rest = packed[:5]
     own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
     _possible(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.rolling import moments_codec
@@ -51,12 +51,14 @@ def assert_same(a: Sums, b: Sums) -> None:
         assert getattr(a, field.name).tolist() == getattr(b, field.name).tolist(), field.name
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5))
 def test_sums_survive(cells: list[Any]) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
     assert_same(moments_codec.decode(moments_codec.encode(sums)), sums)
 
 
+@settings(deadline=None)
 @given(VISITS, VISITS, st.sampled_from([(10, 10), (10, 4), (7, 3)]))
 def test_what_was_added_can_be_taken_out_again(a: list[Any], b: list[Any], divisors: tuple[int, int]) -> None:
     small = [(m, {f: (own % 50, more % 50) for f, (own, more) in fs.items()}, n) for m, fs, n in b]
@@ -114,6 +116,7 @@ def test_a_single_visit_too_large_for_a_cell_is_not_written() -> None:
         moments_codec.encode(one_visit(1, {1: (6 * 10**18, 0)}, 0, 1))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=120))
 def test_noise_is_an_error_or_a_cell(data: bytes) -> None:
     try:
@@ -122,6 +125,7 @@ def test_noise_is_an_error_or_a_cell(data: bytes) -> None:
         return
 
 
+@settings(deadline=None)
 @given(VISITS, st.data())
 def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.DataObject) -> None:
     blob = bytearray(moments_codec.encode(cell_of(visits, 10))[0])

@@ -147,8 +147,8 @@ def test_a_cell_of_many_visits_keeps_sums() -> None:
     visits = [(m % 60, {1: (0, 3), 2: (1, m % 4)}, 5) for m in range(MOST_VISITS + 1)]
     [few], _ = cell_moments.add([None], cell_of(visits[:4]))
     [many], _ = cell_moments.add([few], cell_of(visits[4:]))
-    assert moments_codec.keeps_visits(few)
-    assert not moments_codec.keeps_visits(many)
+    assert cell_moments.keeps_visits(few)
+    assert not cell_moments.keeps_visits(many)
     [less], lacking = cell_moments.add([many], cell_of(visits[4:], sign=-1))
     assert not lacking.any()
     assert moments_codec.decode([less]).total.tolist() == cell_of(visits[:4]).sums().total.tolist()
@@ -169,7 +169,7 @@ def test_lists_are_smaller_than_sums_where_few_visits_have_a_function() -> None:
         for m in range(1, 6)
     ]
     lists = cell_of(visits)
-    assert len(moments_codec.encode_lists(lists)[0]) < len(moments_codec.encode(lists.sums())[0]) / 2
+    assert len(cell_moments.encode_lists(lists)[0]) < len(moments_codec.encode(lists.sums())[0]) / 2
 
 
 def test_many_cells_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_many_cells_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
             for n in range(4, 9)
         ]
     )
-    blobs = moments_codec.encode_lists(cells)
+    blobs = cell_moments.encode_lists(cells)
     whole = moments_codec.decode(blobs)
     for pairs in (1, 4, 7):
         monkeypatch.setattr(moments_codec, "_PAIRS_AT_ONCE", pairs)
@@ -198,13 +198,13 @@ def test_what_could_not_be_read_again_is_not_written(column: str, amount: int) -
     lists = cell_of([(1, {1: (2, 3)}, 5), (2, {1: (1, 1)}, 5)])
     getattr(lists, column)[0] = amount
     with pytest.raises(CorruptCell):
-        moments_codec.encode_lists(lists)
+        cell_moments.encode_lists(lists)
 
 
 @settings(deadline=None)
 @given(CELL, st.data())
 def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.DataObject) -> None:
-    blob = bytearray(moments_codec.encode_lists(cell_of([*visits, visits[0]]))[0])
+    blob = bytearray(cell_moments.encode_lists(cell_of([*visits, visits[0]]))[0])
     at = data.draw(st.integers(0, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))
     cut = data.draw(st.integers(0, len(blob)))
