@@ -55,7 +55,7 @@ def upload(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             parser=Duration, metavar="DURATION", help="How long to follow what comes of it; 0s: not at all."
         ),
-    ] = 30.0,
+    ] = "30s",  # type: ignore[assignment]  # typer parses the default, too
     url: Url = None,
     token: Token = None,
     as_json: Annotated[

@@ -77,11 +77,11 @@ def _below(folder: Path, seen: set[tuple[int, int]]) -> Iterator[LocalFile]:
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            path = Path(parent, name)
             try:
+                path = Path(parent, name).resolve(strict=True)  # a link's own name says nothing of the file
                 found = path.stat()
-            except OSError:
-                continue  # a link that leads nowhere, or a file that has just gone
+            except (OSError, RuntimeError):
+                continue  # a link that leads nowhere or to itself, or a file that has just gone
             if stat.S_ISREG(found.st_mode) and is_useful(path):
                 yield from _once(path, found, seen)
 

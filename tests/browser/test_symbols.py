@@ -92,15 +92,19 @@ def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
     expect(page.get_by_text("No file with its symbols is stored.")).to_be_visible()
 
 
-def test_what_is_of_no_use_is_refused_in_words(visitor, fleet: LandedFleet, tmp_path: Path):
+def test_what_is_of_no_use_is_refused_in_words_and_stops_no_other(
+    visitor, fleet: LandedFleet, tmp_path: Path, debug_file: Path
+):
     text = tmp_path / "notes.txt"
     text.write_text("no symbols here")
     page = visitor.open("symbols")
     expect(page.get_by_text("No function that was sampled in the last day lacks a name.")).to_be_visible()
     with page.expect_file_chooser() as chosen:
         page.get_by_role("button", name="choose files").click()
-    chosen.value.set_files([text])
-    expect(page.get_by_role("list", name="uploads")).to_contain_text("notes.txt: It is not an ELF file.")
+    chosen.value.set_files([text, debug_file])
+    uploads = page.get_by_role("list", name="uploads")
+    expect(uploads).to_contain_text("notes.txt: It is not an ELF file.")
+    expect(uploads).to_contain_text("names and lines")
     assert [c for c in visitor.complaints if "422" not in c] == []
     visitor.complaints.clear()  # the browser itself reports every request that was refused
 

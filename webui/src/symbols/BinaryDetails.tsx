@@ -49,7 +49,7 @@ export function BinaryDetails({ binaryKey, allowed, say }: Props) {
             <dd>{state.reason}</dd>
           </>
         )}
-        {state.unresolved > 0 && (
+        {state.unresolved > 0 && state.quality !== 'dwarf' && (
           <>
             <dt>What helps</dt>
             <dd>

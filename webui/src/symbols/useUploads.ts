@@ -26,21 +26,21 @@ export function useUploads() {
   const [uploads, dispatch] = useReducer(reduce, []);
   const client = useQueryClient();
   const ids = useRef(0);
-  const running = useRef(false);
+  const started = useRef(0);
   const gone = useRef(new AbortController());
   useEffect(() => {
     gone.current = new AbortController();
     return () => gone.current.abort();
   }, []);
 
-  const next = uploads.find((u) => u.state === 'waiting');
+  const busy = uploads.some((u) => u.state === 'sending');
+  const next = busy ? undefined : uploads.find((u) => u.state === 'waiting');
   useEffect(() => {
-    if (next === undefined || running.current) return;
-    running.current = true;
+    if (next === undefined || next.id <= started.current) return;
+    started.current = next.id; // once, however often the effect runs
     const { id, file } = next;
     dispatch({ id, change: { state: 'sending' } });
     const end = (change: Partial<Upload>): void => {
-      running.current = false; // before the change is seen, which looks for the next one
       dispatch({ id, change });
       void client.invalidateQueries();
     };
