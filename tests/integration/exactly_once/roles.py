@@ -1,12 +1,14 @@
-"""What the processes do: land, name functions, merge, drop old days, read; each by the product's own code.
+"""What the processes do: land, name functions, build symbols, merge, drop old days, read; each by the product's own code.
 
 What a process remembers, its interner and its query engine above all, outlives whatever happens to its
 connections.
 """
 
+import tempfile
 import time
 from contextlib import suppress
 from datetime import date, timedelta
+from pathlib import Path
 from uuid import UUID
 
 from sqlalchemy import Connection, case, func, select
@@ -26,8 +28,11 @@ from storage.rolling.errors import DayGone
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from storage.schema import capture
+from storage.symbols import candidates, relanding
+from storage.symbols.improved import improved
 from symbolizer.landing import Lander, LeaseTerms
 from symbolizer.resolve import Resolver
+from tests.integration.exactly_once import library
 from tests.integration.exactly_once.answers import Answers
 from tests.integration.exactly_once.crew import Actor
 from tests.integration.exactly_once.made import STARTS, other_labels, pattern
@@ -36,6 +41,9 @@ from tests.integration.exactly_once.world import KEEP, MOMENTS, NOON, TODAY
 from tests.made_captures import LIBRARY
 
 QUESTIONS = 3
+UPLOADS = 2
+"""Debug files of the library in all: old days come to rest, which retention waits for."""
+WHOLE = {library.made_of(f"debug file {n}".encode()) for n in range(UPLOADS)}
 TERMS = LeaseTerms(seconds=1.0, attempts_limit=1000)
 """Leases of the dead run out soon, and nobody gives a capture up."""
 
@@ -73,6 +81,9 @@ class _Symbols(Resolver):
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
 
+    def forget(self, binary_key: str) -> None:
+        """It remembers nothing."""
+
     def resolve(self, capture: capture_pb2.Capture) -> ResolvedFrames:
         visit = self._actor.world.visits[UUID(bytes=capture.visit_id)]
         return pattern(visit.seed, better=self._actor.rng.random() < 0.5).resolved
@@ -109,6 +120,45 @@ def uploader(actor: Actor) -> None:
                 )
                 again = sorted(connection.scalars(landed).all())
                 captures.want_again(connection, actor.rng.sample(again, min(3, len(again))))
+
+
+def symbolist(actor: Actor) -> None:
+    """Uploads debug files of the library, builds its symbols, names its functions, wants captures again: each at times.
+
+    Whoever asks for what was built gets a whole file or none.
+    """
+    renaming = library.LibraryRenaming(actor.engine)
+    archive = actor.stage.archive
+    for turn in actor.turns():
+        with turn, tempfile.TemporaryDirectory() as folder:
+            with actor.engine.connect() as connection:
+                known = len(candidates.every(connection, library.KEY))
+            if known < UPLOADS:
+                library.upload(actor.engine, archive, f"debug file {known}".encode())
+            library.build(actor.engine, archive, f"debug file {actor.rng.randrange(UPLOADS)}".encode())
+            found = library.built(actor.engine, archive, Path(folder))
+            if found is not None and found not in WHOLE:
+                raise AssertionError("what was built is not whole")
+            use_symbols(actor, renaming)
+            time.sleep(0.1)
+
+
+def feeder(actor: Actor) -> None:
+    """Makes use of symbols that are there: the collector's sweep and the worker it tells."""
+    renaming = library.LibraryRenaming(actor.engine)
+    for turn in actor.turns():
+        with turn:
+            use_symbols(actor, renaming)
+            time.sleep(0.05)
+
+
+def use_symbols(actor: Actor, renaming: library.LibraryRenaming) -> None:
+    with actor.engine.connect() as connection:
+        news = improved(connection, limit=9)
+    for key in news:
+        renaming.names_for(key)
+    with actor.engine.begin() as connection:
+        relanding.feed(connection, limit=5)
 
 
 def roller(actor: Actor) -> None:

@@ -3,7 +3,9 @@
 from sqlalchemy import Engine, func, select
 
 from storage import partitions
-from storage.schema import capture, roll_queue
+from storage.schema import capture, relanding_capture, roll_queue
+from storage.symbols import relanding
+from storage.symbols.improved import improved
 from tests.integration.exactly_once import roles
 from tests.integration.exactly_once.crew import Crew, Stage
 from tests.integration.exactly_once.truth import check, moment
@@ -13,7 +15,7 @@ from tests.integration.exactly_once.world import KEEP, TODAY
 def settle(engine: Engine, stage: Stage, seed: int) -> None:
     """Let processes that nothing happens to finish the work; then nothing is wrong and nothing is missing."""
     with Crew(stage, seed) as crew:
-        for role in (roles.lander, roles.worker, roles.roller, roles.retirer):
+        for role in (roles.lander, roles.worker, roles.feeder, roles.roller, roles.retirer):
             crew.start(role)
         crew.until(lambda: settled(engine), "everything is landed and merged, and old days are dropped")
     with moment(engine) as (connection, _):
@@ -24,6 +26,8 @@ def settle(engine: Engine, stage: Stage, seed: int) -> None:
     acknowledged = stage.journal.landings()
     behind = [v for v, one in checked.landed.items() if one.generation < acknowledged.get(v, 1)]
     assert behind == []
+    with engine.connect() as connection:
+        assert [one.left for one in relanding.progress(connection) if one.left] == []
 
 
 def dropped(engine: Engine) -> bool:
@@ -34,9 +38,15 @@ def dropped(engine: Engine) -> bool:
 
 
 def settled(engine: Engine) -> bool:
-    """Whether nothing remains to be landed, merged or dropped."""
+    """Whether nothing remains to be named, landed, landed again, merged or dropped."""
     with engine.connect() as connection:
         behind = select(func.count()).select_from(capture).where(capture.c.landed < capture.c.wanted)
+        unfed = (
+            select(func.count())
+            .select_from(relanding_capture)
+            .where(relanding_capture.c.generation.is_(None))
+        )
         waiting = select(func.count()).select_from(roll_queue)
-        rest = connection.scalar(behind), connection.scalar(waiting)
-    return rest == (0, 0) and dropped(engine)
+        rest = [connection.scalar(count) for count in (behind, unfed, waiting)]
+        news = improved(connection, limit=1)
+    return rest == [0, 0, 0] and not news and dropped(engine)

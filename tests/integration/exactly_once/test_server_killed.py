@@ -73,6 +73,7 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
             roles.lander,
             roles.worker,
             roles.uploader,
+            roles.symbolist,
             roles.roller,
             roles.rebuilder,
             roles.retirer,

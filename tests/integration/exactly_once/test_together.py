@@ -1,4 +1,4 @@
-"""Landers, rollers, an uploader, a sweep, retention and readers at once, dying at commits and anywhere between."""
+"""Landers, rollers, uploaders, builders, a sweep, retention and readers at once, dying at commits and anywhere between."""
 
 import logging
 import os
@@ -21,6 +21,7 @@ ROLES = {
     roles.lander: 60,
     roles.worker: 60,
     roles.uploader: 12,
+    roles.symbolist: 20,
     roles.roller: 10,
     roles.rebuilder: 10,
     roles.retirer: 6,
@@ -29,7 +30,7 @@ ROLES = {
 }
 """Who works, and at which of how many commits each dies, to be started again."""
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 10 * VISITS)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 20 * VISITS)]
 log = logging.getLogger(__name__)
 
 
@@ -50,9 +51,9 @@ def test_whatever_dies_no_snapshot_is_ever_wrong(
             crew.kill_one()
             return crew.is_calm
 
-        crew.until(crashed, "enough crashes", deadline_s=10 * VISITS)
-        crew.until(lambda: dropped(engine), "old days are dropped", deadline_s=10 * VISITS)
-        crew.until(lambda: journal.counts()["check"] >= CHECKS, "enough checks", deadline_s=10 * VISITS)
+        crew.until(crashed, "enough crashes", deadline_s=20 * VISITS)
+        crew.until(lambda: dropped(engine), "old days are dropped", deadline_s=20 * VISITS)
+        crew.until(lambda: journal.counts()["check"] >= CHECKS, "enough checks", deadline_s=20 * VISITS)
     wrong = [why for line in journal.lines("check") for why in line["wrong"]]
     assert wrong == []
     errors = journal.lines("error")
