@@ -18,6 +18,7 @@ from celery import Celery
 
 from storage.captures import Due
 from symbolizer import routing
+from symbolizer.turns import Turns
 
 LAND_CAPTURE: Final = "symbolizer.land_capture"
 """Task with one argument, the visit's id as text."""
@@ -57,9 +58,7 @@ def make_broker(broker_url: str) -> Celery:
             "unacked_restore_throttle": 1,
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
-            # A worker takes from its queues in the order in which it subscribed to them (`symbolizer.routing`);
-            # without this kombu would go round.
-            "queue_order_strategy": "priority",
+            "queue_order_strategy": f"{Turns.__module__}:{Turns.__qualname__}",
             "priority_steps": [0],  # one list a queue, where kombu has four
         },
     )

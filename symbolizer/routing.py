@@ -3,17 +3,16 @@
 Captures wait by *partition*, the hash of what their machine ran most (`storage.affinity`): the worker that
 looks at a partition first has its binaries at hand. A worker takes the first message of
 
-    names · fresh captures of its own partitions · builds · fresh captures of the others · captures again,
-    its own first
+    names · fresh captures of its own partitions, and builds · fresh captures of the others · captures again
+    of its own · those of the others
 
-so nothing waits while somebody is idle: who has nothing of their own takes what is another's. Fresh captures
+and within each of these by turns (`symbolizer.turns`), so nothing waits while somebody is idle: who has nothing of their own takes what is another's. Fresh captures
 go before those that are landed again for better symbols, and naming, which takes milliseconds and somebody
 waits for, before everything. The order is BRPOP's: Redis gives the first element of the first list that has
-one, and kombu asks for the lists in the order in which they were subscribed to
-(`queue_order_strategy="priority"`, see `symbolizer.broker`).
+one, and kombu asks for the lists in the order that `Turns` says.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -69,13 +68,36 @@ WHOLE: Final = Share()
 
 
 def queues(share: Share, name: str) -> list[str]:
-    """All queues, in the order in which the worker of this name takes from them.
+    """All queues, in the order in which the worker of this name first takes from them.
 
     Workers with the same share begin at different partitions, by the hash of their names.
     """
     own = _from(share.own, name)
     others = _from((p for p in range(PARTITIONS) if p not in share.own), name)
     return [NAMES, *map(fresh, own), BUILDS, *map(fresh, others), *map(again, (*own, *others))]
+
+
+def ranks(order: Sequence[str]) -> dict[str, int]:
+    """How urgent each of a worker's queues is, from 0; equal ones take turns. `order` is that of `queues`.
+
+    Builds rank with the worker's own fresh captures: behind them, one would never come to a worker that is always
+    behind; before them, many new binaries would hold up everything.
+    """
+    until_builds = order[: order.index(BUILDS) + 1] if BUILDS in order else order
+    own = set(until_builds) - {NAMES}
+    own_again = {again(p) for p in range(PARTITIONS) if fresh(p) in own}
+    fresh_ones = {fresh(p) for p in range(PARTITIONS)}
+
+    def rank(queue: str) -> int:
+        if queue == NAMES:
+            return 0
+        if queue in own:
+            return 1
+        if queue in fresh_ones:
+            return 2
+        return 3 if queue in own_again else 4
+
+    return {queue: rank(queue) for queue in order}
 
 
 def _from(partitions: Iterable[int], name: str) -> list[int]:

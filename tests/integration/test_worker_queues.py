@@ -42,8 +42,8 @@ def taken(broker_url: str, order: Sequence[str], messages: int) -> list[str]:
 
 
 @pytest.mark.parametrize("share", [Share(1, 1), Share(2, 3)], ids=["all", "2/3"])
-def test_messages_are_taken_in_the_order_of_the_queues(valkey_url: str, share: Share) -> None:
-    """Also after one was taken, where kombu by itself would go on with the next queue."""
+def test_messages_are_taken_by_urgency_and_equals_by_turns(valkey_url: str, share: Share) -> None:
+    """A queue that is never empty would keep all that come after it waiting for ever."""
     send, call = make_sender(valkey_url), make_caller(valkey_url)
     about: dict[str, list[str]] = {}
     for again in (True, False):
@@ -58,7 +58,14 @@ def test_messages_are_taken_in_the_order_of_the_queues(valkey_url: str, share: S
     call("bb", "it was uploaded")
     about[routing.NAMES] = ["bb"]
     order = queues(share, WORKER)
-    expected = [one for queue in order for one in about[queue]]
+    rank = routing.ranks(order)
+    expected = [
+        about[queue][turn]
+        for urgency in range(5)
+        for turn in range(2)
+        for queue in order
+        if rank[queue] == urgency and turn < len(about[queue])
+    ]
     assert taken(valkey_url, order, len(expected)) == expected
 
 
