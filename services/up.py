@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Console
@@ -28,6 +28,8 @@ from services.stack import Sampling, Stack
 REFRESH_S = 2.0
 QUIET_REFRESH_S = 10.0
 """Between lines where output is not a terminal."""
+LIVE = timedelta(hours=1)
+"""What the live table is of, at most: a machine watched for days would else be summed up every two seconds."""
 LAST_LANDING_S = 60.0
 """How long the captures under way may take to land after sampling ended."""
 
@@ -148,7 +150,7 @@ def _watch(
                 continue
             shown = now
             try:
-                answer, status = api.table(begun, rows), api.get("status")
+                answer, status = api.table(max(begun, datetime.now(UTC) - LIVE), rows), api.get("status")
             except NotRunning as error:
                 console.print(str(error), style="yellow", highlight=False)
                 continue
