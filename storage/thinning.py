@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from storage.schema import coverage, stratum
+from storage.schema import campaign, coverage, stratum
 
 MOST: Final = 5
 """Visits are halved so often at most: a thirty-second of the planned ones is still a sample, none is not."""
@@ -36,31 +36,29 @@ def share(halved: int) -> float:
 
 def of_hour(connection: Connection, campaign_id: int, hour: int) -> Thinned:
     """The thinning of an hour (since 1970 UTC) of a campaign, and of the one before."""
-    rows = connection.execute(
-        select(coverage.c.hour, func.max(stratum.c.thinning).label("thinning"))
-        .where(*_of(campaign_id), coverage.c.hour > hour - _LOOK_BACK_H, coverage.c.hour <= hour)
-        .group_by(coverage.c.hour)
-        .order_by(coverage.c.hour.desc())
-        .limit(2)
-    ).all()
-    by_hour = {row.hour: int(row.thinning) for row in rows}
+    by_hour = _newest(connection, campaign_id, hour)
     decided = by_hour.pop(hour, None)
     return Thinned(decided, next(iter(by_hour.values()), 0))
 
 
 def latest(connection: Connection, hour: int) -> dict[int, int]:
     """By campaign the thinning of the newest hour it has drawn from, of the last day up to this hour."""
+    # One campaign after the other: coverage is kept for months, and no index of it begins with the hour.
+    ids = connection.scalars(select(campaign.c.campaign_id)).all()
+    newest = {id_: next(iter(_newest(connection, id_, hour).values()), None) for id_ in ids}
+    return {id_: thinning for id_, thinning in newest.items() if thinning is not None}
+
+
+def _newest(connection: Connection, campaign_id: int, hour: int) -> dict[int, int]:
+    """The thinning of the two newest hours a campaign has drawn from, of the last day; the newest first."""
     rows = connection.execute(
-        select(coverage.c.campaign_id, func.max(stratum.c.thinning).label("thinning"))
-        .where(
-            coverage.c.stratum_id == stratum.c.stratum_id,
-            coverage.c.hour > hour - _LOOK_BACK_H,
-            coverage.c.hour <= hour,
-        )
-        .group_by(coverage.c.campaign_id, coverage.c.hour)
-        .order_by(coverage.c.hour)
+        select(coverage.c.hour, func.max(stratum.c.thinning).label("thinning"))
+        .where(*_of(campaign_id), coverage.c.hour > hour - _LOOK_BACK_H, coverage.c.hour <= hour)
+        .group_by(coverage.c.hour)
+        .order_by(coverage.c.hour.desc())
+        .limit(2)
     )
-    return {row.campaign_id: int(row.thinning) for row in rows}
+    return {row.hour: int(row.thinning) for row in rows}
 
 
 def _of(campaign_id: int) -> list[ColumnElement[Any]]:
