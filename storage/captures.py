@@ -185,14 +185,17 @@ def lease_waiting(
     fleet that is always behind would never see better names.
     """
     waiting = _untried(connection, first, again=first.again, limit=2 * limit)
+    taking = waiting[: len(waiting) // 2]
     if not first.again and limit > 1 and len(waiting) == 2 * limit:
-        waiting[:1] = _untried(connection, first, again=True, limit=1) or waiting[:1]
+        # The place of the youngest, not of the oldest: that one would be passed over by batch after batch.
+        # Right behind the oldest, so that the bytes of the fresh ones do not keep it out.
+        again = _untried(connection, first, again=True, limit=1)
+        taking[1:] = (again + taking[1:])[: limit - 1]
     chosen = []
-    for row in waiting[: len(waiting) // 2]:
-        raw_bytes -= row.raw_bytes
-        if raw_bytes < 0:
-            break
-        chosen.append(row.visit_id)
+    for row in taking:
+        if row.raw_bytes <= raw_bytes:  # one that is too large for the rest is no reason to take none
+            raw_bytes -= row.raw_bytes
+            chosen.append(row.visit_id)
     if not chosen:
         return []
     taken = connection.execute(

@@ -220,7 +220,19 @@ capture = Table(
         postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
     ),
     Index(
+        "ix_capture_fresh_partition",
+        "partition",
+        "archived_at",
+        postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
+    ),
+    Index(
         "ix_capture_again",
+        "archived_at",
+        postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
+    ),
+    Index(
+        "ix_capture_again_partition",
+        "partition",
         "archived_at",
         postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
     ),
@@ -468,6 +480,7 @@ symcache = Table(
     Column("sha256", LargeBinary, comment="of the cache; says where its blob lies; NULL until built"),
     Column("bytes", BigInteger, comment="of the blob"),
     Column("raw_bytes", BigInteger, comment="of the cache"),
+    Column("began_at", _utc, comment="when that build began: what changed later is not in it"),
     Column("built_at", _utc),
     Column("build_cpu_s", Double),
     Column("peak_rss_bytes", BigInteger),

@@ -345,6 +345,52 @@ class TestDue:
             rest = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
             assert [one.again for one in rest] == [False] * 3
 
+    def test_one_that_is_landed_again_takes_the_youngest_ones_place(self, engine):
+        *fresh, again = archived(engine, 10)
+        land(engine, again, 1)
+        with engine.begin() as connection:
+            captures.want_again(connection, [again])
+        first = lease(engine, fresh.pop(0))
+        assert first is not None
+        with engine.begin() as connection:
+            batch = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
+        assert {one.visit_id for one in batch} == {*fresh[:3], again}
+
+    def test_one_that_is_too_large_for_a_batch_does_not_keep_the_others_out(self, engine):
+        head, large, *others = archived(engine, 6)
+        with engine.begin() as connection:
+            connection.execute(update(capture).where(capture.c.visit_id == large).values(raw_bytes=2000))
+        first = lease(engine, head)
+        assert first is not None
+        with engine.begin() as connection:
+            batch = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=1000)
+        assert [one.visit_id for one in batch] == others[:1]
+
+    @pytest.mark.parametrize("again", [False, True])
+    def test_a_batch_is_found_by_its_partition(self, engine, again):
+        first, *_ = ids = archived(engine, 3)
+        for visit_id in ids if again else []:
+            land(engine, visit_id, 1)
+        with engine.begin() as connection:
+            captures.want_again(connection, ids)
+        held = lease(engine, first)
+        assert held is not None
+        plans = []
+
+        def explained(cursor, statement, parameters, **_):
+            if statement.startswith("SELECT capture.visit_id"):
+                cursor.execute(f"EXPLAIN {statement}", parameters)
+                plans.append("\n".join(row[0] for row in cursor.fetchall()))
+
+        with engine.begin() as connection:
+            connection.execute(text("SET LOCAL enable_seqscan = off"))
+            connection.execute(text("SET LOCAL enable_sort = off"))
+            event.listen(connection, "before_cursor_execute", explained, named=True)
+            captures.lease_waiting(connection, held, seconds=60, limit=4, raw_bytes=10**9)
+        kind = "again" if again else "fresh"
+        assert f"ix_capture_{kind}_partition" in plans[0]
+        assert "Index Cond: (partition" in plans[0]
+
     @pytest.mark.parametrize("again", [False, True])
     def test_is_answered_from_the_indexes_of_what_is_due(self, engine, again):
         archived(engine)

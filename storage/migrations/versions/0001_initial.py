@@ -820,6 +820,12 @@ def upgrade() -> None:
         ),
         sa.Column("bytes", sa.BigInteger(), nullable=True, comment="of the blob"),
         sa.Column("raw_bytes", sa.BigInteger(), nullable=True, comment="of the cache"),
+        sa.Column(
+            "began_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="when that build began: what changed later is not in it",
+        ),
         sa.Column("built_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("build_cpu_s", sa.Double(), nullable=True),
         sa.Column("peak_rss_bytes", sa.BigInteger(), nullable=True),
@@ -1170,11 +1176,25 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("landed > 0 and landed < wanted and set_aside is null"),
     )
+    op.create_index(
+        "ix_capture_again_partition",
+        "capture",
+        ["partition", "archived_at"],
+        unique=False,
+        postgresql_where=sa.text("landed > 0 and landed < wanted and set_aside is null"),
+    )
     op.create_index(op.f("ix_capture_day"), "capture", ["day"], unique=False)
     op.create_index(
         "ix_capture_fresh",
         "capture",
         ["archived_at"],
+        unique=False,
+        postgresql_where=sa.text("landed = 0 and landed < wanted and set_aside is null"),
+    )
+    op.create_index(
+        "ix_capture_fresh_partition",
+        "capture",
+        ["partition", "archived_at"],
         unique=False,
         postgresql_where=sa.text("landed = 0 and landed < wanted and set_aside is null"),
     )
@@ -1200,11 +1220,21 @@ def downgrade() -> None:
     )
     op.drop_index("ix_capture_kept", table_name="capture", postgresql_where=sa.text("blob <> ''"))
     op.drop_index(
+        "ix_capture_fresh_partition",
+        table_name="capture",
+        postgresql_where=sa.text("landed = 0 and landed < wanted and set_aside is null"),
+    )
+    op.drop_index(
         "ix_capture_fresh",
         table_name="capture",
         postgresql_where=sa.text("landed = 0 and landed < wanted and set_aside is null"),
     )
     op.drop_index(op.f("ix_capture_day"), table_name="capture")
+    op.drop_index(
+        "ix_capture_again_partition",
+        table_name="capture",
+        postgresql_where=sa.text("landed > 0 and landed < wanted and set_aside is null"),
+    )
     op.drop_index(
         "ix_capture_again",
         table_name="capture",
