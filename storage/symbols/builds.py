@@ -7,7 +7,7 @@ end after a few.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -40,6 +40,8 @@ class BuildLease:
     """Names this lease among all."""
     attempt: int
     """From 1: builds of this file begun since one ended."""
+    began_at: datetime
+    """By the clock of the store."""
 
 
 def claim_build(
@@ -65,7 +67,7 @@ def claim_build(
     same = true() if source is None else symcache.c.source_sha256.is_not_distinct_from(source)
     same_failed = true() if source is None else symcache.c.failed_sha256.is_not_distinct_from(source)
     tried = symcache.c.lease_sha256.is_not_distinct_from(source)
-    attempt = connection.scalar(
+    row = connection.execute(
         insert(symcache)
         .values(
             binary_key=checked(binary_key), producer=checked(producer, what="producer"), attempts=1, **values
@@ -85,12 +87,12 @@ def claim_build(
                 ),
             ),
         )
-        .returning(symcache.c.attempts)
-    )
-    if attempt is None:
+        .returning(symcache.c.attempts, func.clock_timestamp().label("began_at"))
+    ).one_or_none()
+    if row is None:
         return None
-    lease = BuildLease(binary_key, producer, source, token, attempt)
-    if attempt > ATTEMPTS_LIMIT:
+    lease = BuildLease(binary_key, producer, source, token, row.attempts, row.began_at)
+    if row.attempts > ATTEMPTS_LIMIT:
         fail(connection, lease, DIED, rest_s=DEATH_REST_S)
         return None
     return lease
@@ -130,6 +132,7 @@ def finish(
                 sha256=stored.sha256,
                 bytes=stored.bytes,
                 raw_bytes=stored.raw_bytes,
+                began_at=lease.began_at,
                 built_at=func.clock_timestamp(),
                 build_cpu_s=cpu_s,
                 peak_rss_bytes=peak_rss_bytes,

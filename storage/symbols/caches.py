@@ -34,6 +34,8 @@ class Cache:
     raw_bytes: int
     source_sha256: builtins.bytes | None
     """Of the debug file it was built from; None: that was not said."""
+    began_at: datetime
+    """What came after is not in it, though its build ended later still."""
     built_at: datetime
     build_cpu_s: float | None
     peak_rss_bytes: int | None
@@ -118,7 +120,7 @@ def standing(connection: Connection, cache: Cache) -> Standing:
         debug_file.c.kind.in_([FileKind.EXECUTABLE.value, FileKind.DEBUGINFO.value]),
         debug_file.c.quality == int(Quality.DWARF),
         debug_file.c.rejected.is_(None),
-        debug_file.c.changed_at > cache.built_at,
+        debug_file.c.changed_at > cache.began_at,
     )
     row = connection.execute(select(rejected.exists().label("rejected"), later.exists().label("later"))).one()
     return Standing.REJECTED if row.rejected else Standing.SUPERSEDED if row.later else Standing.CURRENT
@@ -153,7 +155,7 @@ def discard(connection: Connection, cache: Cache) -> bool:
                 symcache.c.sha256 == cache.sha256,
                 symcache.c.built_at == cache.built_at,
             )
-            .values(sha256=None, source_sha256=None, bytes=None, raw_bytes=None, built_at=None)
+            .values(sha256=None, source_sha256=None, bytes=None, raw_bytes=None, began_at=None, built_at=None)
         ).rowcount
     )
 
@@ -178,6 +180,7 @@ def _cache(row: Row[Any]) -> Cache:
         bytes=row.bytes,
         raw_bytes=row.raw_bytes,
         source_sha256=None if row.source_sha256 is None else bytes(row.source_sha256),
+        began_at=row.began_at,
         built_at=row.built_at,
         build_cpu_s=row.build_cpu_s,
         peak_rss_bytes=row.peak_rss_bytes,

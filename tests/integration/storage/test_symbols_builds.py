@@ -9,9 +9,11 @@ from sqlalchemy import Engine, func, select, update
 
 from storage.archive import Archive
 from storage.schema import symcache
-from storage.symbols import blobs, builds, caches
+from storage.symbols import blobs, builds, caches, candidates
 from storage.symbols.builds import ATTEMPTS_LIMIT, DIED, BuildLease, claim_build
-from storage.symbols.caches import Cache
+from storage.symbols.caches import Cache, Standing
+from storage.symbols.candidates import UPLOAD, Candidate
+from storage.symbols.kinds import FileKind, Quality
 
 pytestmark = pytest.mark.integration
 
@@ -54,6 +56,18 @@ class Fleet:
         past = func.now() - timedelta(seconds=1)
         with self.engine.begin() as connection:
             connection.execute(update(symcache).values(leased_until=past, failed_until=past))
+
+    def upload(self, content: bytes) -> bytes:
+        path = self.folder / "uploaded"
+        path.write_bytes(content)
+        candidate = Candidate(KEY, FileKind.DEBUGINFO, Quality.DWARF, path, UPLOAD)
+        return candidates.add(self.engine, self.archive, candidate).file.sha256
+
+    def standing(self) -> Standing:
+        cache = self.cache()
+        assert cache is not None
+        with self.engine.connect() as connection:
+            return caches.standing(connection, cache)
 
     def state(self) -> caches.BuildState:
         with self.engine.connect() as connection:
@@ -128,6 +142,14 @@ class TestSingleFlight:
         assert fleet.cache().source_sha256 == ONE
         assert fleet.claim(OTHER) is None
         assert fleet.claim(ONE) is None, "the cache is of it"
+
+    def test_a_file_that_comes_during_a_build_is_not_in_it(self, fleet: Fleet):
+        lease = fleet.claimed(fleet.upload(b"first"))
+        better = fleet.upload(b"better")
+        fleet.finish(lease)
+        assert fleet.standing() is Standing.SUPERSEDED
+        fleet.finish(fleet.claimed(better))
+        assert fleet.standing() is Standing.CURRENT
 
     def test_a_build_given_back_is_as_if_it_had_not_begun(self, fleet: Fleet):
         with fleet.engine.begin() as connection:
