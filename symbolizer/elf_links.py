@@ -1,7 +1,10 @@
 """What an ELF file says of the files that have its debug data: .gnu_debuglink and .gnu_debugaltlink."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+MAX_BUILD_ID_BYTES: Final = 64
+"""SHA-512, the longest digest there is; linkers put 8 to 32 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,12 @@ def debug_link_in(data: bytes, order: Literal["little", "big"]) -> DebugLink | N
     if end <= 0 or crc_at + 4 > len(data):
         return None
     crc32 = int.from_bytes(data[crc_at : crc_at + 4], order)
-    return DebugLink(data[:end].decode("utf-8", "surrogateescape"), crc32)
+    return DebugLink(data[:end].decode("utf-8", "replace"), crc32)
 
 
 def alt_link_in(data: bytes) -> AltLink | None:
     """The content of .gnu_debugaltlink: a path and a build-id; None: not that."""
     end = data.find(b"\0")
-    if end <= 0 or end + 1 == len(data):
+    if end <= 0 or not 1 <= len(data) - end - 1 <= MAX_BUILD_ID_BYTES:
         return None
-    return AltLink(data[:end].decode("utf-8", "surrogateescape"), data[end + 1 :])
+    return AltLink(data[:end].decode("utf-8", "replace"), data[end + 1 :])

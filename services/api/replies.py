@@ -19,7 +19,8 @@ def as_json(document: dict[str, Any]) -> Made:
     """The document as compact JSON."""
     # NaN is no JSON, and no figure: a mistake that must not reach a caller as an answer.
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode(), "application/json"
+    # A lone surrogate, of a file name that is no Unicode, is no reason to fail what was done already.
+    return text.encode("utf-8", "replace"), "application/json"
 
 
 def zipped(request: Request, content: bytes, media_type: str) -> Response:

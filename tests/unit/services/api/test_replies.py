@@ -13,6 +13,11 @@ def test_what_is_no_number_is_not_written(figure: float) -> None:
         as_json({"share": figure})
 
 
+def test_a_name_that_is_no_unicode_fails_no_answer() -> None:
+    content, _ = as_json({"name": "caf\udce9"})
+    assert json.loads(content) == {"name": "caf?"}
+
+
 def test_answers_are_compactas_json() -> None:
     content, media_type = as_json({"names": ["größer", None], "share": 0.5})
     assert content == '{"names":["größer",null],"share":0.5}'.encode()
