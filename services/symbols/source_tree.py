@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from services.symbols.errors import UnusableFile
+from storage.symbols.keys import sentence
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_roots import SOURCE_ENDINGS
 
@@ -57,17 +58,20 @@ def unpack(archive: Path) -> Iterator[tuple[str, bytes]]:
     try:
         with tarfile.open(archive, mode="r:") as members:
             while (member := members.next()) is not None:
-                if not member.isreg():
-                    continue
+                members.members.clear()  # type: ignore[attr-defined]  # else every header stays in memory
                 count += 1
                 if count > MOST_FILES:
-                    raise UnusableFile(f"The archive has more than {MOST_FILES:,} files.")
+                    raise UnusableFile(f"The archive has more than {MOST_FILES:,} files, folders and links.")
+                if not member.isreg():
+                    continue
                 if member.size > MAX_SOURCE_BYTES:
                     raise UnusableFile(
-                        f"{member.name[:200]} has {member.size:,} bytes; sources have at most {MAX_SOURCE_BYTES:,}."
+                        f"{sentence(member.name, 200)} has {member.size:,} bytes; sources have at most {MAX_SOURCE_BYTES:,}."
                     )
                 file = members.extractfile(member)
                 yield member.name, file.read() if file else b""
-                members.members.clear()  # type: ignore[attr-defined]  # else every header stays in memory
+    except RecursionError as error:
+        # tarfile reads the header that another one is about by calling itself.
+        raise UnusableFile("The archive of sources has too many extended headers in a row.") from error
     except (tarfile.TarError, EOFError, OverflowError, ValueError) as error:
         raise UnusableFile(f"The archive of sources cannot be read: {error}.") from error

@@ -51,11 +51,26 @@ def test_an_archive_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(source_tree, "MOST_FILES", 1)
     with pytest.raises(UnusableFile, match="more than 1 files"):
         list(source_tree.unpack(archive))
+    with tarfile.open(archive, "w") as members:
+        for name in ("a", "b"):
+            folder = tarfile.TarInfo(name)
+            folder.type = tarfile.DIRTYPE
+            members.addfile(folder)
+    with pytest.raises(UnusableFile, match="more than 1 files"):
+        list(source_tree.unpack(archive))
     member = tarfile.TarInfo("huge.c")
     member.size = MAX_SOURCE_BYTES + 1
     archive.write_bytes(member.tobuf())
     with pytest.raises(UnusableFile, match="sources have at most"):
         list(source_tree.unpack(archive))
+
+
+def test_headers_about_headers_are_refused(tmp_path: Path):
+    header = tarfile.TarInfo("more")
+    header.type = tarfile.XHDTYPE
+    (tmp_path / "tar").write_bytes(header.tobuf() * 5000)
+    with pytest.raises(UnusableFile, match="extended headers"):
+        list(source_tree.unpack(tmp_path / "tar"))
 
 
 @settings(max_examples=60, deadline=None)
