@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from storage import errors
+from storage.symbols.errors import BadKey, SymbolFileChanged, SymbolFileTooLarge
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -53,7 +54,7 @@ class Problem(Exception):
         if self.at is not None:
             document["at"] = self.at
         headers = {"Cache-Control": "no-store", **self.headers}
-        content = json.dumps(document, ensure_ascii=False).encode()
+        content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
         return Response(content, status_code=int(self.status), media_type=MEDIA_TYPE, headers=headers)
 
 
@@ -77,6 +78,14 @@ def of_storage(error: errors.StorageError) -> Problem:
             return _passing(text, "busy", hint)
         case errors.DatabaseError():
             return _passing(text, "database", "Ask again in a while; the operator finds more in the log.")
+        case errors.ArchiveUnavailable():
+            return _passing(text, "archive", "Ask again in a while; the operator finds more in the log.")
+        case BadKey():
+            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, text, kind="bad-key")
+        case SymbolFileChanged():
+            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, text, kind="unusable-file")
+        case SymbolFileTooLarge():
+            return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, kind="too-large")
         case _:
             return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, text, kind="storage")
 

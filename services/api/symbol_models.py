@@ -190,6 +190,7 @@ class SourcesAnswer(Answer):
     key: str
     files: int
     bytes: int
+    skipped: int = Field(description="Files whose names cannot be stored: no UTF-8, or over 1024 bytes.")
 
 
 class SourceAnswer(Answer):

@@ -263,7 +263,9 @@ def upload_sources(
             )
         line.update("Uploading …")
         answer = access.upload_sources(key, archive, sent=lambda _: None)
-    typer.echo(f"{answer['files']:,} source files of {key} are stored.")
+    skipped = answer.get("skipped", 0)
+    odd = f" {skipped:,} were skipped: their names are no UTF-8 or too long." if skipped else ""
+    typer.echo(f"{answer['files']:,} source files of {key} are stored.{odd}")
 
 
 def _print_json(value: object) -> None:

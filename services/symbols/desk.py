@@ -24,12 +24,15 @@ from storage.landing.rename import unnamed_starts
 from storage.symbols import candidates, missing, relanding, sources
 from storage.symbols.absences import Absence
 from storage.symbols.candidates import UPLOAD, Added, Candidate, DebugFile
+from storage.symbols.errors import BadKey
+from storage.symbols.keys import checked, sentence, source_path
 from storage.symbols.kinds import EVERY_KIND, FileKind
 from storage.symbols.missing import BinarySymbols, Order, SymbolsPage, Which
 from storage.symbols.relanding import Relanding
+from symbolizer.errors import MalformedImage
 from symbolizer.inspection import Inspection
 from symbolizer.inspector import NotInspected, inspect_apart
-from symbolizer.kallsyms import kernel_of_table
+from symbolizer.kallsyms import read_kernel_of_table
 from symbolizer.source_text import SourceText, SourceTexts
 from symbolizer.sources import Missing
 
@@ -41,8 +44,6 @@ MOST_ASKED: Final = 100
 """Files that may be asked about at once."""
 MOST_LISTED: Final = 1000
 _STATEMENT_MS: Final = 30_000
-_HEAD: Final = 1 << 20
-"""Bytes of a kernel's table that name its modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class SymbolDesk:
                 path=path,
                 origin=UPLOAD,
                 name=name,
-                variant=_variant(path) if found.kind == FileKind.KALLSYMS else "",
+                variant=_variant(path, name) if found.kind == FileKind.KALLSYMS else "",
                 uploaded_by=uploaded_by,
                 needs=found.needs,
             ),
@@ -177,14 +178,21 @@ class SymbolDesk:
     def add_sources(self, key: str, archive: Path) -> dict[str, Any]:
         """Store the files of a tar archive as what the binary was built from; `SourcesAnswer`.
 
-        Those before a damaged part of it are stored. Raises `UnusableFile`, and what `put_source` does.
+        Those whose names cannot be stored are skipped, and counted; those before a damaged part of it are
+        stored. Raises `UnusableFile`, and what `put_source` does.
         """
-        files = size = 0
+        checked(key)
+        files = size = skipped = 0
         for path, content in source_tree.unpack(archive):
+            try:
+                source_path(path)
+            except BadKey:  # debug information states no such name either
+                skipped += 1
+                continue
             sources.put_source(self.engine, self.archive, key, path, content)
             files += 1
             size += len(content)
-        return {"key": key, "files": files, "bytes": size}
+        return {"key": key, "files": files, "bytes": size, "skipped": skipped}
 
     def source(self, key: str, path: str) -> SourceText:
         """The text of a source file of the binary. Raises `NoSuchSymbols`."""
@@ -226,17 +234,20 @@ def _lacks(connection: Connection, found: Inspection) -> str:
     link = found.alt_link
     if link is not None and not is_stored(link.build_id.hex()):
         return (
-            f"dwz moved a part of it to {link.path} (build-id {link.build_id.hex()}), without which "
+            f"dwz moved a part of it to {sentence(link.path, 500)} (build-id {link.build_id.hex()}), without which "
             "inlined functions have no names."
         )
     if found.kind != FileKind.SPLIT and found.split_ids:
         first = found.split_ids[0]
         if not is_stored(f"dwp:{first}", f"dwo:{first}"):
-            return f"Its lines are in split files such as {found.split_name}, or in their .dwp."
+            return f"Its lines are in split files such as {sentence(found.split_name)}, or in their .dwp."
     return ""
 
 
-def _variant(table: Path) -> str:
-    """Which modules a kernel's table is of: there is one for each set of them."""
-    with table.open("rb") as file:
-        return kernel_of_table(file.read(_HEAD)).module_set
+def _variant(table: Path, name: str) -> str:
+    """Which modules a kernel's table is of: there is one for each set of them. Raises `UnusableFile`."""
+    try:
+        with table.open("rb") as file:
+            return read_kernel_of_table(file).module_set
+    except MalformedImage as error:
+        raise UnusableFile(f"{name}: {error}") from error

@@ -1140,6 +1140,11 @@ export interface components {
             files: number;
             /** Key */
             key: string;
+            /**
+             * Skipped
+             * @description Files whose names cannot be stored: no UTF-8, or over 1024 bytes.
+             */
+            skipped: number;
         };
         /**
          * StatusAnswer
