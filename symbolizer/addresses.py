@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from symbolizer.errors import MalformedElf
+
 U64 = npt.NDArray[np.uint64]
 
 PAGE_SIZE: Final = 4096
@@ -69,12 +71,20 @@ class RecordedPointers:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One PT_LOAD header: `filesz` bytes at file offset `offset` lie at `vaddr`."""
+    """One PT_LOAD header: `filesz` bytes at file offset `offset` lie at `vaddr`. Raises `MalformedElf`."""
 
     offset: int
     vaddr: int
     filesz: int
     executable: bool
+
+    def __post_init__(self) -> None:
+        # Sums of these are taken in 64 bits for each frame, where one bad file would fail every capture.
+        if (
+            min(self.offset, self.vaddr, self.filesz) < 0
+            or max(self.offset, self.vaddr) + self.filesz >= 1 << 64
+        ):
+            raise MalformedElf("A segment of it reaches beyond the end of the address space.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from symbolizer.address_table import AddressTable
 from symbolizer.addresses import Segment, SegmentMap
-from symbolizer.errors import MalformedSymCache
+from symbolizer.errors import MalformedElf, MalformedSymCache
 from symbolizer.symbol_table import MISS, Functions, NameIndex, Names, SymbolTable
 from symbolizer.symcache import SymCache, open_symcache
 
@@ -128,7 +128,7 @@ def open_built_symbols(file: BinaryIO) -> BuiltSymbols:
         )
         segments = tuple(Segment(int(o), int(v), int(n), bool(x)) for o, v, n, x in header["segments"])
         return BuiltSymbols(table, symbols, SegmentMap(segments), str(header["origin"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, MalformedElf) as error:
         raise MalformedSymCache(
             f"The header of the file of built symbols is not as it should be: {error}."
         ) from error

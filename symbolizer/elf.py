@@ -72,7 +72,12 @@ class _Window:
 
     def __getitem__(self, where: slice) -> bytes:
         start, stop, _ = where.indices(self.size)
-        return self.source[self.offset + start : self.offset + stop] if stop > start else b""
+        if stop <= start:
+            return b""
+        try:
+            return self.source[self.offset + start : self.offset + stop]
+        except OSError as error:
+            raise MalformedElf(f"A section of it cannot be read: {error.strerror}.") from error
 
 
 class ElfFile:
@@ -107,7 +112,10 @@ class ElfFile:
             raise MalformedElf(f"Its {what} claims {size} bytes; the limit is {limit}.")
         if offset + size > self._length:
             raise MalformedElf(f"Its {what} ends at byte {offset + size} of a file of {self._length}.")
-        data = self._source[offset : offset + size]
+        try:
+            data = self._source[offset : offset + size]
+        except OSError as error:  # a bad disk, a network file system whose server is gone
+            raise MalformedElf(f"Its {what} cannot be read: {error.strerror}.") from error
         if len(data) != size:
             raise MalformedElf(f"Its {what} could not be read in full: the file shrank.")
         return data

@@ -143,6 +143,19 @@ def _section(data: bytearray, chance: random.Random) -> None:
         data[at : at + kind.itemsize] = field
 
 
+def _segment(data: bytearray, chance: random.Random) -> None:
+    """A field of a segment's header."""
+    if data[:5] != b"\x7fELF\x02":
+        return
+    table, count = int.from_bytes(data[32:40], "little"), int.from_bytes(data[56:58], "little")
+    kind = record("segment", 64, "<")
+    at = table + kind.itemsize * chance.randrange(max(count, 1)) + 8 * chance.randrange(1, kind.itemsize // 8)
+    if at + 8 <= len(data):
+        field = bytearray(data[at : at + 8])
+        _number(field, chance)
+        data[at : at + 8] = field[:8]
+
+
 def _content(data: bytearray, chance: random.Random) -> None:
     """Bytes within one section: debug data, symbols, strings, notes."""
     try:
@@ -164,7 +177,7 @@ def _cut(data: bytearray, chance: random.Random) -> None:
 
 
 _DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (
-    _noise, _number, _header, _section, *[_content] * 12, _cut,
+    _noise, _number, _header, _section, *[_segment] * 4, *[_content] * 12, _cut,
 )  # fmt: skip
 
 

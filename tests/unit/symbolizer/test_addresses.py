@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from symbolizer.addresses import (
     Segment,
     SegmentMap,
 )
+from symbolizer.errors import MalformedElf
 
 PIE = SegmentMap(
     (Segment(0, 0, 0x600, False), Segment(0x1000, 0x1000, 0x800, True), Segment(0x2000, 0x3000, 0x300, False))
@@ -77,3 +79,23 @@ def test_whatever_the_segments_an_address_is_of_one_of_them(
             assert address != int(NOWHERE)
         if address != int(NOWHERE):
             assert any(address - s.vaddr == offset - s.offset for s in found)
+
+
+TOP = (1 << 64) - 1
+
+
+@pytest.mark.parametrize(
+    ("offset", "vaddr", "filesz"), [(1, 0, TOP), (0, 1, TOP), (TOP, 0, 1), (0, 0, TOP + 1), (-1, 0, 1)]
+)
+def test_a_segment_lies_within_the_address_space(offset: int, vaddr: int, filesz: int) -> None:
+    with pytest.raises(MalformedElf):
+        Segment(offset, vaddr, filesz, True)
+
+
+@given(st.integers(0, TOP), st.integers(0, TOP), st.integers(0, TOP))
+def test_segments_at_the_top_are_read_like_others(offset: int, vaddr: int, filesz: int) -> None:
+    filesz = min(filesz, TOP - max(offset, vaddr))
+    inside = [offset, offset + filesz - 1] if filesz else []
+    whole = SegmentMap((Segment(offset, vaddr, filesz, True),))
+    found = whole.to_vaddrs(FileOffsets(np.array([*inside, 0, TOP], np.uint64))).values.tolist()
+    assert found[: len(inside)] == [at - offset + vaddr for at in inside]

@@ -1,3 +1,4 @@
+import errno
 import random
 import struct
 import zlib
@@ -161,3 +162,17 @@ def test_many_headers_cannot_name_the_same_bytes(programs) -> None:
     elf = ElfFile(bytes(whole + symtab * 100))
     with pytest.raises(MalformedElf, match="limit"):
         elf.symbols(SHT_SYMTAB)
+
+
+class BadDisk(bytes):
+    """Its first kilobyte can be read."""
+
+    def __getitem__(self, where: slice) -> bytes:
+        if where.stop > 1024:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().__getitem__(where)
+
+
+def test_a_disk_that_fails_is_said_like_a_broken_file(programs) -> None:
+    with pytest.raises(MalformedElf, match="Input/output error"):
+        ElfFile(BadDisk(programs.pie.read_bytes()))

@@ -5,6 +5,7 @@ import pytest
 
 from symbolizer.addresses import FileOffsets, SegmentMap
 from symbolizer.elf import ElfFile
+from symbolizer.elf_records import PF_X, PT_LOAD, record
 from symbolizer.layout import layout_of
 from symbolizer.sources import Missing
 
@@ -54,3 +55,21 @@ def test_an_executable_says_it_itself(programs) -> None:
 def test_what_has_no_code_places_none(programs) -> None:
     programs.run("gcc", "-c", "-g", "program.c", "-o", "layout.o")
     assert isinstance(layout_of(read(programs.folder / "layout.o")), Missing)
+
+
+@pytest.mark.parametrize("memsz", [(1 << 64) - 1, (1 << 64) - 0x1000])
+def test_an_emptied_segment_that_leaves_the_address_space_places_none(programs, memsz: int) -> None:
+    """Before, one such upload failed every capture that held the binary."""
+    programs.run("objcopy", "--only-keep-debug", str(programs.pie), "layout-beyond")
+    data = bytearray((programs.folder / "layout-beyond").read_bytes())
+    elf = ElfFile(bytes(data))
+    segments = elf.segments.copy()
+    is_code = (segments["type"] == PT_LOAD) & ((segments["flags"] & PF_X) != 0)
+    segments["vaddr"][is_code] += 0x234
+    segments["memsz"][is_code] = memsz
+    at = int.from_bytes(data[32:40], "little")
+    assert segments.dtype == record("segment", 64, "<")
+    data[at : at + segments.nbytes] = segments.tobytes()
+    missing = layout_of(ElfFile(bytes(data)))
+    assert isinstance(missing, Missing)
+    assert "address space" in missing.reason
