@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from uuid import uuid4
 
@@ -25,14 +26,14 @@ class BlobDirectory:
         temporary = path.parent / f"{_UNFINISHED}{uuid4().hex}"
         with self._writing():
             self._make_folder(path.parent)
-            file = temporary.open("xb")
+            # Unbuffered: what a full disk did not take would be written again by close, which raises an OSError.
+            file = temporary.open("xb", buffering=0)
         try:
             with file:
                 for chunk in chunks:  # what its maker raises is not the archive's failure
                     with self._writing():
-                        file.write(chunk)
+                        _write(file, chunk)
                 with self._writing():
-                    file.flush()
                     os.fsync(file.fileno())
                     size = os.fstat(file.fileno()).st_size
             with self._writing():
@@ -120,6 +121,12 @@ class BlobDirectory:
             raise BlobMissing(f"The archive has no {key}.") from error
         except OSError as error:
             raise ArchiveUnavailable(f"The archive {self._root} cannot be read: {error.strerror}.") from error
+
+
+def _write(file: FileIO, chunk: bytes) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ import errno
 import gzip
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -46,10 +46,12 @@ async def body_as_file(request: Request, folder: Path, *, limit: int) -> AsyncIt
         )
     with ExitStack() as files:
         try:
-            file = files.enter_context(await anyio.to_thread.run_sync(_nameless, folder))
+            file = await anyio.to_thread.run_sync(_nameless, folder)
+            files.callback(_close, file)
             await _receive(request, file, limit)
             if encoding != "identity":
-                unpacked = files.enter_context(_nameless(folder))
+                unpacked = _nameless(folder)
+                files.callback(_close, unpacked)
                 await anyio.to_thread.run_sync(_unpack, file, unpacked, encoding, limit)
                 file.close()
                 file = unpacked
@@ -66,6 +68,12 @@ async def body_as_file(request: Request, folder: Path, *, limit: int) -> AsyncIt
 def _nameless(folder: Path) -> IO[bytes]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return TemporaryFile(dir=folder)
+
+
+def _close(file: IO[bytes]) -> None:
+    # It writes once more what a full disk did not take; that was said already, as a Problem.
+    with suppress(OSError):
+        file.close()
 
 
 async def _receive(request: Request, file: IO[bytes], limit: int) -> None:

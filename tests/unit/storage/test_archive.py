@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -99,6 +101,31 @@ def test_an_unwritable_archive_says_so(tmp_path: Path):
         archive.put(KEY, b"")
     with pytest.raises(ArchiveUnavailable, match="cannot be read"):
         archive.get(KEY)
+
+
+FILLING = """
+import resource, sys
+from storage.archive import Archive
+from storage.errors import ArchiveUnavailable
+archive = Archive(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+for chunks in ([b"x" * 4097], [b"x" * 4096, b"x"], [b"x"] * 5000, [b"x" * 9000, b"x" * 9000]):
+    try:
+        archive.put_chunks("a/b", iter(chunks))
+    except ArchiveUnavailable as error:
+        print(error)
+assert archive.put_chunks("a/b", iter([b"x" * 96, b"y" * 4000])) == 4096
+assert archive.get("a/b") == b"x" * 96 + b"y" * 4000
+"""
+
+
+def test_a_disk_that_is_full_after_some_bytes_says_so(tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-c", FILLING, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"The archive {tmp_path} cannot be written: File too large.\n" * 4
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["b"]
 
 
 def test_a_url_of_nothing_we_know_says_so():
