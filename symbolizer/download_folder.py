@@ -1,7 +1,8 @@
 """This machine's copies of files that lie elsewhere: a folder with a limit, where the least recently used give way.
 
     FOLDER/NAME            whole and verified; NAME is its asker's
-           .unfinished-…   of a download under way, or of one that was killed: removed when hours old
+           .unfinished-…   of a download under way, or of one that was killed: removed when hours old,
+                           as is any other name with a dot
            .lock-NN        held by whoever fetches a name of that bucket, so that each is fetched once
 
 A file that somebody has opened stays valid for him when it is removed.
@@ -23,6 +24,7 @@ from symbolizer.files import OpenedFile
 DEFAULT_LIMIT_BYTES: Final = 20 << 30
 _NAME: Final = re.compile(r"[0-9a-z][0-9a-z._-]{0,199}")
 _UNFINISHED: Final = ".unfinished-"
+_LOCK: Final = ".lock-"
 _UNFINISHED_LIFETIME_S: Final = 6 * 3600.0
 _BUCKETS: Final = 64
 
@@ -56,18 +58,24 @@ class DownloadFolder:
         with self._lock(name):
             if (here := self.open(name)) is not None:
                 return here
+            self._discard_unfinished()  # before: those of many killed workers may be what fills the disk
             descriptor, temporary = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder)
             os.close(descriptor)
             unfinished = Path(temporary)
+            opened: OpenedFile | None = None
             try:
                 fetch(unfinished)
                 opened = OpenedFile(unfinished)
                 unfinished.replace(self._path(name))
             except BaseException:
-                unfinished.unlink(missing_ok=True)
+                if opened is not None:
+                    opened.close()
+                with suppress(OSError):  # a disk that fails while it is tidied says the same as before
+                    unfinished.unlink(missing_ok=True)
                 raise
             opened.path = self._path(name)
-        self._shrink(opened.path)
+        with suppress(OSError):  # the file is here all the same
+            self._shrink(opened.path)
         return opened
 
     def drop(self, name: str) -> None:
@@ -83,9 +91,17 @@ class DownloadFolder:
     @contextmanager
     def _lock(self, name: str) -> Iterator[None]:
         bucket = zlib.crc32(name.encode()) % _BUCKETS
-        with (self._folder / f".lock-{bucket:02}").open("ab") as file:
+        with (self._folder / f"{_LOCK}{bucket:02}").open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+
+    def _discard_unfinished(self) -> None:
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") and not entry.name.startswith(_LOCK):
+                    with suppress(OSError):
+                        if entry.stat(follow_symlinks=False).st_mtime < time.time() - _UNFINISHED_LIFETIME_S:
+                            os.unlink(entry.path)  # noqa: PTH108 - of scandir
 
     def _shrink(self, newest: Path) -> None:
         """Remove what exceeds the limit, but never the newest: what is larger than all may still be used."""
@@ -94,10 +110,7 @@ class DownloadFolder:
             for entry in entries:
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
-                    if entry.name.startswith(_UNFINISHED):
-                        if status.st_mtime < time.time() - _UNFINISHED_LIFETIME_S:
-                            os.unlink(entry.path)  # noqa: PTH108 - of scandir
-                    elif not entry.name.startswith(".") and entry.path != str(newest):
+                    if not entry.name.startswith(".") and entry.path != str(newest):
                         files.append((status.st_mtime, status.st_size, Path(entry.path)))
         files.sort(reverse=True)
         with suppress(OSError):

@@ -136,7 +136,8 @@ def fetch(archive: Archive, sha256: bytes, target: Path, *, limit: int) -> None:
 
     Two that fetch the same file at once do not disturb each other. The folder must be there.
     """
-    temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex}")
+    # Named as the folders it is fetched to name what a killed process left, which they remove in time.
+    temporary = target.with_name(f".unfinished-{uuid4().hex}")
     try:
         with temporary.open("xb") as file:
             for chunk in read_chunks(archive, sha256, limit=limit):

@@ -54,12 +54,27 @@ def test_the_least_recently_used_give_way(tmp_path: Path) -> None:
 
 
 def test_downloads_of_the_killed_are_removed_when_they_are_old(tmp_path: Path) -> None:
-    old, young = tmp_path / ".unfinished-old", tmp_path / ".unfinished-young"
-    for path in (old, young):
-        path.write_bytes(b"x")
-    os.utime(old, (0, 0))
-    DownloadFolder(tmp_path).obtain("one", writes(b"1")).close()
-    assert names(tmp_path) == {"one", ".unfinished-young"}
+    folder = DownloadFolder(tmp_path)
+    folder.obtain("one", writes(b"1")).close()
+    [lock] = tmp_path.glob(".lock*")
+    for name in (".unfinished-old", "..unfinished-older.0123", ".unfinished-young"):
+        (tmp_path / name).write_bytes(b"x")
+        if "old" in name:
+            os.utime(tmp_path / name, (0, 0))
+    os.utime(lock, (0, 0))
+    left: list[set[str]] = []
+    folder.obtain("two", lambda path: left.append(names(tmp_path) - {path.name})).close()
+    assert left == [{"one", ".unfinished-young"}], "before the disk is needed"
+    assert lock.exists()
+
+
+def test_what_cannot_be_put_in_place_is_closed_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "one" / "in the way").mkdir(parents=True)
+    before = set(Path("/proc/self/fd").iterdir())
+    with pytest.raises(OSError, match="one"):
+        DownloadFolder(tmp_path).obtain("one", writes(b"1"))
+    assert set(Path("/proc/self/fd").iterdir()) <= before
+    assert names(tmp_path) == {"one"}
 
 
 def test_all_who_ask_at_once_wait_for_one(tmp_path: Path) -> None:

@@ -41,6 +41,23 @@ def test_what_is_fetched_is_what_was_put(any_archive: Archive, file: Path, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["back", file.name]
 
 
+def test_what_a_killed_fetch_leaves_has_the_name_that_folders_clean_up(
+    archive: Archive, file: Path, tmp_path
+):
+    stored = blobs.put_file(archive, file)
+    target = tmp_path / ".unfinished-of-a-folder"
+    seen: list[str] = []
+
+    class Watched(Archive):
+        def chunks(self, key: str, *, limit: int = 0):
+            yield from archive.chunks(key, limit=limit)
+            seen.extend(path.name for path in tmp_path.glob(".*"))
+
+    blobs.fetch(Watched(archive.url), stored.sha256, target, limit=stored.raw_bytes)
+    assert len(seen) == 1
+    assert seen[0].startswith(".unfinished-")
+
+
 def test_the_same_content_is_stored_once(archive: Archive, file: Path, tmp_path: Path):
     first = blobs.put_file(archive, file)
     path = tmp_path / "archive" / blobs.key_of(first.sha256)
