@@ -211,10 +211,6 @@ def _holds(item: ToLand, binary_keys: AbstractSet[str]) -> bool:
 def _land_again(connection: Connection, better: Iterable[BinaryReport]) -> None:
     """Begin the relandings of what only this landing found out about: a package installed here, a build."""
     for report in better:
-        if not is_answered(connection, report.key):
-            relanding.begin(
-                connection,
-                report.key,
-                why="Better symbols of it were found.",
-                nameless=report.status < Status.FULL,
-            )
+        full = report.status == Status.FULL
+        if not is_answered(connection, report.key, with_lines=full):
+            relanding.begin(connection, report.key, why="Better symbols of it were found.", nameless=not full)

@@ -7,7 +7,7 @@ die; then the change is found here. It is answered once a relanding was begun af
 from datetime import timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, func, literal, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, func, literal, or_, select, union_all
 
 from storage.schema import binary, capture, capture_binary, debug_file, relanding, symcache
 from storage.symbols.kinds import NAMING, Quality
@@ -46,20 +46,28 @@ def is_improved(connection: Connection, binary_key: str) -> bool:
     return bool(connection.scalar(select(news.exists())))
 
 
-def is_answered(connection: Connection, binary_key: str) -> bool:
-    """Whether a relanding was begun lately that knew all that was known of the binary's symbols."""
-    changes = _changes(literal("-infinity"), binary_key)
+def is_answered(connection: Connection, binary_key: str, *, with_lines: bool) -> bool:
+    """Whether a relanding was begun lately that knew all that was known of the binary's symbols.
+
+    `with_lines`: they bring lines, so that one of captures without names alone is no answer.
+    """
+    changes = _changes(literal("-infinity"), binary_key, of_known=True)
     newest = func.coalesce(select(func.max(changes.c.at)).scalar_subquery(), literal("-infinity"))
     asked = select(relanding.c.relanding_id).where(
         relanding.c.binary_key == binary_key,
         relanding.c.asked_at > func.now() - REMEMBERED,
         relanding.c.asked_at >= newest,
     )
+    if with_lines:
+        asked = asked.where(~relanding.c.nameless)
     return bool(connection.scalar(select(asked.exists())))
 
 
-def _changes(since: ColumnElement[Any], binary_key: str | None = None) -> Any:
-    """(binary_key, at): files that name functions, and tables built for binaries that are not known in full yet."""
+def _changes(since: ColumnElement[Any], binary_key: str | None = None, *, of_known: bool = False) -> Any:
+    """(binary_key, at): files that name functions, and tables built for binaries that are not known in full yet.
+
+    `of_known`: tables of those that are, too.
+    """
     files = select(debug_file.c.binary_key, debug_file.c.changed_at.label("at")).where(
         debug_file.c.kind.in_([kind.value for kind in NAMING]),
         debug_file.c.quality > int(Quality.NONE),
@@ -69,7 +77,7 @@ def _changes(since: ColumnElement[Any], binary_key: str | None = None) -> Any:
     tables = (
         select(symcache.c.binary_key, symcache.c.built_at.label("at"))
         .join(binary, binary.c.key == symcache.c.binary_key)
-        .where(binary.c.status != "full", symcache.c.built_at > since)
+        .where(or_(literal(of_known), binary.c.status != "full"), symcache.c.built_at > since)
     )
     if binary_key is not None:
         files = files.where(debug_file.c.binary_key == binary_key)

@@ -152,6 +152,16 @@ class Bench:
             SymCacheBuilder(self.engine, self.archive, source, folder),
         )
 
+    def rich_lander(self, installed: Path) -> Lander:
+        """Of a machine that has a debug file nobody uploaded."""
+        folder, key = self.folder / uuid4().hex, self.program.key
+        debug = folder / ".build-id" / key[:2] / f"{key[2:]}.debug"
+        debug.parent.mkdir(parents=True)
+        shutil.copy(installed, debug)
+        source = make_sources(SourcePlaces(folder, debug_roots=(folder,)), self.engine, self.archive)
+        resolver = Resolver(source, fleet_symcaches(self.engine, self.archive, folder))
+        return Lander(self.engine, self.archive, resolver)
+
     def want(self, identity: ImageIdentity) -> None:
         self.asked.append(identity.key)
 
@@ -333,16 +343,7 @@ def test_symbols_that_only_one_machine_turned_out_to_have_bring_captures_back(be
     [first] = bench.archived(1)
     poor, *_ = bench.worker()
     bench.land_due(poor)
-    rich_folder = bench.folder / "rich"
-    debug = rich_folder / ".build-id" / bench.program.key[:2] / f"{bench.program.key[2:]}.debug"
-    debug.parent.mkdir(parents=True)
-    shutil.copy(bench.program.symbols, debug)
-    source = make_sources(SourcePlaces(rich_folder, debug_roots=(rich_folder,)), bench.engine, bench.archive)
-    rich = Lander(
-        bench.engine,
-        bench.archive,
-        Resolver(source, fleet_symcaches(bench.engine, bench.archive, rich_folder)),
-    )
+    rich = bench.rich_lander(bench.program.symbols)
     [second] = bench.archived(1)
     bench.land_due(rich)
     assert bench.names(second) == NAMED
@@ -351,6 +352,32 @@ def test_symbols_that_only_one_machine_turned_out_to_have_bring_captures_back(be
     assert (bench.names(first), bench.generation(first)) == (NAMED, 2)
     with bench.engine.connect() as connection:
         assert len(connection.execute(select(relanding)).all()) == 1, "and only once"
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_lines_that_only_one_machine_has_bring_back_what_an_earlier_relanding_did_not(
+    bench: Bench, nameless: bool
+) -> None:
+    """One for names, or one from before these lines were built, is no answer to them."""
+    [first] = bench.archived(1)
+    poor, *_ = bench.worker()
+    bench.upload(bench.program.symbols, Quality.SYMTAB)
+    bench.land_due(poor)
+    with bench.engine.begin() as connection:
+        relandings.begin(connection, bench.program.key, why="It was uploaded.", nameless=nameless)
+    assert bench.feed() == ([] if nameless else [first])
+    bench.land_due(poor)
+    assert bench.names(first) == NAMED
+
+    rich = bench.rich_lander(bench.program.debug)
+    [second] = bench.archived(1)
+    bench.land_due(rich)
+    assert bench.names(second) == INLINED
+    assert first in bench.feed()
+    bench.land_due(rich)
+    assert bench.names(first) == INLINED
+    bench.land_due(rich)
+    assert bench.feed() == [], "and only once"
 
 
 def test_what_is_of_no_use_changes_nothing(bench: Bench) -> None:
