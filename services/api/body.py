@@ -14,8 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
 
+import anyio
 import anyio.to_thread
 import zstandard
+from anyio import CapacityLimiter
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
@@ -27,15 +29,19 @@ _ZSTD_PIECE: Final = 1 << 10
 _ENCODINGS: Final = ("gzip", "zstd")
 _LARGEST_WINDOW: Final = 1 << 27
 """Of zstd, bytes: what `zstd --long=27` needs to unpack."""
+_LONGEST_SILENCE_S: float = 60.0
+"""Between any two pieces of a body."""
 
 
 @asynccontextmanager
-async def body_as_file(request: Request, folder: Path, *, limit: int) -> AsyncIterator[Path]:
+async def body_as_file(
+    request: Request, folder: Path, *, limit: int, unpacking: CapacityLimiter | None = None
+) -> AsyncIterator[Path]:
     """The body, unpacked if its Content-Encoding says so, at a path that is good while inside.
 
-    Raises the Problem 413 as soon as more than `limit` bytes have come, packed or unpacked; 415 for
+    It is unpacked in a place of `unpacking`. Raises the Problem 413 as soon as more than `limit` bytes have come, packed or unpacked; 415 for
     another encoding than gzip and zstd, 400 for an empty body, one that breaks off or does not unpack,
-    507 when the disk is full.
+    408 for one that stops coming, 507 when the disk is full.
     """
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", *_ENCODINGS}:
@@ -52,7 +58,7 @@ async def body_as_file(request: Request, folder: Path, *, limit: int) -> AsyncIt
             if encoding != "identity":
                 unpacked = _nameless(folder)
                 files.callback(_close, unpacked)
-                await anyio.to_thread.run_sync(_unpack, file, unpacked, encoding, limit)
+                await anyio.to_thread.run_sync(_unpack, file, unpacked, encoding, limit, limiter=unpacking)
                 file.close()
                 file = unpacked
             file.flush()
@@ -80,8 +86,13 @@ async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
     """Write the body as it comes; the disk is waited for in a thread, the network never."""
     waiting = bytearray()
     size = 0
+    chunks = request.stream()
     try:
-        async for chunk in request.stream():
+        while True:
+            with anyio.fail_after(_LONGEST_SILENCE_S):
+                chunk = await anext(chunks, None)
+            if chunk is None:
+                break
             size += len(chunk)
             if size > limit:
                 raise _too_large(limit)
@@ -89,6 +100,12 @@ async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
             if len(waiting) >= _AT_ONCE:
                 await anyio.to_thread.run_sync(file.write, bytes(waiting))
                 waiting.clear()
+    except TimeoutError as error:
+        raise Problem(
+            HTTPStatus.REQUEST_TIMEOUT,
+            f"Nothing of the body has come for {_LONGEST_SILENCE_S:.0f} seconds.",
+            headers={"Connection": "close"},
+        ) from error
     except ClientDisconnect as error:
         raise Problem(
             HTTPStatus.BAD_REQUEST, "The request broke off before all of its body had come."

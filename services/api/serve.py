@@ -14,19 +14,23 @@ import uvicorn
 
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
+from services.api.symbols import CONCURRENT_SOURCES
 from services.errors import CannotStart, SettingsProblem
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
+from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.broker import make_caller
-from symbolizer.debuginfod_client import clients
+from symbolizer.debuginfod_client import DownloadLimits, clients
 from symbolizer.source_roots import SourceRoot
 from symbolizer.source_text import SourceTexts
 
 _UNIX = "unix:"
 _BACKLOG = 128
 _SECONDS_TO_FINISH = 10
+SOURCE_DOWNLOADS = DownloadLimits(bytes=MAX_SOURCE_BYTES, seconds=20.0)
+"""Somebody waits for the text before a page."""
 _SECONDS_BETWEEN_QUESTIONS = 75
 """A page asks every few seconds: its connection should be there still."""
 
@@ -103,8 +107,11 @@ def serve(
     if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     bound = _bind(listen)
-    # One connection for each query that runs, one for probes, one to build the stack tree with, some for uploads.
-    engine = open_engine(database_url, application="api", pool_size=CONCURRENT_QUERIES + 4)
+    # One connection for each query that runs and source that is looked for, one for probes, one to build the
+    # stack tree with, some for uploads.
+    engine = open_engine(
+        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 4
+    )
     queries, archive = QueryEngine(engine), Archive(symbols.archive_url)
     try:
         app = create_app(
@@ -120,7 +127,7 @@ def serve(
                     engine,
                     archive,
                     folder=state_dir / "uploads",
-                    servers=clients(symbols.debuginfod_urls),
+                    servers=clients(symbols.debuginfod_urls, SOURCE_DOWNLOADS),
                     roots=[SourceRoot.parse(root) for root in symbols.source_roots],
                 ),
                 announce=make_caller(symbols.redis_url) if symbols.redis_url else None,

@@ -26,6 +26,10 @@ LARGEST_SOURCES: int = 512 << 20
 """Bytes of one archive of sources, unpacked."""
 _CONCURRENT_UPLOADS = 4
 """Each may need a process that inspects it, and the disk."""
+_CONCURRENT_BODIES = 32
+"""They come as slowly as their senders like, and need nothing but the disk meanwhile."""
+CONCURRENT_SOURCES = 4
+"""Each may wait for a debuginfod server, which no query shall wait for."""
 _LONGEST_KEY = 1024
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -61,14 +65,17 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
     router = APIRouter(prefix="/api/v1", tags=["symbols"])
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
-    uploads = CapacityLimiter(_CONCURRENT_UPLOADS)
+    bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(_CONCURRENT_UPLOADS)
+    texts = CapacityLimiter(CONCURRENT_SOURCES)
 
     def allowed(request: Request) -> bool:
         return (role_of(request, access) or 0) >= Role.OPERATOR
 
-    async def answer(request: Request, make: Callable[[], Made]) -> Response:
+    async def answer(
+        request: Request, make: Callable[[], Made], places: CapacityLimiter = limiter
+    ) -> Response:
         try:
-            return await in_thread(limiter, lambda: zipped(request, *make()))
+            return await in_thread(places, lambda: zipped(request, *make()))
         except NoSuchSymbols as error:
             raise Problem(HTTPStatus.NOT_FOUND, str(error), kind="unknown") from error
 
@@ -122,13 +129,13 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
         name: Annotated[str, Query(max_length=255, description="Its base name, for people.")] = "",
     ) -> Response:
         who = _who(request, access)
-        async with uploads, body_as_file(request, folder, limit=desk.largest_bytes) as path:
+        async with bodies, body_as_file(request, folder, limit=desk.largest_bytes, unpacking=uploads) as path:
 
             def add() -> Made:
                 done = desk.add(path, name=name or "The file", uploaded_by=who)
                 return as_json(answers.uploaded(done))
 
-            return zipped(request, *await _heavy(add))
+            return zipped(request, *await _heavy(uploads, add))
 
     @router.get(
         "/debug-files",
@@ -198,8 +205,8 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
         **changing,
     )
     async def upload_sources(request: Request, key: Key) -> Response:
-        async with uploads, body_as_file(request, folder, limit=LARGEST_SOURCES) as path:
-            return zipped(request, *await _heavy(lambda: as_json(desk.add_sources(key, path))))
+        async with bodies, body_as_file(request, folder, limit=LARGEST_SOURCES, unpacking=uploads) as path:
+            return zipped(request, *await _heavy(uploads, lambda: as_json(desk.add_sources(key, path))))
 
     @router.get(
         "/source",
@@ -216,7 +223,10 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
             str, Query(description="As the debug information states it.", max_length=_LONGEST_KEY)
         ],
     ) -> Response:
-        return await answer(request, lambda: as_json(answers.source(binary, path, desk.source(binary, path))))
+        def make() -> Made:
+            return as_json(answers.source(binary, path, desk.source(binary, path)))
+
+        return await answer(request, make, texts)
 
     @router.get(
         "/relandings",
@@ -232,10 +242,10 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
     return router
 
 
-async def _heavy(make: Callable[[], Made]) -> Made:
+async def _heavy(uploads: CapacityLimiter, make: Callable[[], Made]) -> Made:
     """Run in a thread of the upload's own: a query must not wait for an inspection."""
     try:
-        return await anyio.to_thread.run_sync(make)
+        return await anyio.to_thread.run_sync(make, limiter=uploads)
     except UnusableFile as error:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="unusable-file") from error
 

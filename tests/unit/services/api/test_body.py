@@ -1,41 +1,144 @@
-"""A request's body on a disk that is full."""
+"""GIVEN senders and servers that stall WHEN others ask THEN they are answered all the same."""
 
-import asyncio
-import gzip
+import threading
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
+import anyio
+import anyio.from_thread
 import pytest
-import zstandard
-from fastapi import Request
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.types import Message, Receive
 
-from services.api import body
+from services.api import body, problems
+from services.api.auth import Access, parse_tokens
 from services.api.body import body_as_file
 from services.api.problems import Problem
+from services.api.symbols import symbols_router
+from services.symbols.errors import NoSuchSymbols, UnusableFile
 
-DEVICE = Path("/dev/full")
-
-
-def request(content: bytes, encoding: str) -> Request:
-    async def receive() -> dict[str, object]:
-        return {"type": "http.request", "body": content, "more_body": False}
-
-    headers = [(b"content-encoding", encoding.encode())]
-    return Request({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive)
+TOKEN = "o" * 24
+PIECE: Message = {"type": "http.request", "body": b"x", "more_body": True}
+WHOLE: Message = {"type": "http.request", "body": b"x", "more_body": False}
 
 
-@pytest.mark.parametrize("size", [1, 100_000, 3 << 20])
-@pytest.mark.parametrize("encoding", ["identity", "gzip", "zstd"])
-def test_a_full_disk_is_a_507(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, size: int):
-    """The device takes nothing and says that it is full, again when the file is closed."""
-    monkeypatch.setattr(body, "_nameless", lambda folder: DEVICE.open("r+b"))
-    content = bytes(size)
-    sent = {"identity": bytes, "gzip": gzip.compress, "zstd": zstandard.compress}[encoding](content)
+def scope(method: str, path: str, query: str = "") -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(b"authorization", f"Bearer {TOKEN}".encode())],
+        "state": {"request_id": "1"},
+    }
 
-    async def receive() -> None:
-        async with body_as_file(request(sent, encoding), tmp_path, limit=1 << 30):
-            pytest.fail("it was taken")
+
+async def stalling() -> Message:
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
+def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body, "_LONGEST_SILENCE_S", 0.01)
+    pieces = [PIECE]
+
+    async def receive() -> Message:
+        return pieces.pop() if pieces else await stalling()
+
+    async def ask() -> None:
+        async with body_as_file(Request(scope("POST", "/"), receive), tmp_path, limit=10):
+            raise AssertionError
 
     with pytest.raises(Problem) as caught:
-        asyncio.run(receive())
-    assert caught.value.status == HTTPStatus.INSUFFICIENT_STORAGE
+        anyio.run(ask)
+    assert caught.value.status == HTTPStatus.REQUEST_TIMEOUT
+
+
+class Desk:
+    """Takes nothing; has no source, which it finds out when it is let go on."""
+
+    largest_bytes = 10
+
+    def __init__(self) -> None:
+        self.searching = anyio.Event()
+        self.go_on = threading.Event()
+
+    def add(self, *_: object, **__: object) -> None:
+        raise UnusableFile("It is none.")
+
+    add_sources = add
+
+    def show(self, key: str) -> None:
+        raise NoSuchSymbols(key)
+
+    def source(self, key: str, _: str) -> None:
+        anyio.from_thread.run_sync(self.searching.set)
+        self.go_on.wait(10)
+        raise NoSuchSymbols(key)
+
+
+class Api:
+    """The routes over a desk; one query at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.desk = Desk()
+        self._app = FastAPI()
+        problems.install(self._app)
+        access = Access(folder, parse_tokens([f"operator:{TOKEN}"]))
+        self._app.include_router(
+            symbols_router(self.desk, access, anyio.CapacityLimiter(1), folder)  # type: ignore[arg-type]  # by its shape
+        )
+
+    async def ask(self, method: str, path: str, receive: Receive) -> int:
+        """The status of the answer."""
+        statuses: list[int] = []
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        await self._app(scope(method, f"/api/v1/{path}", "key=aa&binary=aa&path=a.c"), receive, send)
+        return statuses[0]
+
+
+async def whole() -> Message:
+    return WHOLE
+
+
+def test_stalled_senders_hold_up_no_upload(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        api = Api(tmp_path)
+        stalled = anyio.Semaphore(0)
+
+        async def stall() -> Message:
+            stalled.release()
+            return await stalling()
+
+        async with anyio.create_task_group() as tasks:
+            for path in ("symbols", "sources") * 4:
+                tasks.start_soon(api.ask, "POST", path, stall)
+            with anyio.fail_after(10):
+                for _ in range(8):
+                    await stalled.acquire()
+                statuses = [await api.ask("POST", path, whole) for path in ("symbols", "sources")]
+            tasks.cancel_scope.cancel()
+        return statuses
+
+    assert anyio.run(run) == [422, 422]
+
+
+def test_a_source_that_is_waited_for_holds_up_no_query(tmp_path: Path) -> None:
+    async def run() -> int:
+        api = Api(tmp_path)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(api.ask, "GET", "source", whole)
+            try:
+                with anyio.fail_after(10):
+                    await api.desk.searching.wait()
+                    return await api.ask("GET", "symbols/aa", whole)
+            finally:
+                api.desk.go_on.set()
+
+    assert anyio.run(run) == 404
