@@ -140,7 +140,12 @@ class Chain:
         quality = Quality.NONE
         missing: list[str] = []
         for source in sources:
-            found = ask(source)
+            try:
+                found = ask(source)
+            except BaseException:
+                if best is not None:
+                    best.content.close()
+                raise
             if isinstance(found, Missing):
                 missing.append(found.reason)
                 continue

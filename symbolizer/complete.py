@@ -76,6 +76,14 @@ class Complete:
 
     def _completed(self, identity: ImageIdentity, found: Found) -> Found | None:
         """The file joined with what it needs, and itself closed; None: it needs nothing, or that is not there."""
+        with ExitStack() as closing:
+            closing.enter_context(found.content)
+            joined = self._joined(identity, found)
+            if joined is None:
+                closing.pop_all()
+        return joined
+
+    def _joined(self, identity: ImageIdentity, found: Found) -> Found | None:
         with ExitStack() as opened:
             try:
                 others = self._others(identity, found)
@@ -90,10 +98,7 @@ class Complete:
                 self._wants_build(identity)
                 return None
             joined = self._joiner.join(found, others)
-        if isinstance(joined, Missing):
-            return None
-        found.content.close()
-        return joined
+        return joined if isinstance(joined, Found) else None
 
     def _others(self, identity: ImageIdentity, found: Found) -> tuple[Found, ...]:
         link = found.elf.alt_link

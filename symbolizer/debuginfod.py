@@ -5,6 +5,7 @@ must say more than the executable at hand. (A server of elfutils 0.188 that know
 build-id gives the same one for `debuginfo` and `executable`.) What a server lacks is noted, fleet-wide.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -12,7 +13,7 @@ from typing import Final, Literal
 from storage.symbols.kinds import Quality
 from symbolizer.absence_notes import AbsenceNotes
 from symbolizer.debuginfod_client import ABSENT_S, DebuginfodClient, Fetched, NotFetched
-from symbolizer.download_folder import DownloadFolder
+from symbolizer.download_folder import DownloadFolder, no_copy
 from symbolizer.dwarf_units import DwarfUnit
 from symbolizer.elf import ElfFile
 from symbolizer.elf_links import AltLink
@@ -23,6 +24,8 @@ from symbolizer.kallsyms import Kallsyms
 from symbolizer.kernel_identity import KernelIdentity
 from symbolizer.opened_elf import as_elf
 from symbolizer.sources import Found, Missing
+
+log = logging.getLogger(__name__)
 
 Kind = Literal["executable", "debuginfo"]
 
@@ -127,6 +130,9 @@ class Debuginfod:
             content = self._folder.obtain(name, fetch)
         except _NotIt as error:
             return NotFetched(error.reason, error.lifetime_s)
+        except OSError as error:  # of this machine: no other one shall be told
+            log.warning("not fetched: %s, %s", name, error)
+            return NotFetched(no_copy(server.url(build_id, kind), error), 0.0)
         found = as_elf(content, server.url(build_id, kind))
         return found if isinstance(found, Found) else NotFetched(found.reason, ABSENT_S)
 

@@ -29,6 +29,11 @@ _UNFINISHED_LIFETIME_S: Final = 6 * 3600.0
 _BUCKETS: Final = 64
 
 
+def no_copy(what: str, error: OSError) -> str:
+    """Why a full or read-only folder keeps nothing: it costs frames their names, and captures land all the same."""
+    return f"This worker cannot keep a copy of {what}: {error.strerror or error}."
+
+
 class DownloadFolder:
     """The folder; processes may share it, and threads this."""
 

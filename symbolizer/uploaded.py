@@ -5,7 +5,9 @@ file is fetched from the archive once a machine and verified by its SHA-256 each
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
+from itertools import islice
 from typing import Final
 
 from sqlalchemy import Engine
@@ -16,7 +18,7 @@ from storage.symbols import candidates
 from storage.symbols.candidates import DebugFile
 from storage.symbols.errors import BlobDamaged
 from storage.symbols.kinds import FileKind, Quality
-from symbolizer.download_folder import DownloadFolder
+from symbolizer.download_folder import DownloadFolder, no_copy
 from symbolizer.dwarf_units import DwarfUnit
 from symbolizer.elf import ElfFile
 from symbolizer.elf_links import AltLink
@@ -88,11 +90,11 @@ class Uploaded:
             return ()
         package = self._ranked(f"dwp:{ids[0]:016x}", (FileKind.SPLIT,))
         of_binary = self._ranked(identity.key, (FileKind.SPLIT,))
-        opened = [self._open(file) for file in (package or of_binary)[:MAX_SPLIT_FILES]]
-        if not opened:
+        files: Iterable[DebugFile] = package or of_binary
+        if not files:
             rows = (self._ranked(f"dwo:{split_id:016x}", (FileKind.SPLIT,)) for split_id in ids)
-            opened = [self._open(files[0]) for files in rows if files][:MAX_SPLIT_FILES]
-        return tuple(file for file in opened if isinstance(file, Found))
+            files = (best[0] for best in rows if best)
+        return self._opened(islice(files, MAX_SPLIT_FILES))
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         """A table of the kernel's functions; one of the same modules first, else an uploaded vmlinux."""
@@ -140,6 +142,17 @@ class Uploaded:
                 return found
         return missing
 
+    def _opened(self, files: Iterable[DebugFile]) -> tuple[Found, ...]:
+        """Those that can be opened; none stays open if the store fails in between."""
+        with ExitStack() as closing:
+            opened = []
+            for found in map(self._open, files):
+                if isinstance(found, Found):
+                    closing.enter_context(found.content)
+                    opened.append(found)
+            closing.pop_all()
+        return tuple(opened)
+
     def _open(self, file: DebugFile) -> Found | Missing:
         content = self._fetched(file)
         if isinstance(content, Missing):
@@ -155,8 +168,14 @@ class Uploaded:
         except (BlobMissing, BlobDamaged) as error:
             log.warning("not used: upload of %s, %s", file.binary_key, error)
             return Missing(f"The upload of {file.name or file.binary_key} is lost. {error}")
-        with self._engine.begin() as connection:
-            candidates.touch(connection, file)
+        except OSError as error:
+            log.warning("not used: upload of %s, %s", file.binary_key, error)
+            return Missing(no_copy(f"the upload of {file.name or file.binary_key}", error))
+        with ExitStack() as closing:
+            closing.enter_context(content)
+            with self._engine.begin() as connection:
+                candidates.touch(connection, file)
+            closing.pop_all()
         return content
 
 

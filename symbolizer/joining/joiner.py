@@ -6,11 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from symbolizer.download_folder import DownloadFolder
+from symbolizer.download_folder import DownloadFolder, no_copy
 from symbolizer.joining import child
 from symbolizer.opened_elf import as_elf
 from symbolizer.sources import Found, Missing
@@ -67,10 +67,7 @@ class Joiner:
         self._failed: dict[str, tuple[str, float]] = {}
 
     def join(self, debug: Found, others: Sequence[Found]) -> Found | Missing:
-        """One file of a debug file and what it left to others; all may be closed afterwards.
-
-        Raises OSError if the folder cannot be written.
-        """
+        """One file of a debug file and what it left to others; all may be closed afterwards."""
         files = [debug, *others]
         name = f"joined-{hashlib.sha256(b''.join(_fingerprint(found) for found in files)).hexdigest()}"
         origin = f"{debug.origin} with {others[0].origin}"
@@ -86,7 +83,13 @@ class Joiner:
             missing = Missing(f"{origin}: they cannot be joined. {error}")
             self._failed[name] = missing.reason, self._clock() + self._limits.failure_lifetime_s
             return missing
-        return as_elf(content, origin)
+        except OSError as error:
+            log.warning("not joined: %s, %s", origin, error)
+            return Missing(no_copy(f"{origin}, joined", error))
+        joined = as_elf(content, origin)
+        if isinstance(joined, Missing):
+            return joined
+        return replace(joined, joined=tuple(sha256 for found in files for sha256 in found.stored))
 
     def _run(self, files: Sequence[Found], target: Path) -> None:
         size = sum(len(found.content) for found in files)

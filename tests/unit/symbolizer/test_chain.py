@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from storage.errors import DatabaseUnavailable
 from storage.symbols.kinds import Quality
 from symbolizer.chain import Chain
 from symbolizer.elf import ElfFile
@@ -101,6 +102,17 @@ def test_servers_are_asked_for_an_image_only_if_nobody_has_it(programs, bare: Pa
     assert best(chain.debug_file(NOBODY, None), [near, far]).origin == str(programs.pie)
     nowhere = Place("near")
     assert best(Chain([nowhere], far=[far]).executable(NOBODY), [far]).origin == str(programs.pie)
+
+
+def test_a_place_that_fails_leaves_nothing_open(named: Path) -> None:
+    class Away(Place):
+        def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
+            raise DatabaseUnavailable("gone")
+
+    first = Place("a", debug=named)
+    with pytest.raises(DatabaseUnavailable):
+        Chain([first, Away("b")]).debug_file(NOBODY, None)
+    assert [given.content.descriptor for given in first.given] == [-1]
 
 
 def test_nobodys_file_is_missing_for_every_reason_once() -> None:

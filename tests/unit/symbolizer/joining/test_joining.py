@@ -6,7 +6,7 @@ import mmap
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -283,6 +283,34 @@ def test_files_that_do_not_belong_together_are_missing_with_a_reason(shop: Shop,
         tight = Joiner(DownloadFolder(tmp_path), limits=JoinLimits(memory_bytes=64 << 20))
         assert isinstance(tight.join(skeleton, [other, other]), Missing)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("joined", ".unfinished"))]
+
+
+def test_a_folder_that_takes_nothing_costs_the_joined_file_only(shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    path = shop.made("-gsplit-dwarf", "-gdwarf-5")
+    joiner = Joiner(DownloadFolder(tmp_path / "file" / "copies"))
+    as_it_is = Complete(LocalFiles(debug_roots=()), joiner).executable(identity(path))
+    assert isinstance(as_it_is, Found)
+    with as_it_is.content:
+        assert as_it_is.content.path == path
+        missing = joiner.join(as_it_is, [as_it_is])
+    assert isinstance(missing, Missing)
+    assert "cannot keep a copy" in missing.reason
+
+
+def test_a_failure_while_joining_leaves_nothing_open(shop: Shop) -> None:
+    class Killed(Joiner):
+        def join(self, debug: Found, others: Sequence[Found]) -> Found | Missing:
+            given.extend([debug, *others])
+            raise MemoryError
+
+    given: list[Found] = []
+    with pytest.raises(MemoryError):
+        Complete(LocalFiles(debug_roots=()), Killed(DownloadFolder(Path("/nowhere")))).executable(
+            identity(shop.made("-gsplit-dwarf", "-gdwarf-5"))
+        )
+    assert len(given) > 1
+    assert {found.content.descriptor for found in given} == {-1}
 
 
 def test_damaged_files_are_errors_of_ours_or_harmless(shop: Shop, shared: Path) -> None:
