@@ -16,7 +16,7 @@ from storage.symbols.candidates import Candidate
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.inspection import Inspection
 from symbolizer.inspector import NotInspected, inspect_apart
-from symbolizer.kallsyms import kernel_of_table
+from symbolizer.kallsyms import read_kernel_of_table
 from symbolizer.kernel_identity import KernelIdentity
 
 _MOST_WANTED: Final = 1000
@@ -65,7 +65,7 @@ def keep_kernel_table(engine: Engine, archive: Archive, path: Path, *, origin: s
     Raises `MalformedImage`, `StorageError`, OSError.
     """
     with path.open("rb") as file:
-        kernel = kernel_of_table(file.read(1 << 20))
+        kernel = read_kernel_of_table(file)
     keys = [kernel.build_id.hex(), *_wanted_modules(engine, kernel)]
     for key in keys:
         candidate = Candidate(
@@ -78,18 +78,21 @@ def keep_kernel_table(engine: Engine, archive: Archive, path: Path, *, origin: s
 def _take_kernel(
     engine: Engine, archive: Archive, path: Path, found: Inspection, *, wanted: str, name: str, origin: str
 ) -> Arrived | Useless:
-    with path.open("rb") as file:
-        kernel = kernel_of_table(file.read(1 << 20))
-    if not found.key:
+    if not found.key:  # as /proc/kallsyms lists them, or a table that leaves it out
         return Useless("It does not say which kernel it is of.")
+    with path.open("rb") as file:
+        kernel = read_kernel_of_table(file)
     if wanted not in kernel.keys:
         return Useless(f"Another kernel runs on that machine now: {found.key}.")
     return keep_kernel_table(engine, archive, path, origin=origin, name=name)
 
 
 def _wanted_modules(engine: Engine, kernel: KernelIdentity) -> list[str]:
-    """Those with a build-id: another module may have the same name on another machine."""
+    """Those with a build-id: another module may have the same name on another machine.
+
+    A table may list any build-id; of a program it names nothing.
+    """
     builds = {build for _, build in kernel.modules if build}
     with engine.connect() as connection:
         wanted = asks.wanted(connection, limit=_MOST_WANTED)
-    return [want.binary_key for want in wanted if want.binary_key in builds]
+    return [want.binary_key for want in wanted if want.binary_kind == "module" and want.binary_key in builds]

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import IO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from symbolizer.symtab import read_symbols
 TABLE_MAGIC: Final = b"fleetprof kernel symbols 1\n"
 MAX_BYTES: Final = 1 << 28
 MAX_MODULES: Final = 1 << 14
+_PIECE_BYTES: Final = 1 << 20
 MISS: Final = -1
 
 _SYMBOL: Final = re.compile(
@@ -169,11 +170,30 @@ def _heads(text: bytes) -> tuple[list[_Head], bytes]:
 
 
 def kernel_of_table(text: bytes) -> KernelIdentity:
-    """The kernel and the modules that a table is of; its beginning is enough. Raises `MalformedImage`."""
+    """The kernel and the modules that a table is of; what stands before its functions is enough.
+
+    Raises `MalformedImage`.
+    """
     (kernel, *modules), _ = _heads(text)
     return KernelIdentity(
         bytes.fromhex(kernel.build), tuple(sorted((module.name or "", module.build) for module in modules))
     )
+
+
+def read_kernel_of_table(file: IO[bytes]) -> KernelIdentity:
+    """As `kernel_of_table`, of a file at its start, of which no more is read than that takes.
+
+    Raises `MalformedImage`, OSError.
+    """
+    head = bytearray()  # 5,000 modules with long names take more than a MiB
+    searched = 0
+    while head.find(b"\n\n", searched) < 0 and len(head) < MAX_BYTES:
+        searched = max(len(head) - 1, 0)
+        piece = file.read(_PIECE_BYTES)
+        if not piece:
+            break
+        head += piece
+    return kernel_of_table(bytes(head))
 
 
 def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:

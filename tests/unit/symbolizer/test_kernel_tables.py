@@ -1,5 +1,6 @@
 """GIVEN tables of several machines WHEN a kernel is asked for THEN its functions are found, and no other's."""
 
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from symbolizer.kallsyms import (
     OffsetTable,
     kernel_of_table,
     parse_table,
+    read_kernel_of_table,
     table_of_boot,
 )
 from symbolizer.kernel_identity import KernelIdentity
@@ -149,3 +151,12 @@ def test_a_table_says_what_it_is_of(modules):
     assert symbols.builds == modules
     assert set(symbols.modules) == set(modules)
     assert set(symbols.only(expected).modules) == set(modules)
+
+
+def test_of_a_file_no_more_is_read_than_says_what_it_is_of():
+    start, end = b"fleetprof kernel symbols 1\nkernel 07 0 0\nmodule ", b" aa 0 0"
+    for length in range((2 << 20) - 2, (2 << 20) + 2):  # the empty line may lie on the border of two pieces
+        head = start + b"x" * (length - len(start) - len(end)) + end
+        file = io.BytesIO(head + b"\n\n" + b"0 T f\n" * 1_000_000)
+        assert read_kernel_of_table(file) == kernel_of_table(head)
+        assert file.tell() <= 3 << 20
