@@ -21,8 +21,9 @@ from fleetpb import gateway_pb2
 
 MAX_RAW_BYTES: Final = 1 << 30
 """Of one binary's symbols, unpacked; more than a gateway gives unless it is told to."""
-_FED_AT_ONCE: Final = 64 << 10
-"""Packed bytes that are unpacked in one go. zstd expands a block to 128 KiB at most, of three bytes or more."""
+_FED_AT_ONCE: Final = 1 << 10
+"""Packed bytes that are unpacked in one go: to 32 MiB at most, since a block of zstd has four bytes or more and
+unpacks to 128 KiB."""
 _MAX_STRANGERS: Final = 100
 
 

@@ -98,6 +98,16 @@ def test_a_bomb_goes_off_in_small_pieces():
     assert sum(pieces) <= 1 << 20
 
 
+def test_a_bomb_of_the_shortest_blocks_goes_off_in_small_pieces():
+    block = ((128 << 10) << 3 | 1 << 1).to_bytes(3, "little") + b"\0"  # four bytes for 128 KiB
+    blob = b"\x28\xb5\x2f\xfd" + b"\0\x38" + block * 1024  # a window of 128 KiB
+    reader = SymbolsReader(limit=1 << 30)
+    list(reader.take(Reply(begin=gateway_pb2.SymbolsBegin(raw_bytes=1))))
+    pieces = [len(piece) for piece in reader.take(Reply(data=blob))]
+    assert sum(pieces) == 128 << 20
+    assert max(pieces) <= 32 << 20
+
+
 @given(st.lists(st.sampled_from(list(symbols_of(b"abc" * 100))), max_size=6))
 def test_only_the_right_order_is_complete(replies):
     try:
