@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError
 from sqlalchemy import Engine
 
 from collector.channel import Credentials, open_channel
-from collector.desk import Desk
+from collector.desk import PASSING, Desk
 from collector.errors import BadAddress, BadCredentials, Garbled
 from collector.outcome import said
 from collector.symbol_reply import MAX_RAW_BYTES, SymbolsReader
@@ -49,7 +49,9 @@ _OUTCOMES: Final = {
 }
 
 Accept = Callable[[Ask, Path, str], str]
-"""Takes a file that a gateway sent, with the name it has there, and removes nothing; '' if it was of use, else why not."""
+"""Takes a file that a gateway sent, with the name it has there, and removes nothing; '' if it was of use, else why not.
+
+Whatever it raises is why this one ask failed, but for a database that is away: that is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,22 @@ class SymbolAsks:
             asks.note_answer(connection, ask, outcome, detail)
 
     async def _ask(self, ask: Ask) -> tuple[AskOutcome, str]:
-        """How it went, and for anything but GOT why, as a sentence. Raises `StorageError` of the store."""
+        """How it went, and for anything but GOT why, as a sentence.
+
+        Raises one of `PASSING` if the collector is to stop while the database is away, and nothing else.
+        """
         request = _request(ask, self._terms.limit)
         if request is None:
             return AskOutcome.ABSENT, "It is known by its path only, so no file can be told to be it."
+        try:
+            return await self._answered(ask, request)
+        except PASSING:
+            raise
+        except Exception as error:  # noqa: BLE001 - a stranger's file, an archive or disk that is away: visits go on
+            _log.warning("what a gateway sent was not taken in", machine=ask.machine, exc_info=error)
+            return AskOutcome.FAILED, said(str(error)) or type(error).__name__
+
+    async def _answered(self, ask: Ask, request: gateway_pb2.SymbolsRequest) -> tuple[AskOutcome, str]:
         reader = SymbolsReader(limit=self._terms.limit)
         with tempfile.TemporaryDirectory(prefix="fleetprof-symbols-") as folder:
             path = Path(folder) / "answer"
