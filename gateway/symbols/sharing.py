@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 CPU_SHARE: Final = 0.1
 """Of one core, while something is being read and compressed."""
+_LOOK_S: Final = 0.1
+"""Between looks whether a capture is over."""
 _ZSTD_LEVEL: Final = 3
 _MAX_BUILD_ID_BYTES: Final = 64
 _MAX_CONTENT_KEY: Final = 300
@@ -40,18 +42,25 @@ _Refusal = gateway_pb2.SymbolsRefusal
 
 
 class Pace:
-    """Keeps work down to a share of one core, by waiting after each piece of it."""
+    """Keeps work down to a share of one core, and out of captures, by waiting after each piece of it."""
 
-    def __init__(self, stopped: Signal, share: float = CPU_SHARE) -> None:
+    def __init__(self, stopped: Signal, ledger: Ledger, share: float = CPU_SHARE) -> None:
         self._stopped = stopped
+        self._ledger = ledger
         self._idle_per_busy = 1 / share - 1
         self._before = time.thread_time()
 
     def pause(self) -> None:
-        """Wait for as long as the work since the last call demands; raises Interrupted."""
+        """Wait for as long as the work since the last call demands, then for the end of a capture.
+
+        Raises Interrupted as soon as the caller has gone or its deadline is over.
+        """
         worked = time.thread_time() - self._before
         if self._stopped.wait(max(0.0, worked) * self._idle_per_busy):
             raise Interrupted
+        while self._ledger.active:  # it would have this work in it
+            if self._stopped.wait(_LOOK_S):
+                raise Interrupted
         self._before = time.thread_time()
 
 
@@ -83,7 +92,7 @@ class SymbolDesk:
         self._check(request)
         limit = min(request.max_bytes or self._sharing.max_bytes, self._sharing.max_bytes)
         with self._alone():
-            pace = Pace(stopped)
+            pace = Pace(stopped, self._ledger)
             if request.what == _Request.KERNEL:
                 yield from _deliver(self._kernel(request.build_id, pace), limit, pace)
                 return
@@ -99,7 +108,7 @@ class SymbolDesk:
                 )
             try:
                 name = sighting.path.rpartition("/")[2]
-                yield from _deliver(_content(file, name, request.what), limit, pace)
+                yield from _deliver(_content(file, name, request.what, pace), limit, pace)
             finally:
                 file.close()
 
@@ -164,11 +173,11 @@ def _vdso(build_id: bytes) -> Content:
     return Content(VDSO, len(image), sliced(image))
 
 
-def _content(file: FoundFile, name: str, what: int) -> Content:
+def _content(file: FoundFile, name: str, what: int, pace: Pace) -> Content:
     if what == _Request.FILE:
         return Content(name, file.size, _whole(file))
     try:
-        small = SmallElf(file.read, file.size)
+        small = SmallElf(file.read, file.size, pace.pause)
     except BadImage as error:
         raise SymbolsRefused(_Refusal.GONE, f"{name} cannot be read: {error}") from error
     return Content(name, small.raw_bytes, small.pieces())

@@ -13,13 +13,13 @@ checked against the file's length and a limit.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from gateway.errors import BadImage
 from gateway.symbols.content import PIECE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gateway.unwind.elf import Read
 
@@ -46,6 +46,11 @@ _KEPT_NAMES: Final = frozenset(
         b".plt.got",
     }
 )
+_LONGEST_NAME: Final = max(map(len, _KEPT_NAMES))
+_PACED_STEPS: Final = 4096
+"""Sections looked at between pauses: a few ms of work."""
+
+_T = TypeVar("_T")
 
 
 class _Section(NamedTuple):
@@ -83,10 +88,12 @@ class _Copied(NamedTuple):
 class SmallElf:
     """The plan of the small file; `pieces` reads what it copies."""
 
-    def __init__(self, read: Read, size: int) -> None:
-        """`size` is the length of the original. Raises BadImage."""
+    def __init__(self, read: Read, size: int, pause: Callable[[], None]) -> None:
+        """`size` is the length of the original; `pause` is called between pieces of work. Raises BadImage."""
         self._read_some = read
         self._size = size
+        self._pause = pause
+        self._steps = 0
         header = list(_HEADER.unpack(self._read(0, _HEADER.size, "header")))
         sections = self._sections(header)
         segments = self._segments(header)
@@ -94,10 +101,13 @@ class SmallElf:
         kept = self._kept(sections, names_at)
         self._copied: list[_Copied] = []
         self._end = _HEADER.size + len(segments) * _SEGMENT.size
-        placed = {index: self._copy(sections[index].offset, sections[index].size) for index in sorted(kept)}
+        placed = {
+            index: self._copy(sections[index].offset, sections[index].size)
+            for index in self._paced(sorted(kept))
+        }
         moved = [
             segment if segment.type == _PT_LOAD else segment._replace(offset=self._place(segment))
-            for segment in segments
+            for segment in self._paced(segments)
         ]
         self._end = _aligned(self._end)
         header[5:7] = _HEADER.size if segments else 0, self._end if sections else 0
@@ -105,7 +115,7 @@ class SmallElf:
         self._head = _HEADER.pack(*header) + b"".join(_SEGMENT.pack(*segment) for segment in moved)
         self._tail = b"".join(
             _SECTION.pack(*_moved(section, placed.get(index), self._end))
-            for index, section in enumerate(sections)
+            for index, section in self._paced(enumerate(sections))
         )
 
     @property
@@ -133,6 +143,14 @@ class SmallElf:
             raise BadImage(f"its {what} is cut off")
         return data
 
+    def _paced(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Yield them, with a pause now and then; 256 segments are looked for among 65,536 sections."""
+        for item in items:
+            self._steps += 1
+            if self._steps % _PACED_STEPS == 0:
+                self._pause()
+            yield item
+
     def _sections(self, header: Sequence[int]) -> list[_Section]:
         offset, entry_bytes, count = header[6], header[11], header[12]
         if not offset:
@@ -144,7 +162,7 @@ class SmallElf:
         if count > MAX_SECTIONS:
             raise BadImage(f"it claims {count} sections")
         raw = self._read(offset, count * _SECTION.size, "section headers")
-        return [_Section(*fields) for fields in _SECTION.iter_unpack(raw)]
+        return [_Section(*fields) for fields in self._paced(_SECTION.iter_unpack(raw))]
 
     def _segments(self, header: Sequence[int]) -> list[_Segment]:
         offset, entry_bytes, count = header[5], header[9], header[10]
@@ -168,7 +186,7 @@ class SmallElf:
                 raise BadImage(f"its section names claim {section.size} bytes")
             names = self._read(section.offset, section.size, "section names")
             kept.add(names_at)
-        for index, section in enumerate(sections):
+        for index, section in self._paced(enumerate(sections)):
             if section.type in {_SYMTAB, _DYNSYM}:
                 kept |= {index, section.link}
             elif section.type == _SYMTAB_SHNDX:
@@ -193,7 +211,7 @@ class SmallElf:
 
     def _place(self, segment: _Segment) -> int:
         """Where a note segment lies: within what is copied anyway, or else by itself."""
-        for offset, size, target in self._copied:
+        for offset, size, target in self._paced(self._copied):
             if offset <= segment.offset and segment.offset + segment.size <= offset + size:
                 return target + segment.offset - offset
         return self._copy(segment.offset, segment.size)
@@ -208,7 +226,8 @@ def _moved(section: _Section, target: int | None, end: int) -> _Section:
 
 
 def _name(names: bytes, at: int) -> bytes:
-    return names[at : names.find(b"\0", at)] if at < len(names) else b""
+    """The name at an offset, or the beginning of one that is longer than those kept: names may be MBs without a NUL."""
+    return names[at : at + _LONGEST_NAME + 1].partition(b"\0")[0]
 
 
 def _aligned(position: int) -> int:

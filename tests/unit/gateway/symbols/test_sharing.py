@@ -43,7 +43,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Pace", lambda stopped: Pace(stopped, 0.99))
+    monkeypatch.setattr(module, "Pace", lambda stopped, ledger: Pace(stopped, ledger, 0.99))
 
 
 def build_id(path: Path) -> bytes:
@@ -200,10 +200,45 @@ def test_work_waits_for_its_share_of_a_core():
             waited.append(timeout)
             return False
 
-    pace = Pace(Stopped(), 0.1)
+    pace = Pace(Stopped(), Ledger(), 0.1)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 100_000)
     pace.pause()
     assert 0.01 < waited[0] < 60
+
+
+class Watching(threading.Event):
+    """The caller; sees to it that the capture ends, or goes itself, at its third look."""
+
+    def __init__(self, ledger: Ledger, *, goes: bool) -> None:
+        super().__init__()
+        self._ledger = ledger
+        self._goes = goes
+        self.looks = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        del timeout
+        self.looks += bool(self._ledger.active)
+        if self.looks == 3 and not self._goes:
+            self._ledger.note_active(0)
+        return self.looks >= 3 and self._goes
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_work_under_way_waits_for_the_end_of_a_capture(program: Path, *, goes: bool):
+    desk, wanted = Desk(), Request(what=Request.FILE, build_id=build_id(program))
+    desk.desk.note([(wanted.build_id.hex(), PID, str(program))])
+    desk.stopped = Watching(desk.ledger, goes=goes)
+    answer = desk.ask(wanted)
+    next(answer)
+    desk.ledger.note_active(1)
+    if goes:
+        with pytest.raises(Interrupted):
+            list(answer)
+        assert desk.ledger.active
+    else:
+        assert len(list(answer)) > 1
+    assert desk.stopped.looks == 3
+    assert not desk.ledger.is_working or goes
 
 
 def test_the_vdso_is_given_by_its_build_id():

@@ -1,6 +1,8 @@
 import shutil
 import subprocess
 from pathlib import Path
+from struct import pack
+from typing import Any, SupportsIndex
 
 import numpy as np
 import pytest
@@ -26,12 +28,62 @@ int main(int argc, char **argv) { (void)argv; return twice(argc) + abs(rand()); 
 
 
 def small(data: bytes) -> bytes:
-    plan = SmallElf(lambda offset, size: data[offset : offset + size], len(data))
+    plan = SmallElf(lambda offset, size: data[offset : offset + size], len(data), lambda: None)
     pieces = list(plan.pieces())
     assert all(len(piece) <= PIECE_BYTES for piece in pieces)
     made = b"".join(pieces)
     assert len(made) == plan.raw_bytes
     return made
+
+
+def hostile(sections: int, *, type_: int, names: bytes, segments: int = 0) -> bytes:
+    """An ELF file with so many sections of one type, all with the same name, and note segments outside of them."""
+    names_at = 64 + 56 * segments
+    head = pack(
+        "<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 62, 1, 0, 64, names_at + len(names), 0, 64, 56, segments, 64, sections, 1,
+    )  # fmt: skip
+    notes = b"".join(pack("<IIQQQQQQ", 4, 4, number, 0, 0, 1, 1, 1) for number in range(segments))
+    first = pack("<IIQQQQIIQQ", *[0] * 10)
+    second = pack("<IIQQQQIIQQ", 0, 3, 0, 0, names_at, len(names), 0, 0, 1, 0)
+    others = pack("<IIQQQQIIQQ", 0, type_, 0, 0, names_at, 1, 0, 0, 1, 0)
+    return head + notes + names + first + second + others * (sections - 2)
+
+
+class Counted(bytes):
+    """Bytes whose slices are counted."""
+
+    copied = 0
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Any:
+        part = super().__getitem__(key)
+        Counted.copied += len(part) if isinstance(part, bytes) else 0
+        return part
+
+
+def test_names_without_an_end_cost_no_more_than_others():
+    data = hostile(4000, type_=1, names=b"x" * 100_000)
+    Counted.copied = 0
+    SmallElf(lambda offset, size: Counted(data[offset : offset + size]), len(data), lambda: None)
+    assert 0 < Counted.copied < 100 * 4000
+
+
+def test_of_names_only_whole_ones_are_known():
+    kept, other = (len(small(hostile(3, type_=1, names=name))) for name in (b".plt.got\0", b".plt.gotten\0"))
+    assert kept != other
+
+
+def test_much_work_is_paused_and_may_be_broken_off():
+    data = hostile(20_000, type_=2, names=b"\0", segments=20)  # each segment is looked for in all sections
+    pauses = 0
+
+    def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 100:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        SmallElf(lambda offset, size: data[offset : offset + size], len(data), pause)
 
 
 @pytest.fixture(scope="module", params=["pie", "fixed", "stripped", "no sections"])
