@@ -24,6 +24,7 @@ from storage.landing.resolved import FunctionName, Status
 from storage.symbols import relanding
 from storage.symbols.candidates import ranked
 from storage.symbols.improved import is_improved
+from storage.symbols.kinds import Quality
 from symbolizer.addresses import U64, FileOffsets
 from symbolizer.identity import ImageIdentity, identity_of_key
 from symbolizer.image import Image
@@ -108,7 +109,10 @@ class Renaming:
             why = why or (
                 f"{best.name or 'A file'} came by {best.origin}." if best else "Its debug data was read."
             )
-            nameless = image is None or image.status < Status.FULL
+            if image is None:  # a module: what its file says is all that is known of what it will say
+                nameless = best is None or best.quality < Quality.DWARF
+            else:
+                nameless = image.status < Status.FULL
             return relanding.begin(connection, key, why=why, nameless=nameless, renamed=functions)
 
     def _image(self, key: str, seen: SeenBinary) -> Image | None:

@@ -380,6 +380,22 @@ def test_lines_that_only_one_machine_has_bring_back_what_an_earlier_relanding_di
     assert bench.feed() == [], "and only once"
 
 
+def test_debug_data_of_a_kernel_module_brings_back_what_has_names_already(bench: Bench) -> None:
+    """Its image follows from more than its key, so it is not opened to find out what it says."""
+    ids = bench.archived(2)
+    lander, renaming, _ = bench.worker()
+    bench.upload(bench.program.symbols, Quality.SYMTAB)
+    bench.land_due(lander)
+    assert {bench.names(id_) for id_ in ids} == {NAMED}
+    with bench.engine.begin() as connection:
+        connection.execute(update(binary).values(kind="module"))
+    assert renaming.names_for(bench.program.key).relanding_id is not None
+    assert bench.feed() == [], "symbols alone add nothing to them"
+    bench.upload(bench.program.debug)
+    assert renaming.names_for(bench.program.key).relanding_id is not None
+    assert sorted(bench.feed()) == sorted(ids)
+
+
 def test_what_is_of_no_use_changes_nothing(bench: Bench) -> None:
     bench.archived(1)
     lander, renaming, _ = bench.worker()
