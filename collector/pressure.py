@@ -5,13 +5,15 @@ a fleet that is visited faster than workers land falls behind without end, and i
 the visits of a campaign are halved, hour by hour, until workers keep up, and doubled back when they have caught up:
 
     an hour begins while captures wait longer than `LATE_S`, or `MANY` of them       halve once more, twice after an hour
-    … while none waits longer than `CALM_S`                                          double once
+    … while none waits longer than `CALM_S`, or fewer than `SOME`                    double once
     else                                                                             as in the hour before
 
 An hour has one density from beginning to end, which its strata record (`storage.thinning`); so estimates stay
-unbiased, and their intervals say what fewer visits cost.
+unbiased, and their intervals say what fewer visits cost. A stratum's thinned hours of a day are weighed by
+themselves, so they are kept dense enough for that (`bound`).
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import structlog
@@ -26,30 +28,54 @@ VERY_LATE_S: Final = 3600.0
 CALM_S: Final = 120.0
 MANY: Final = 20_000
 """Captures that wait are too many whatever their age: hours of work, and gigabytes."""
+SOME: Final = 50
+"""Fewer that wait are no load, however old: one may have been left by a stop of hours, and is landed in a moment."""
+DENSE: Final = 200
+DENSE_OF_STRATUM: Final = 20
+"""Visits planned in an hour that halving leaves, at least, of a campaign and for each of its strata.
+
+A stratum whose hour brings one visit or none lends it to a neighbour, which may be of another size altogether:
+hours thinned to a few visits made strata come out five times too large. So few overload nobody anyway.
+"""
 
 _log = structlog.get_logger("collector")
 
 
-def decided(connection: Connection, campaign_id: int, name: str, hour: int) -> int:
-    """How often the campaign's visits are halved in this hour (since 1970 UTC), 0…`MOST`.
+def decided(
+    connection: Connection, campaign_id: int, name: str, hours: Iterable[int], most: int
+) -> dict[int, int]:
+    """How often the campaign's visits are halved in each of these hours (since 1970 UTC, ascending), 0…`most`.
 
-    The first round that reaches into an hour decides for the whole of it; call this in that round's
-    transaction, once the campaign's row is locked.
+    The first round that reaches into an hour decides for the whole of it, by what waits then; `most` is the
+    campaign's `bound`. Call this in that round's transaction, once the campaign's row is locked.
     """
-    known = thinning.of_hour(connection, campaign_id, hour)
-    if known.decided is not None:
-        return known.decided
-    backlog = read_backlog(connection)
-    now = judged(known.before, backlog)
-    _tell(name, known.before, now, backlog)
-    return now
+    found: dict[int, int] = {}
+    new: int | None = None
+    for hour in hours:
+        known = thinning.of_hour(connection, campaign_id, hour)
+        if known.decided is not None:
+            found[hour] = known.decided
+            continue
+        if new is None:  # one look at what waits is one judgement, of however many hours a round is long
+            backlog = read_backlog(connection)
+            new = min(judged(known.before, backlog), most)
+            _tell(name, known.before, new, backlog)
+        found[hour] = new
+    return found
+
+
+def bound(planned: float, strata: int) -> int:
+    """How often a campaign of so many visits an hour and so many strata may be halved, 0…`MOST`."""
+    least = max(DENSE, DENSE_OF_STRATUM * strata)
+    return sum(planned * share(halved) >= least for halved in range(1, MOST + 1))
 
 
 def judged(before: int, backlog: Backlog) -> int:
     """How often visits are halved after an hour in which they were `before` times, given what waits now."""
-    if backlog.oldest_s > LATE_S or backlog.waiting > MANY:
+    some = backlog.waiting >= SOME
+    if (some and backlog.oldest_s > LATE_S) or backlog.waiting > MANY:
         return min(before + (2 if backlog.oldest_s > VERY_LATE_S else 1), MOST)
-    if backlog.oldest_s < CALM_S:
+    if not some or backlog.oldest_s < CALM_S:
         return max(before - 1, 0)
     return before
 

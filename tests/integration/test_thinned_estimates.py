@@ -5,6 +5,7 @@ hour, and most on the hours that are thinned, as it would be.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -13,14 +14,14 @@ from sqlalchemy import Connection, Engine, func, insert, select
 
 from collector import appointments, pressure
 from storage import campaigns, inventory, partitions, thinning, visits
-from storage.backlog import Backlog
+from storage.backlog import Backlog, read_backlog
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection
 from storage.query.table import Page
 from storage.rolling.roll import Roller
-from storage.schema import capture, capture_segment, roll_queue, sample_type, stratum, visit
+from storage.schema import capture, capture_segment, coverage, roll_queue, sample_type, stratum, visit
 from storage.thinning import Thinned
 from storage.visits import DrawnVisit, Outcome
 from tests.facts import FactWriter, Visit
@@ -39,6 +40,13 @@ DAY = [CALM] * 6 + [LATE] * 2 + [SO_SO] * 3 + [CALM] * 13
 HALVED = [0] * 6 + [1, 2, 2, 2, 2, 1] + [0] * 12
 BUSY = {0: 40, 1: 90, 2: 400}
 """Samples of a visit by how thinned its hour was: it is when there is much to do that workers fall behind."""
+
+
+@pytest.fixture(autouse=True)
+def dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A day of as many visits as a campaign must plan to be thinned at all would take minutes to land."""
+    monkeypatch.setattr(pressure, "DENSE", 4)
+    monkeypatch.setattr(pressure, "DENSE_OF_STRATUM", 2)
 
 
 @pytest.fixture
@@ -60,12 +68,14 @@ def queries(engine: Engine) -> Iterator[QueryEngine]:
     made.close()
 
 
-def live_a_day(engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch) -> list[DrawnVisit]:
+def live_a_day(
+    engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch, period_s: float = PERIOD_S
+) -> list[DrawnVisit]:
     """Draw every round of the day."""
     random = np.random.default_rng(4)
     drawn: list[DrawnVisit] = []
-    for number in range(24):
-        now = MIDNIGHT + timedelta(seconds=number * PERIOD_S)
+    for number in range(int(86400 / period_s)):
+        now = MIDNIGHT + timedelta(seconds=number * period_s)
         monkeypatch.setattr(pressure, "read_backlog", lambda _, hour=now.hour: DAY[hour])
         with engine.begin() as connection:
             found = appointments.draw_round(connection, fleet, now, random)
@@ -191,3 +201,57 @@ def test_thinned_hours_compare_with_others(
     assert serve.evidence is not None
     assert serve.evidence.p < 0.01
     assert serve.evidence.significant
+
+
+def test_rounds_that_reach_into_two_hours_leave_each_its_density(
+    engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour in strata of two thinnings would be counted twice."""
+    with engine.begin() as connection:
+        longer = campaigns.create_or_update(
+            connection, replace(fleet.definition, period_s=5400.0, visits_per_round=24.0)
+        )
+    drawn = live_a_day(engine, longer, monkeypatch, 5400.0)
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(
+                coverage.c.hour,
+                func.count().label("strata"),
+                func.min(stratum.c.thinning).label("least"),
+                func.max(stratum.c.thinning).label("most"),
+                func.sum(coverage.c.population).label("machines"),
+                func.sum(coverage.c.drawn).label("drawn"),
+            )
+            .join(stratum, stratum.c.stratum_id == coverage.c.stratum_id)
+            .group_by(coverage.c.hour)
+            .order_by(coverage.c.hour)
+        ).all()
+    # Rounds begin at 0:00, 1:30, 3:00, …; those at 6:00 and 7:30 find captures late, and begin 6, 7 and 8.
+    assert [row.most for row in rows] == [0] * 6 + [1, 1, 2, 2, 2, 2] + [1, 1] + [0] * 10
+    assert [row.least for row in rows] == [row.most for row in rows]
+    assert {(row.strata, row.machines) for row in rows} == {(len(SIZES), sum(SIZES.values()))}
+    assert sum(row.drawn for row in rows) == len(drawn)
+
+
+def test_only_what_waits_as_it_came_is_backlog(
+    engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not what somebody has tried again, which is as old as it is."""
+    monkeypatch.setattr(pressure, "read_backlog", lambda _: CALM)
+    now = datetime.now(UTC)
+    columns = {"minutes": [2, 90, 90, 90, 90], "wanted": [1, 2, 1, 1, 2], "landed": [0, 0, 1, 0, 1]}
+    attempts = [0, 0, 0, 1, 0]
+    with engine.begin() as connection:
+        drawn = appointments.draw_round(connection, fleet, MIDNIGHT, np.random.default_rng(4))
+        assert drawn is not None
+        for one, minutes, wanted, landed, tried in zip(drawn, *columns.values(), attempts, strict=False):
+            connection.execute(
+                insert(capture).values(
+                    visit_id=one.visit_id, day=one.visit.day, blob="some", bytes=1, raw_bytes=1, sha256=b"",
+                    samples=0, wanted=wanted, landed=landed, attempts=tried,
+                    archived_at=now - timedelta(minutes=minutes),
+                )
+            )  # fmt: skip
+        found = read_backlog(connection)
+    assert found.waiting == 1
+    assert 110 < found.oldest_s < 3600
