@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from services.symbols.errors import UnusableFile
+from storage.symbols.keys import sentence
 
 _ELF: Final = b"\x7fELF"
 _TYPE: Final = slice(16, 18)
@@ -29,7 +30,7 @@ class LocalFile:
     @property
     def name(self) -> str:
         """What the repository calls it."""
-        return self.path.name
+        return sentence(self.path.name)
 
     def sha256(self) -> bytes:
         """Of its content; reads all of it. Raises OSError."""

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from services.symbols.tables import KINDS, QUALITIES, size
+from storage.symbols.keys import sentence
 from symbolizer.inspection import Inspection
 
 _TOLD: Final = (
@@ -30,16 +31,19 @@ _TOLD: Final = (
 def described(path: Path, found: Inspection) -> RenderableType:
     """The inspection of a file, and the sections its symbols are in."""
     lines: list[RenderableType] = [
-        Text(f"{path.name}: {KINDS[found.kind]}, {QUALITIES[found.quality.name.lower()]}", style="bold")
+        Text(
+            f"{sentence(path.name)}: {KINDS[found.kind]}, {QUALITIES[found.quality.name.lower()]}",
+            style="bold",
+        )
     ]
-    lines += [Text(f"  {name:<12} {value}") for name, value in _facts(found) if value]
+    lines += [Text(f"  {name:<12} {sentence(value)}") for name, value in _facts(found) if value]
     sections = list(_sections(path))
     if sections:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in ("section", "size", ""):
             table.add_column(heading, justify="right" if heading == "size" else "left")
         for name, count, packed in sections:
-            table.add_row(Text(name), size(count), "compressed" if packed else "")
+            table.add_row(Text(sentence(name)), size(count), "compressed" if packed else "")
         lines.append(table)
     return Group(*lines)
 

@@ -12,6 +12,7 @@ from services.symbols.files import LocalFile
 from services.symbols.tables import progress as told
 from services.symbols.tables import recognised, short
 from services.symbols.uploading import Followed, Known, Refused, Sending, Sent, follow, upload
+from storage.symbols.keys import sentence
 
 Json = dict[str, Any]
 _KNOWN_SHOWN: Final = 20
@@ -94,11 +95,11 @@ def show_consequences(
 
 
 def _print(console: Console, event: Known | Sent | Refused) -> None:
-    name = str(event.file.path)
+    name = sentence(str(event.file.path))
     match event:
         case Refused():
             # The reason commonly begins with the name that was sent.
-            why = event.why.removeprefix(f"{event.file.name}: ")
+            why = sentence(event.why.removeprefix(f"{event.file.name}: "))
             console.print(Text(f"✗ {name}: {why}", style="red"), soft_wrap=True)
         case Known():
             what = "; ".join(recognised(row) for row in event.rows)
@@ -106,4 +107,4 @@ def _print(console: Console, event: Known | Sent | Refused) -> None:
         case Sent():
             console.print(Text(f"✓ {name}: {recognised(event.answer['file'])}"), soft_wrap=True)
             for note in event.answer["notes"]:
-                console.print(Text(f"  {note}", style="dim"), soft_wrap=True)
+                console.print(Text(f"  {sentence(note)}", style="dim"), soft_wrap=True)

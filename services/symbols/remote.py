@@ -6,17 +6,19 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import zstandard
 
 from services.errors import SettingsProblem
-from services.symbols.errors import ApiRefused
+from services.symbols.errors import ApiRefused, UnusableFile
 from services.symbols.files import LocalFile
 from services.symbols.source_tree import MEDIA_TYPE
 
+_T = TypeVar("_T")
 Json = dict[str, Any]
 Sent = Callable[[int], None]
 """Is told how many bytes of the file have been read so far."""
@@ -42,12 +44,21 @@ class RemoteSymbols:
     """A `services.symbols.access.SymbolAccess` over HTTP. For one thread."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        """Raises SettingsProblem for what is no http or https URL."""
-        parts = urlsplit(url)
+        """Raises SettingsProblem for what is no http or https URL, and for a token that others could read on its way."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:  # a port that is none, an address in brackets that is none
+            parts, port = urlsplit(""), None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise SettingsProblem(f"{url} is no address of an API; write https://fleetprof.example.")
+        if token and parts.scheme == "http" and not _is_this_machine(parts.hostname):
+            raise SettingsProblem(
+                f"The token would travel to {parts.hostname} in the open. Write https://, or reach that API over "
+                f"a tunnel: ssh -L 7070:127.0.0.1:{port or 7070} {parts.hostname}, and http://127.0.0.1:7070 here."
+            )
         self._url = url
-        self._host, self._port, self._secure = parts.hostname, parts.port, parts.scheme == "https"
+        self._host, self._port, self._secure = parts.hostname, port, parts.scheme == "https"
         self._root = f"{parts.path.rstrip('/')}/api/v1"
         self._headers = {"Accept": "application/json"} | (
             {"Authorization": f"Bearer {token}"} if token else {}
@@ -58,12 +69,12 @@ class RemoteSymbols:
         return self._ask("GET", "/debug-files", [("sha256", digest.hex()) for digest in sha256s])
 
     def upload(self, file: LocalFile, *, sent: Sent) -> Json:
-        """Post a file, compressed on the way."""
+        """Post a file, compressed on the way. Raises `UnusableFile` when it cannot be read."""
         query = [("name", file.name)]
         return self._post("/symbols", query, lambda: file.path.open("rb"), "application/octet-stream", sent)
 
     def upload_sources(self, key: str, archive: Path, *, sent: Sent) -> Json:
-        """Post an archive of sources."""
+        """Post an archive of sources. Raises `UnusableFile` when it cannot be read."""
         return self._post("/sources", [("key", key)], lambda: archive.open("rb"), MEDIA_TYPE, sent)
 
     def listing(self, query: Mapping[str, str]) -> Json:
@@ -94,7 +105,7 @@ class RemoteSymbols:
         sent: Sent,
     ) -> Json:
         def body() -> Iterator[bytes]:
-            with opened() as file:
+            with _read(opened) as file:
                 yield from _packed(file, sent)
 
         headers = {"Content-Type": kind, "Content-Encoding": "zstd"}
@@ -147,15 +158,30 @@ class RemoteSymbols:
             connection.close()
 
 
+def _read(step: Callable[[], _T]) -> _T:
+    """The step's result; that a file cannot be read here is no failure of the API, which is what an OSError is."""
+    try:
+        return step()
+    except OSError as error:
+        raise UnusableFile(f"It cannot be read: {error.strerror or error}.") from error
+
+
 def _packed(file: IO[bytes], sent: Sent) -> Iterator[bytes]:
     packer = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
     count = 0
-    while part := file.read(_AT_ONCE):
+    while part := _read(lambda: file.read(_AT_ONCE)):
         count += len(part)
         if packed := packer.compress(part):
             yield packed
         sent(count)
     yield packer.flush()
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _document(body: bytes, url: str) -> Json:

@@ -11,7 +11,7 @@ import zstandard
 
 from services.errors import SettingsProblem
 from services.symbols import remote
-from services.symbols.errors import ApiRefused
+from services.symbols.errors import ApiRefused, UnusableFile
 from services.symbols.files import LocalFile
 from services.symbols.remote import RemoteSymbols
 
@@ -153,7 +153,31 @@ def test_nobody_answers(api: Api):
         RemoteSymbols("http://127.0.0.1:1", None).relandings()
 
 
-@pytest.mark.parametrize("url", ["fleetprof.example", "ftp://x", "https://", "unix:/x"])
+def test_a_file_that_cannot_be_read_is_no_fault_of_the_api(api: Api, tmp_path: Path):
+    symbols = RemoteSymbols(api.url, None)
+    with pytest.raises(UnusableFile, match="No such file"):
+        symbols.upload(LocalFile(tmp_path / "gone", 1), sent=lambda _: None)
+    with pytest.raises(
+        UnusableFile, match="cannot be read"
+    ):  # as a failing disk: it opens, and gives nothing
+        symbols.upload(LocalFile(Path("/proc/self/mem"), 1), sent=lambda _: None)
+
+
+def test_a_token_does_not_travel_in_the_open():
+    with pytest.raises(SettingsProblem, match=r"https://.*ssh -L 7070:127\.0\.0\.1:80 fleet\.example"):
+        RemoteSymbols("http://fleet.example:80", "secret")
+    RemoteSymbols("http://fleet.example:80", None)
+    for url in ("https://fleet.example", "http://localhost:7070", "http://127.0.0.2", "http://[::1]:7070"):
+        RemoteSymbols(url, "secret")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("fleetprof.example", "ftp://x", "https://", "unix:/x"),
+        *("http://h:abc", "http://[::1", "http://h:65536"),
+    ],
+)
 def test_what_is_no_address_is_said(url: str):
     with pytest.raises(SettingsProblem, match="no address of an API"):
         RemoteSymbols(url, None)
