@@ -1,7 +1,9 @@
 """The one object that answers questions about profiles; an API process has one of it."""
 
+import logging
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,7 +12,6 @@ from sqlalchemy import Connection, Engine, text
 
 from storage import partitions
 from storage.database import snapshot
-from storage.errors import DatabaseError
 from storage.query import diff, flame, labels, planner, reliability, status, table
 from storage.query.cache_size import CacheSize
 from storage.query.diff import Comparison
@@ -28,6 +29,11 @@ from storage.query.totals import Totals, totals
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
+_FIRST_REST_S = 60.0
+"""Until a tree is built again after that failed; each further failure doubles it."""
+_LONGEST_REST_S = 3600.0
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +81,24 @@ class QueryEngine:
     It remembers stacks and functions (`caches`), never samples: what has landed is in the next answer.
     """
 
-    def __init__(self, engine: Engine, *, timeout_s: float = 30.0) -> None:
-        """`timeout_s` bounds each statement; past it `storage.errors.DatabaseBusy` is raised."""
+    def __init__(
+        self, engine: Engine, *, timeout_s: float = 30.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`timeout_s` bounds each statement; past it `storage.errors.DatabaseBusy` is raised.
+
+        `clock` tells seconds.
+        """
         self._engine = engine
         self._timeout_ms = max(1, int(timeout_s * 1000))
         self._source = SampleSource()
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
         self._building = threading.Lock()
         self._kept_warm = False
+        self._clock = clock
+        self._failures = 0
+        """Times in a row that the tree could not be built."""
+        self._not_before = 0.0
+        """By the clock: when queries may have it built again."""
 
     def table(self, selection: Selection, by: Sequence[str], page: Page) -> TableAnswer:
         """The selection's samples, grouped. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -168,15 +184,23 @@ class QueryEngine:
             partitions.keep(connection)
             yield connection, source
         stacks = self._source.stacks
-        if self._kept_warm and stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE):
+        if not self._kept_warm or (self._failures and self._clock() < self._not_before):
+            return
+        if stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE):
             self.warm()
 
     def _rebuild(self) -> None:
         try:
             with snapshot(self._engine) as connection:
                 self._source = self._source.renewed(connection)
-        except DatabaseError:
-            pass  # queries bring what they need themselves, and say what is wrong with the database
+            self._failures = 0
+        except Exception:
+            # Queries bring what they need themselves; but each of them would begin this anew, and what is
+            # wrong, a damaged stack or too many of them, is still wrong a moment later.
+            rest_s = min(_FIRST_REST_S * 2.0**self._failures, _LONGEST_REST_S)
+            self._not_before = self._clock() + rest_s
+            self._failures += 1
+            log.exception("the tree of all stacks was not built; queries try that again in %.0f s", rest_s)
         finally:
             self._building.release()
 
