@@ -1,13 +1,14 @@
 """What functions are called: a cache over `function` that stays right when functions get names.
 
 Rows never change but for one thing: a function that landed without a name may become the alias of a
-named one (`function.alias_of`). So named functions are remembered as long as a stack has them (`only`),
-and the nameless among those a query meets are looked up again each time.
+named one (`function.alias_of`), and later of a better named one. So named functions are remembered as long
+as a stack has them (`only`), and those a query meets whose name can still become better, because it is not
+from debug information, are looked up again each time.
 """
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,16 @@ class FunctionRow:
     kind: Kind
 
 
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What functions were called at one moment."""
+
+    canonical: Int64
+    """By id, what readers take instead of a function; 0 where one is not loaded. No id in it changes for another."""
+    replaced: tuple[Int64, ...]
+    """What readers took until then, one entry for each time that functions got other names."""
+
+
 NO_FUNCTION = FunctionRow(0, "all", "", "", Status.FULL, Kind.MARKER)
 _GONE = "[swept]"
 
@@ -49,7 +60,8 @@ class Functions:
         self._lock = threading.RLock()
         self._rows: dict[int, FunctionRow] = {0: NO_FUNCTION}
         self._canonical = np.zeros(1, np.int64)  # 0: not loaded
-        self._named = np.ones(1, np.bool_)
+        self._replaced: tuple[Int64, ...] = ()
+        self._keyed = np.zeros(1, np.bool_)  # landed without a name
         self._status = np.full(1, Status.FULL, np.uint8)
         self._kind = np.full(1, Kind.MARKER, np.uint8)
         self._file = np.zeros(1, np.int64)
@@ -59,59 +71,53 @@ class Functions:
         self._bytes = 0
 
     def only(self, ids: Int64) -> "Functions":
-        """Those of these functions that are loaded, and what they are aliases of, as an object of its own.
+        """Those of these functions that are loaded and never change, as an object of its own.
 
-        Answers under way go on with this one; what no stack has any more is gone with it.
+        What landed without a name is to be loaded again. Answers under way go on with this one; what no
+        stack has any more is gone with it.
         """
         kept = Functions()
         with self._lock:
             inside = ids[(ids > 0) & (ids < len(self._canonical))]
             used = np.union1d(inside, self._canonical[inside])
-            used = used[(used > 0) & (self._canonical[used] > 0)]
-            canonical, named = self._canonical[used].tolist(), self._named[used].tolist()
-        if len(used):
-            kept._grow(int(used[-1]) + 1)
-        for id_, instead, has_name in zip(used.tolist(), canonical, named, strict=True):
-            kept._put(self._rows[id_], instead, named=has_name)
+            used = used[(used > 0) & (used < len(self._canonical))]
+            used = used[(self._canonical[used] > 0) & ~self._keyed[used]]
+            if len(used):
+                kept._grow(int(used[-1]) + 1)
+            for id_ in used.tolist():
+                kept._put(self._rows[id_], id_, keyed=False)
         return kept
 
     @property
     def size(self) -> CacheSize:
         """The functions that are loaded; some 300 bytes each, and 27 for each id that was ever given away."""
-        arrays = (self._canonical, self._named, self._status, self._kind, self._file, self._binary)
+        arrays = (self._canonical, self._keyed, self._status, self._kind, self._file, self._binary)
         return CacheSize(len(self._rows), self._bytes + sum(array.nbytes for array in arrays))
 
     def load(self, connection: Connection, ids: Int64) -> None:
         """Have these functions, and those they are aliases of, ready for the calls below."""
         with self._lock:
-            while len(missing := self._unknown(ids)):
-                for start in range(0, len(missing), _BATCH):
-                    self._read(connection, missing[start : start + _BATCH])
-                ids = self._canonical[missing]
+            missing = self._unknown(ids)
+            for start in range(0, len(missing), _BATCH):
+                self._read(connection, missing[start : start + _BATCH])
 
-    def named_since(self, connection: Connection, ids: Int64) -> Int64:
-        """Those of the loaded functions that were nameless when last looked at and have a name now."""
+    def look_again(self, connection: Connection, ids: Int64) -> None:
+        """Have the present names of the functions that these (loaded) ids are taken for; see `naming`."""
         with self._lock:
-            nameless: Int64 = ids[~self._named[ids]]
-            if not len(nameless):
-                return nameless
-            before = self._canonical[nameless]
-            for start in range(0, len(nameless), _BATCH):
-                self._read_aliases(connection, nameless[start : start + _BATCH])
-            after = self._canonical[nameless]
-            self.load(connection, after)
-            since: Int64 = nameless[before != after]
-            return since
+            open_ = self._open(ids)
+            for start in range(0, len(open_), _BATCH):
+                self._read_aliases(connection, open_[start : start + _BATCH])
+
+    @property
+    def naming(self) -> Naming:
+        """What the loaded functions are called now."""
+        with self._lock:
+            return Naming(self._canonical, self._replaced)
 
     def canonical(self, ids: npt.NDArray[np.integer]) -> Int64:
         """What readers take instead of these (loaded) ids."""
         instead: Int64 = self._canonical[ids]
         return instead
-
-    @property
-    def every(self) -> Int64:
-        """As `canonical`, by id, of all functions; 0 where one is not loaded."""
-        return self._canonical
 
     def status(self, ids: Int64) -> npt.NDArray[np.uint8]:
         """`Status` of loaded functions."""
@@ -153,36 +159,61 @@ class Functions:
     def _read(self, connection: Connection, ids: Int64) -> None:
         c = function.c
         columns = (c.function_id, c.name, c.file, c.binary_name, c.status, c.kind, c.alias_of, c.binary_key)
-        wanted = ids.tolist()
         found = {
             row.function_id: row
-            for row in connection.execute(select(*columns).where(among(c.function_id, wanted)))
+            for row in connection.execute(select(*columns).where(among(c.function_id, ids.tolist())))
         }
-        self._grow(wanted[-1] + 1)
+        # First, and not after: if that fails, none of these is loaded either.
+        self.load(connection, _ids(row.alias_of for row in found.values() if row.alias_of is not None))
+        wanted = self._unknown(ids).tolist()
+        self._grow(int(ids[-1]) + 1)
         for id_ in wanted:
             row = found.get(id_)
             if row is None:  # swept since the stack was read; ids are never used again
-                self._put(FunctionRow(id_, _GONE, "", "", Status.UNKNOWN, Kind.USER), id_, named=True)
+                self._put(FunctionRow(id_, _GONE, "", "", Status.UNKNOWN, Kind.USER), id_, keyed=False)
                 continue
             file, binary = (self._texts[self._number(text)] for text in (row.file, row.binary_name))
             kept = FunctionRow(id_, row.name, file, binary, Status(row.status), Kind(row.kind))
-            self._put(kept, row.alias_of or id_, named=row.binary_key is None or row.alias_of is not None)
+            self._put(kept, row.alias_of or id_, keyed=row.binary_key is not None)
+
+    def _open(self, ids: Int64) -> Int64:
+        """The functions that any of these stands for, and whose name can still become better."""
+        asked = np.zeros(len(self._canonical), np.bool_)
+        asked[ids] = True
+        keyed = np.flatnonzero(self._keyed)
+        instead = self._canonical[keyed]
+        final = (instead != keyed) & (self._status[instead] >= Status.FULL)
+        still_open: Int64 = keyed[asked[instead] & ~final]
+        return still_open
 
     def _read_aliases(self, connection: Connection, ids: Int64) -> None:
-        c = function.c
+        """Load what these are aliases of, then take those instead, all at once."""
+        c, target = function.c, function.alias("target")
         rows = connection.execute(
-            select(c.function_id, c.alias_of).where(
-                among(c.function_id, ids.tolist()), c.alias_of.is_not(None)
-            )
+            select(c.function_id, c.alias_of, target.c.status)
+            .join(target, target.c.function_id == c.alias_of)
+            .where(among(c.function_id, ids.tolist()))
         )
-        for id_, alias_of in rows:
-            self._canonical[id_] = alias_of
-            self._named[id_] = True
+        # Another query may have an older snapshot than the one that read last: names only become better.
+        better = {
+            row.function_id: row.alias_of
+            for row in rows
+            if (old := int(self._canonical[row.function_id])) == row.function_id
+            or (old != row.alias_of and row.status > self._status[old])
+        }
+        if not better:
+            return
+        named, instead = _ids(better), _ids(better.values())
+        self.load(connection, instead)
+        canonical = self._canonical.copy()  # whoever has a `Naming` goes on with it
+        canonical[named] = instead
+        self._replaced = (*self._replaced, np.unique(self._canonical[named]))
+        self._canonical = canonical
 
-    def _put(self, row: FunctionRow, canonical: int, *, named: bool) -> None:
+    def _put(self, row: FunctionRow, canonical: int, *, keyed: bool) -> None:
         self._rows[row.id] = row
         self._bytes += sys.getsizeof(row) + sys.getsizeof(row.name) + _DICT_ENTRY
-        self._named[row.id] = named
+        self._keyed[row.id] = keyed
         self._status[row.id] = row.status
         self._kind[row.id] = row.kind
         self._file[row.id] = self._number(row.file)
@@ -200,8 +231,12 @@ class Functions:
         if size <= len(self._canonical):
             return
         size = max(size, 2 * len(self._canonical))
-        for name in ("_canonical", "_named", "_status", "_kind", "_file", "_binary"):
+        for name in ("_canonical", "_keyed", "_status", "_kind", "_file", "_binary"):
             old = getattr(self, name)
             new = np.zeros(size, old.dtype)
             new[: len(old)] = old
             setattr(self, name, new)
+
+
+def _ids(ids: Iterable[int]) -> Int64:
+    return np.fromiter(ids, np.int64)

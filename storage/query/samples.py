@@ -13,7 +13,7 @@ from storage.query.cell_evidence import Merged
 from storage.query.cell_samples import read_cell_samples
 from storage.query.design import Design, VisitWeights, read_design
 from storage.query.evidence import Seen, Visits
-from storage.query.functions import Functions
+from storage.query.functions import Functions, Naming
 from storage.query.planner import Plan
 from storage.query.reading import TooMuch
 from storage.query.scan import (
@@ -131,7 +131,7 @@ class SampleSource:
             gauge=kind.gauge,
             only=None if parts == WHOLE else in_part(visit.c.visit_id, parts),
         )
-        shape = self._shape(connection, facts.stack)
+        shape, _ = self._shape(connection, facts.stack)
         visits = _visits(design, weights, profiles, facts)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
@@ -147,7 +147,7 @@ class SampleSource:
         cells = read_cell_samples(connection, selection, kind, campaign_id, plan)
         if cells is None:
             return None
-        shape = self._shape(connection, cells.stack)
+        shape, naming = self._shape(connection, cells.stack)
         loose = cells.loose
         seen = Seen(
             visit=loose.visit[loose.profile],
@@ -163,7 +163,7 @@ class SampleSource:
             Facts(one, cells.stack, one, cells.units),
             cells.weighted,
             shape,
-            cells.evidence(self.functions.every),
+            cells.evidence(naming.canonical),
             seen,
         )
 
@@ -178,17 +178,20 @@ class SampleSource:
         functions.load(connection, used)
         return SampleSource(functions, _named(stacks, functions))
 
-    def _shape(self, connection: Connection, stacks: Int64) -> Shape:
+    def _shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
+        """Their part of the tree, and what functions are called in it."""
         used_stacks, which = distinct(stacks)
         while True:
             state = self.stacks.covering(used_stacks, lambda ids: self._stacks_of(connection, ids))
             shape = state.shape(used_stacks)
             used, _ = distinct(shape.function)
             self.functions.load(connection, used)
-            renamed = self.functions.named_since(connection, used)
-            if not len(renamed):
-                return replace(shape, leaf=shape.leaf[which])
-            self.stacks.forget_functions(renamed)
+            self.functions.look_again(connection, used)
+            naming = self.functions.naming
+            # Not only what this call has found: another query, or one that failed, may have been first.
+            if state.forgotten == len(naming.replaced):
+                return replace(shape, leaf=shape.leaf[which]), naming
+            self.stacks.forget_functions(naming.replaced)
 
     def _stacks_of(self, connection: Connection, ids: Int64) -> Stacks:
         """Stacks with every function replaced by what it is called now."""

@@ -9,8 +9,8 @@ States are immutable; a query keeps the one it began with while others extend th
 """
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -121,6 +121,8 @@ class State:
     overlay: Overlay
     leaf: Int32
     """By stack id; -1: not in the tree."""
+    forgotten: int = 0
+    """How often functions had got other names by the time that no stack in it had any of the old ones."""
 
     def missing(self, ids: Int64) -> Int64:
         """Those of the stacks that are not in the tree."""
@@ -164,7 +166,7 @@ class State:
         overlay, leaves = _overlay(self.base, together)
         leaf = _grown(self.leaf, int(together.ids.max(initial=0)) + 1)
         leaf[together.ids] = leaves
-        return State(self.base, self.base_ids, overlay, leaf)
+        return replace(self, overlay=overlay, leaf=leaf)
 
     def without_functions(self, functions: Int64) -> "State":
         """This without the stacks that have any of these functions: they are missing then."""
@@ -183,7 +185,7 @@ class State:
             stacks = stacks.of(~stale)
         overlay, leaves = _overlay(self.base, stacks)
         leaf[stacks.ids] = leaves
-        return State(self.base, self.base_ids, overlay, leaf)
+        return replace(self, overlay=overlay, leaf=leaf)
 
 
 def built(stacks: Stacks) -> State:
@@ -232,10 +234,16 @@ class StackTree:
                 self._state = self._state.extended(load(missing))
             return self._state
 
-    def forget_functions(self, functions: Int64) -> None:
-        """Have the stacks with these functions loaded again: their functions have been named."""
+    def forget_functions(self, replaced: Sequence[Int64]) -> None:
+        """Have the stacks with these functions loaded again: they are called otherwise now.
+
+        `replaced` is all that was ever (`Naming.replaced`); what was forgotten before is not forgotten again.
+        """
         with self._lock:
-            self._state = self._state.without_functions(functions)
+            new = replaced[self._state.forgotten :]
+            if new:
+                state = self._state.without_functions(np.unique(np.concatenate(new)))
+                self._state = replace(state, forgotten=len(replaced))
 
 
 def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:

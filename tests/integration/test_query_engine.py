@@ -12,9 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from storage.errors import BadSelection, UnknownCampaign
+from storage.database import snapshot
+from storage.errors import BadSelection, DatabaseBusy, UnknownCampaign
 from storage.query.engine import QueryEngine
+from storage.query.functions import Functions
+from storage.query.samples import SampleSource
 from storage.query.selection import Selection, parse_selection
+from storage.query.stack_tree import StackTree
 from storage.query.table import Page, Sort
 from tests.facts import FactWriter
 
@@ -107,6 +111,99 @@ def test_a_function_gets_its_name_while_the_tree_knows_it_nameless(engine: Engin
     assert after.totals.symbolized == 1
     flame = queries.flame(around_noon(), 100).flame
     assert len(flame.total) == 4, "root, main, crc32 (the two became one) and crc32 below crc32"
+
+
+@pytest.fixture
+def renamed(engine: Engine) -> tuple[int, int, int]:
+    """Sampled is a function that has no name; the other two are names for it, each better than the last."""
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        nameless = write.function("lib.so+0x10", status=1, start=("ab", 16))
+        stack = write.stack([write.function("main"), nameless])
+        write.profile(write.visit("m1", NOON), {stack: 1})
+        for i in range(40):  # ids the cache has no room for yet
+            write.function(f"other{i}")
+        names = write.function("crc32", status=2), write.function("crc32", file="crc.c", status=3)
+    return nameless, *names
+
+
+def called(queries: QueryEngine) -> set[tuple[str, ...]]:
+    return set(shown(queries.table(around_noon(), ["function"], Page()))) - {("main", "", "")}
+
+
+def name(engine: Engine, nameless: int, named: int) -> None:
+    with engine.begin() as connection:
+        FactWriter(connection).alias(nameless, named)
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+def test_a_name_gives_way_to_a_better_one(engine: Engine, queries: QueryEngine, renamed, rebuilt: bool):
+    nameless, symtab, full = renamed
+    assert called(queries) == {("lib.so+0x10", "", "")}
+    for better, shown_ in ((symtab, ("crc32", "", "")), (full, ("crc32", "crc.c", ""))):
+        name(engine, nameless, better)
+        if rebuilt:
+            queries.warm()
+            until_built(queries)
+        assert called(queries) == {shown_}
+
+
+def test_a_query_with_an_older_snapshot_takes_no_name_back(engine: Engine, queries: QueryEngine, renamed):
+    nameless, symtab, full = renamed
+    name(engine, nameless, symtab)
+    source = queries._source
+    with snapshot(engine) as older:
+        assert source.read(older, around_noon()).shape.function.tolist()[-1] == symtab
+        name(engine, nameless, full)
+        assert called(queries) == {("crc32", "crc.c", "")}
+        assert source.read(older, around_noon()).shape.function.tolist()[-1] == full
+
+
+def test_a_name_that_could_not_be_read_is_read_by_the_next_query(
+    engine: Engine, queries: QueryEngine, renamed, monkeypatch: pytest.MonkeyPatch
+):
+    nameless, symtab, _ = renamed
+    called(queries)
+    name(engine, nameless, symtab)
+
+    def too_slow(*_args) -> None:
+        raise DatabaseBusy("statement timeout")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Functions, "_read", too_slow)
+        with pytest.raises(DatabaseBusy):
+            called(queries)
+    with snapshot(engine) as connection:
+        queries._source.renewed(connection)
+    assert called(queries) == {("crc32", "", "")}
+
+
+def test_a_name_another_query_found_and_has_not_put_into_the_tree_yet_is_in_the_answer(
+    engine: Engine, queries: QueryEngine, renamed, monkeypatch: pytest.MonkeyPatch
+):
+    nameless, symtab, _ = renamed
+    called(queries)
+    name(engine, nameless, symtab)
+
+    def stopped(*_args) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StackTree, "forget_functions", stopped)
+        with pytest.raises(InterruptedError):
+            called(queries)
+    assert called(queries) == {("crc32", "", "")}
+
+
+def test_a_shape_comes_with_the_names_it_was_made_of(engine: Engine, queries: QueryEngine, renamed):
+    nameless, symtab, _ = renamed
+    source = queries._source
+    with snapshot(engine) as connection:
+        stacks = source.read(connection, around_noon()).facts.stack
+        shape, naming = source._shape(connection, stacks)
+    name(engine, nameless, symtab)
+    assert called(queries) == {("crc32", "", "")}
+    assert naming.canonical[shape.function[1:]].tolist() == shape.function[1:].tolist()
 
 
 def test_markers_say_what_is_incomplete(engine: Engine, queries: QueryEngine):
@@ -282,6 +379,35 @@ def test_the_base_is_built_again_when_the_overlay_has_grown(engine: Engine, monk
     until_built(queries)
     assert queries._source.stacks.nodes == 11
     assert queries.flame(around_noon(), 100).flame.total.tolist() == before.total.tolist()
+    queries.close()
+
+
+def test_a_tree_that_cannot_be_built_is_tried_again_after_a_rest_that_doubles(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    now = 1000.0
+    tried: list[float] = []
+
+    def broken(*_args) -> SampleSource:
+        tried.append(now)
+        raise IndexError("damaged")
+
+    monkeypatch.setattr("storage.query.engine._OVERLAY_LEAST", 0)
+    monkeypatch.setattr(SampleSource, "renewed", broken)
+    queries = QueryEngine(engine, clock=lambda: now)
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function(f"f{i}") for i in range(5)])
+        write.profile(write.visit("m1", NOON), {stack: 1})
+    queries.warm()
+    for seconds in (1000, 1059, 1060, 1179, 1180, 1419):
+        with queries._building:
+            now = float(seconds)
+        assert len(queries.flame(around_noon(), 100).flame.total) == 6
+    with queries._building:
+        assert tried == [1000, 1060, 1180]
+    logged = [record for record in caplog.records if record.name == "storage.query.engine"]
+    assert [record.exc_info is not None for record in logged] == [True] * 3
     queries.close()
 
 

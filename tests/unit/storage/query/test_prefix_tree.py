@@ -56,8 +56,7 @@ def test_shapes_count_what_a_dictionary_counts(stacks, data):
     ids = data.draw(st.permutations(range(1, len(stacks) + 1)))
     table = dict(zip(ids, stacks, strict=True))
     in_base = data.draw(st.sets(st.sampled_from(ids)))
-    tree = StackTree()
-    tree.replace(columns({i: table[i] for i in in_base}), lambda: True)
+    tree = StackTree(columns({i: table[i] for i in in_base}))
     for _ in range(2):  # the overlay is extended in two steps
         asked = data.draw(st.lists(st.sampled_from(ids), min_size=1))
         values = data.draw(st.lists(st.integers(1, 2**40), min_size=len(asked), max_size=len(asked)))
@@ -71,11 +70,10 @@ def test_a_function_that_was_named_takes_the_place_of_its_alias(stacks, alias, n
     before = dict(enumerate(stacks, start=1))
     after = {i: tuple(named if f == alias else f for f in stack) for i, stack in before.items()}
     in_base = data.draw(st.sets(st.sampled_from(list(before))))
-    tree = StackTree()
-    tree.replace(columns({i: before[i] for i in in_base}), lambda: True)
+    tree = StackTree(columns({i: before[i] for i in in_base}))
     wanted = np.array(list(before), np.int64)
     tree.covering(wanted, lambda missing: columns({i: before[i] for i in missing.tolist()}))
-    tree.forget_functions(np.array([alias], np.int64))
+    tree.forget_functions([np.array([alias], np.int64)])
     state = tree.covering(wanted, lambda missing: columns({i: after[i] for i in missing.tolist()}))
     check_against_counting(state.shape(wanted), list(after.values()), [i * 3 for i in before])
 
@@ -101,9 +99,3 @@ def test_sums_stay_exact_beyond_the_integers_a_float_can_hold():
     shape = tree.covering(ids, lambda missing: columns(table)).shape(ids)
     own = shape.self_at(np.array([2**60 + 1, 3, 2], np.int64))
     assert shape.totals(own).tolist() == [2**60 + 6, 2**60 + 6, 2**60 + 3, 3]
-
-
-def test_a_base_that_became_invalid_while_it_was_built_is_dropped():
-    tree = StackTree()
-    assert not tree.replace(columns({1: (1,)}), lambda: False)
-    assert tree.nodes == 1, "the root"
