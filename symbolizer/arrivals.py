@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy import Engine
 
 from storage.archive import Archive
+from storage.binaries import find_binary
 from storage.symbols import asks, candidates
 from storage.symbols.candidates import Candidate
 from storage.symbols.kinds import FileKind, Quality
@@ -21,6 +22,9 @@ from symbolizer.kernel_identity import KernelIdentity
 
 _MOST_WANTED: Final = 1000
 """Binaries that lack symbols and are looked at for modules that a kernel table names."""
+
+_OF_KERNELS: Final = frozenset({"kernel", "module"})
+"""Kinds of binaries whose functions a kernel table may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,10 @@ def _take_kernel(
 ) -> Arrived | Useless:
     if not found.key:  # as /proc/kallsyms lists them, or a table that leaves it out
         return Useless("It does not say which kernel it is of.")
+    with engine.connect() as connection:
+        seen = find_binary(connection, wanted)
+    if seen is not None and seen.kind not in _OF_KERNELS:  # a table may list any build-id
+        return Useless("A kernel's table names nothing of a program.")
     with path.open("rb") as file:
         kernel = read_kernel_of_table(file)
     if wanted not in kernel.keys:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.archive import Archive
+from storage.binaries import SeenBinary
 from storage.symbols.asks import WantedBinary
 from storage.symbols.candidates import Candidate
 from symbolizer import arrivals
@@ -36,15 +37,20 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
     ]
     monkeypatch.setattr(arrivals.candidates, "add", lambda _engine, _archive, one: added.append(one))
     monkeypatch.setattr(arrivals.asks, "wanted", lambda _connection, **_how: wants)
+    seen = {
+        PROGRAM: SeenBinary("shop-server", "/srv/shop-server", "file"),
+        BUILD.hex(): SeenBinary("[kernel]", "", "kernel"),
+    }
+    monkeypatch.setattr(arrivals, "find_binary", lambda _connection, key: seen.get(key))
     monkeypatch.setattr(arrivals, "inspect_apart", lambda path: inspect(path.read_bytes()))
     return added
 
 
-def arrive(tmp_path: Path, content: bytes) -> Arrived | Useless:
+def arrive(tmp_path: Path, content: bytes, wanted: str = BUILD.hex()) -> Arrived | Useless:
     path = tmp_path / "answer"
     path.write_bytes(content)
     engine, archive = cast("Engine", Database()), cast("Archive", None)
-    return take_in(engine, archive, path, wanted=BUILD.hex(), name="[kernel]", origin="gateway")
+    return take_in(engine, archive, path, wanted=wanted, name="[kernel]", origin="gateway")
 
 
 def table(*modules: tuple[str, str]) -> bytes:
@@ -55,6 +61,11 @@ def test_a_table_is_kept_for_modules_and_no_program(tmp_path: Path, kept: list[C
     hostile = table(("ext4", MODULE), ("x", PROGRAM))
     assert arrive(tmp_path, hostile) == Arrived((BUILD.hex(), MODULE))
     assert [one.binary_key for one in kept] == [BUILD.hex(), MODULE]
+
+
+def test_a_table_is_no_answer_for_a_program(tmp_path: Path, kept: list[Candidate]):
+    assert isinstance(arrive(tmp_path, table(("x", PROGRAM)), PROGRAM), Useless)
+    assert not kept
 
 
 def test_a_table_of_many_modules_with_long_names_is_kept(tmp_path: Path, kept: list[Candidate]):
