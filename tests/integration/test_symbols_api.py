@@ -360,7 +360,7 @@ def test_sources_are_kept_by_path_and_content(operator):
     response = operator.post(
         "/api/v1/sources", params={"key": LIBZ}, content=body, headers={"Content-Encoding": "zstd"}
     )
-    assert response.json() == {"key": LIBZ, "files": 2, "bytes": len(SOURCE) + 5}
+    assert response.json() == {"key": LIBZ, "files": 2, "bytes": len(SOURCE) + 5, "skipped": 0}
     answer = operator.get("/api/v1/source", params={"binary": LIBZ, "path": "/build/z.c"}).json()
     symbol_models.SourceAnswer.model_validate(answer)
     assert answer["text"] == SOURCE
