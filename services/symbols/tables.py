@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from services.terminal import seconds, share
+from storage.symbols.keys import sentence
 
 Answer = Mapping[str, Any]
 
@@ -92,10 +93,10 @@ def listing(answer: Answer) -> RenderableType:
             f"{row['cores']['value']:.2f}" if row["cores"] else "–",
             f"{row['unresolved']:,}",
             f"{row['machines']:,}",
-            Text(row["name"]),
+            Text(sentence(row["name"])),
             Text(short(row["key"])),
             QUALITIES[row["quality"]] if row["quality"] else "nothing",
-            Text(_state(row)),
+            Text(sentence(_state(row))),
         )
     return table
 
@@ -104,7 +105,7 @@ def details(answer: Answer) -> RenderableType:
     """Everything about one binary."""
     binary = answer["binary"]
     lines: list[RenderableType] = [
-        Text(binary["name"] or binary["key"], style="bold"),
+        Text(sentence(binary["name"] or binary["key"]), style="bold"),
         Text(f"  key         {binary['key']}"),
     ]
     facts = [
@@ -126,9 +127,9 @@ def details(answer: Answer) -> RenderableType:
     if binary["relanding"] is not None:
         last = binary["relanding"]
         facts.append(("last change", f"{last['why']} {when(last['asked_at'])}: {progress(last)}"))
-    lines += [Text(f"  {name:<11} {value}") for name, value in facts if value]
+    lines += [Text(f"  {name:<11} {sentence(value)}") for name, value in facts if value]
     lines.append(_files(answer) if answer["files"] else Text("No file with its symbols is stored."))
-    lines += [Text(line) for line in _attempts(answer)]
+    lines += [Text(sentence(line)) for line in _attempts(answer)]
     return Group(*lines)
 
 

@@ -30,6 +30,11 @@ def printed(**changes: object) -> str:
     return console.export_text()
 
 
+def test_a_name_does_nothing_to_the_terminal():
+    escape = "\x1b]0;owned\x07"
+    assert "\x1b" not in printed(name=f"a{escape}", reason=f"It was {escape}. So.")
+
+
 def test_a_binary_is_a_line():
     (_, line) = printed().splitlines()
     assert line.split()[:5] == ["7.8", "%", "7.0–8.0", "1.50", "1,234"]
