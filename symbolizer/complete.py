@@ -6,6 +6,7 @@ DWARF (without them nothing has lines).
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Final
 
 from symbolizer.dwarf_units import DwarfUnit, units
@@ -33,9 +34,9 @@ class Complete:
         wants_build: Callable[[ImageIdentity], None] | None = None,
         at_once_bytes: int = AT_ONCE_BYTES,
     ) -> None:
-        """`wants_build` is told of a binary whose files are larger than `at_once_bytes`, which are given as they are.
+        """`wants_build` is told of a binary whose files are larger than `at_once_bytes`.
 
-        None: everything is joined at once.
+        They are given as they are, `incomplete`. None: everything is joined at once.
         """
         self._source = source
         self._joiner = joiner
@@ -75,11 +76,14 @@ class Complete:
         return self._source.vdso(identity)
 
     def _completed(self, identity: ImageIdentity, found: Found) -> Found | None:
-        """The file joined with what it needs, and itself closed; None: it needs nothing, or that is not there."""
+        """The file joined with what it needs, and itself closed; as it is, `incomplete`, if a build is to join it.
+
+        None: it needs nothing, or that is not there.
+        """
         with ExitStack() as closing:
             closing.enter_context(found.content)
             joined = self._joined(identity, found)
-            if joined is None:
+            if joined is None or joined.content is found.content:
                 closing.pop_all()
         return joined
 
@@ -96,7 +100,7 @@ class Complete:
             size = sum(len(each.content) for each in (found, *others))
             if self._wants_build is not None and size > self._at_once_bytes:
                 self._wants_build(identity)
-                return None
+                return replace(found, incomplete=True)
             joined = self._joiner.join(found, others)
         return joined if isinstance(joined, Found) else None
 

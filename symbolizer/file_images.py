@@ -119,6 +119,8 @@ class FileImages:
         known: Built | NotBuilt | None,
     ) -> Built | NotBuilt:
         """Build at once what takes a moment; let the rest be built, unless that failed lately."""
+        if debug.incomplete:
+            return known if isinstance(known, NotBuilt) else PENDING
         try:
             source = build_input(debug, executable)
         except MalformedElf as error:

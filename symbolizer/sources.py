@@ -36,6 +36,8 @@ class Found:
     """Where it is from, for a person: a path, a URL, an upload."""
     sha256: bytes = b""
     """Of its content, where the place knows it, as the store of uploads does; b"" not known."""
+    incomplete: bool = False
+    """A build that joins it with the rest of its debug data is asked for; nothing is built from it as it is."""
 
     @property
     def quality(self) -> Quality:

@@ -13,12 +13,16 @@ import numpy as np
 import pytest
 from symbolic.debuginfo import Archive
 
+from storage.landing.resolved import Status
 from symbolizer.addresses import CacheAddresses
+from symbolizer.build import build_input
+from symbolizer.build_outcome import Built
 from symbolizer.complete import Complete
 from symbolizer.download_folder import DownloadFolder
 from symbolizer.dwarf_units import units
 from symbolizer.elf import ElfFile
 from symbolizer.errors import MalformedElf
+from symbolizer.file_images import FileImages
 from symbolizer.identity import ImageIdentity
 from symbolizer.joining.alternate import join_alternate
 from symbolizer.joining.joiner import Joiner, JoinLimits
@@ -27,6 +31,7 @@ from symbolizer.locate import LocalFiles
 from symbolizer.opened_elf import open_elf
 from symbolizer.sources import Found, Missing
 from symbolizer.symcache import SymCache
+from symbolizer.symcaches import PENDING, local_symcaches
 from symbolizer.symtab import read_symbols
 
 CLANGS = Path(__file__).resolve().parents[3] / "golden/symbolizer/split_by_clang.s"
@@ -254,7 +259,28 @@ def test_large_files_are_left_to_a_task(shop: Shop, joiner: Joiner) -> None:
     assert isinstance(as_it_is, Found)
     with as_it_is.content:
         assert as_it_is.content.path == path
+        assert as_it_is.incomplete
     assert told == [identity(path)]
+
+
+def test_what_a_task_will_join_is_pending_until_it_did(shop: Shop, shared: Path, tmp_path: Path) -> None:
+    """Built unjoined it would be known in full, for good, with nameless calls."""
+    path, joiner = shared / "one", Joiner(DownloadFolder(tmp_path / "copies"))
+    told: list[ImageIdentity] = []
+    files = LocalFiles(debug_roots=())
+    hasty = Complete(files, joiner, wants_build=told.append, at_once_bytes=1000)
+    caches = local_symcaches(tmp_path)
+    images = FileImages(hasty, caches, wants_build=told.append)
+    image = images.open(identity(path))
+    assert (image.status, image.reason) == (Status.SYMTAB, PENDING.reason)
+    assert told == [identity(path)]
+    whole = Complete(files, joiner).executable(identity(path))
+    assert isinstance(whole, Found)
+    assert not whole.incomplete
+    with whole.content:
+        assert isinstance(caches.build(identity(path).key, build_input(whole, whole)), Built)
+    image = images.open(identity(path))
+    assert (image.status, image.reason) == (Status.FULL, "")
 
 
 def test_what_is_nowhere_is_said(shop: Shop, joiner: Joiner, tmp_path: Path) -> None:
