@@ -81,7 +81,7 @@ class Functions:
             inside = ids[(ids > 0) & (ids < len(self._canonical))]
             used = np.union1d(inside, self._canonical[inside])
             used = used[(used > 0) & (used < len(self._canonical))]
-            used = used[(self._canonical[used] > 0) & ~self._keyed[used]]
+            used = used[(self._canonical[used] == used) & ~self._keyed[used]]
             if len(used):
                 kept._grow(int(used[-1]) + 1)
             for id_ in used.tolist():
