@@ -477,6 +477,13 @@ symcache = Table(
     Column("binary_key", Text, primary_key=True),
     Column("producer", Text, primary_key=True, comment="program, version and format of the cache"),
     Column("source_sha256", LargeBinary, comment="of the debug file it was built from; NULL until built"),
+    Column(
+        "made_of",
+        ARRAY(LargeBinary),
+        nullable=False,
+        server_default=text("'{}'"),
+        comment="the stored files it was built from: SHA-256 of executable, debug file and what that was joined with",
+    ),
     Column("sha256", LargeBinary, comment="of the cache; says where its blob lies; NULL until built"),
     Column("bytes", BigInteger, comment="of the blob"),
     Column("raw_bytes", BigInteger, comment="of the cache"),

@@ -57,6 +57,11 @@ class BuildInput:
     size: DebugSize
     """What the limits go by."""
 
+    @property
+    def stored(self) -> tuple[bytes, ...]:
+        """The files of the store among them and in them, by SHA-256."""
+        return self.debug.stored + (self.executable.stored if self.executable is not None else ())
+
 
 def build_input(debug: Found, executable: Found | None) -> BuildInput:
     """The input from files at hand. Raises `MalformedElf`."""

@@ -3,6 +3,7 @@
 `local_ledger.py` keeps it in a folder, for a worker without a store; `fleet_ledger.py` in the database.
 """
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from importlib.metadata import version
 from pathlib import Path
@@ -19,8 +20,8 @@ class Claim(Protocol):
     def still_ours(self) -> bool:
         """Renew it; False: it was taken for dead, and somebody else may have it now."""
 
-    def built(self, finished: Path, made: Made) -> CacheEntry | None:
-        """Note a whole file; None: it is not ours to note any more."""
+    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
+        """Note a whole file, made of these `stored` ones; None: it is not ours to note any more."""
 
     def failed(self, failure: NotBuilt) -> None:
         """Note why there is none."""

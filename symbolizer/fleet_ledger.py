@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -124,13 +124,14 @@ class _FleetClaim:
         except DatabaseError:
             return True
 
-    def built(self, finished: Path, made: Made) -> CacheEntry | None:
+    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
         """Blob first, then the row."""
         cache = builds.finish(
             self.engine,
             self.archive,
             self.lease,
             finished,
+            made_of=stored,
             cpu_s=made.cpu_s,
             peak_rss_bytes=made.peak_rss_bytes,
         )

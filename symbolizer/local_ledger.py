@@ -10,7 +10,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +93,7 @@ class _LocalClaim:
         """Always: nobody else gets the lock."""
         return True
 
-    def built(self, finished: Path, made: Made) -> CacheEntry:  # noqa: ARG002 - only a store keeps the cost
+    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry:  # noqa: ARG002 - only a store keeps these
         """Note the file by its content."""
         with finished.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").digest()

@@ -39,6 +39,14 @@ class Found:
     incomplete: bool = False
     """A build that joins it with the rest of its debug data is asked for; nothing is built from it as it is."""
 
+    joined: tuple[bytes, ...] = ()
+    """SHA-256 of the stored files that it was joined of."""
+
+    @property
+    def stored(self) -> tuple[bytes, ...]:
+        """The files of the store that it is of, by SHA-256."""
+        return (self.sha256, *self.joined) if self.sha256 else self.joined
+
     @property
     def quality(self) -> Quality:
         """How much it can say; split DWARF without its other half counts by its symbols."""

@@ -97,7 +97,7 @@ class SymCaches:
                 failure = NotBuilt(reason, self._clock() + self._limits.failure_lifetime_s)
                 claim.failed(failure)
                 return failure
-            entry = claim.built(output, made)
+            entry = claim.built(output, made, source.stored)
             if entry is None:
                 return PENDING
             self._folder.keep(output, entry.sha256)

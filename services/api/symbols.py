@@ -180,7 +180,7 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
     @router.delete(
         "/symbols/{key:path}/{sha256}",
         summary="Forget a file with symbols",
-        description="The next best candidate takes its place. What it has named keeps its names.",
+        description="The next best candidate takes its place. Captures that it may have named are landed again.",
         response_model=symbol_models.RemovedFile,
         responses=_only(401, 403, 404, 422, 503),
         **changing,

@@ -188,7 +188,7 @@ def remove(
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Forget a stored file: the next best takes its place. What it named keeps its names."""
+    """Forget a stored file: the next best takes its place; captures it may have named are landed again."""
     with _access(url, token) as access:
         files = [row for row in access.show(key)["files"] if row["sha256"].startswith(sha256.lower())]
         if len(files) != 1:

@@ -21,7 +21,7 @@ from storage.archive import Archive
 from storage.binaries import find_binary
 from storage.database import snapshot
 from storage.landing.rename import unnamed_starts
-from storage.symbols import candidates, missing, relanding, sources
+from storage.symbols import caches, candidates, missing, relanding, sources
 from storage.symbols.absences import Absence
 from storage.symbols.candidates import UPLOAD, Added, Candidate, DebugFile
 from storage.symbols.errors import BadKey
@@ -147,11 +147,18 @@ class SymbolDesk:
         return done
 
     def remove(self, key: str, sha256: bytes) -> DebugFile:
-        """Forget a candidate; what it named keeps its names. Raises `UnknownDebugFile`."""
+        """Forget a candidate, and have captures that it may have named landed again. Raises `UnknownDebugFile`."""
         with self.engine.begin() as connection:
             file = candidates.find(connection, key, sha256)
             candidates.remove(connection, key, sha256)
-        self._tell(key, f"{file.name or 'A file'} was removed.")
+            why = f"{file.name or 'A file'} was removed."
+            keys = sorted({key} | caches.made_of(connection, sha256))
+            for changed in keys:
+                if find_binary(connection, changed) is not None:
+                    # That is what workers hear of, too: they remember the file's names no longer.
+                    relanding.begin(connection, changed, why=why, nameless=False)
+        for changed in keys:
+            self._tell(changed, why)
         return file
 
     def listing(self, query: ListingQuery) -> SymbolsPage:

@@ -6,13 +6,14 @@ that dies in the middle is noticed when its claim runs out; a file that kills it
 end after a few.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, not_, or_, true, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, not_, or_, text, true, update
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
@@ -77,7 +78,7 @@ def claim_build(
             set_={"attempts": case((tried, symcache.c.attempts + 1), else_=1), **values},
             where=and_(
                 or_(symcache.c.leased_until.is_(None), symcache.c.leased_until < func.clock_timestamp()),
-                not_(and_(symcache.c.sha256.is_not(None), same)),
+                not_(and_(symcache.c.sha256.is_not(None), same, _WHOLE)),
                 not_(
                     and_(
                         symcache.c.failed_until.is_not(None),
@@ -115,12 +116,13 @@ def finish(
     lease: BuildLease,
     path: Path,
     *,
+    made_of: Iterable[bytes] = (),
     cpu_s: float | None = None,
     peak_rss_bytes: int | None = None,
 ) -> Cache | None:
     """Store what was built; None: the lease is another's by now, and so is the result.
 
-    Owns its transactions: blob first, then the row. Raises `ArchiveError`, `DatabaseError`.
+    `made_of` are the stored files it was built from, by SHA-256. Owns its transactions: blob first, then the row. Raises `ArchiveError`, `DatabaseError`.
     """
 
     def note(connection: Connection, stored: StoredBlob) -> Cache | None:
@@ -129,6 +131,7 @@ def finish(
             .where(*_mine(lease))
             .values(
                 source_sha256=lease.source_sha256,
+                made_of=sorted(set(made_of)),
                 sha256=stored.sha256,
                 bytes=stored.bytes,
                 raw_bytes=stored.raw_bytes,
@@ -176,6 +179,12 @@ def release(connection: Connection, lease: BuildLease) -> bool:
         ).rowcount
     )
 
+
+_WHOLE: Final = text(
+    "NOT EXISTS (SELECT FROM unnest(symcache.made_of) AS part (sha256) WHERE NOT EXISTS"
+    " (SELECT FROM debug_file WHERE debug_file.sha256 = part.sha256 AND debug_file.rejected IS NULL))"
+)
+"""No file that the cache was made of was rejected or removed; else it is built anew, without that."""
 
 _ENDED: Final[dict[str, Any]] = {
     "lease": None,

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, func, not_, or_, select, update
+from sqlalchemy import Connection, Engine, Row, any_, func, literal, not_, or_, select, update
 
 from storage.archive import Archive
 from storage.schema import debug_file, symcache
@@ -34,6 +34,8 @@ class Cache:
     raw_bytes: int
     source_sha256: builtins.bytes | None
     """Of the debug file it was built from; None: that was not said."""
+    made_of: tuple[builtins.bytes, ...]
+    """Stored files it was built from, by SHA-256: executable, debug file, and what that was joined with."""
     began_at: datetime
     """What came after is not in it, though its build ended later still."""
     built_at: datetime
@@ -46,7 +48,7 @@ class Standing(Enum):
 
     CURRENT = "nothing better is known"
     SUPERSEDED = "another debug file came later; it serves until it is built from that"
-    REJECTED = "the debug file it was built from is not to be used any more, nor is it"
+    REJECTED = "a file it was built from is not to be used any more, nor is it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,22 @@ def standing(connection: Connection, cache: Cache) -> Standing:
         debug_file.c.rejected.is_(None),
         debug_file.c.changed_at > cache.began_at,
     )
+    kept = connection.scalars(
+        select(debug_file.c.sha256).where(
+            debug_file.c.sha256.in_(cache.made_of), debug_file.c.rejected.is_(None)
+        )
+    )
+    if not set(cache.made_of) <= {bytes(sha256) for sha256 in kept}:
+        return Standing.REJECTED
     row = connection.execute(select(rejected.exists().label("rejected"), later.exists().label("later"))).one()
     return Standing.REJECTED if row.rejected else Standing.SUPERSEDED if row.later else Standing.CURRENT
+
+
+def made_of(connection: Connection, sha256: builtins.bytes) -> set[str]:
+    """Keys of the binaries that have a cache which was built from this stored file."""
+    return set(
+        connection.scalars(select(symcache.c.binary_key).where(literal(sha256) == any_(symcache.c.made_of)))
+    )
 
 
 def fetch(archive: Archive, cache: Cache, target: Path) -> None:
@@ -155,7 +171,15 @@ def discard(connection: Connection, cache: Cache) -> bool:
                 symcache.c.sha256 == cache.sha256,
                 symcache.c.built_at == cache.built_at,
             )
-            .values(sha256=None, source_sha256=None, bytes=None, raw_bytes=None, began_at=None, built_at=None)
+            .values(
+                sha256=None,
+                source_sha256=None,
+                made_of=[],
+                bytes=None,
+                raw_bytes=None,
+                began_at=None,
+                built_at=None,
+            )
         ).rowcount
     )
 
@@ -180,6 +204,7 @@ def _cache(row: Row[Any]) -> Cache:
         bytes=row.bytes,
         raw_bytes=row.raw_bytes,
         source_sha256=None if row.source_sha256 is None else bytes(row.source_sha256),
+        made_of=tuple(bytes(sha256) for sha256 in row.made_of),
         began_at=row.began_at,
         built_at=row.built_at,
         build_cpu_s=row.build_cpu_s,

@@ -23,7 +23,7 @@ from storage.symbols.blobs import MAX_FILE_BYTES, StoredBlob
 from storage.symbols.errors import UnknownDebugFile
 from storage.symbols.keys import checked, sentence
 from storage.symbols.kinds import NAMING, FileKind, Quality
-from storage.symbols.parts import note_completed
+from storage.symbols.parts import note_completed, note_parted
 
 UPLOAD: Final = "upload"
 """Origin of what a person or a build brought; an upload takes a rejection of the same file back."""
@@ -157,19 +157,27 @@ def find(connection: Connection, binary_key: str, sha256: bytes) -> DebugFile:
 def reject(connection: Connection, binary_key: str, sha256: bytes, why: str) -> bool:
     """Use the file no more, and say why; False: it is not there, or was rejected already."""
     _lock(connection, binary_key)
-    return bool(
-        connection.execute(
-            update(debug_file)
-            .where(*_is(binary_key, sha256), debug_file.c.rejected.is_(None))
-            .values(rejected=sentence(why), changed_at=func.clock_timestamp())
-        ).rowcount
-    )
+    rejected = connection.execute(
+        update(debug_file)
+        .where(*_is(binary_key, sha256), debug_file.c.rejected.is_(None))
+        .values(rejected=sentence(why), changed_at=func.clock_timestamp())
+    ).rowcount
+    if rejected:
+        note_parted(connection, binary_key)
+    return bool(rejected)
 
 
 def remove(connection: Connection, binary_key: str, sha256: bytes) -> bool:
-    """Forget the file; its blob goes with the next sweep. False: it was not there."""
+    """Forget the file; its blob goes with the next sweep. False: it was not there.
+
+    What was built from it is used no more (`caches.standing`); captures keep what it named until they are
+    landed again.
+    """
     _lock(connection, binary_key)
-    return bool(connection.execute(delete(debug_file).where(*_is(binary_key, sha256))).rowcount)
+    removed = connection.execute(delete(debug_file).where(*_is(binary_key, sha256))).rowcount
+    if removed:
+        note_parted(connection, binary_key)
+    return bool(removed)
 
 
 def touch(connection: Connection, file: DebugFile) -> None:

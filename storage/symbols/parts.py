@@ -41,6 +41,23 @@ def note_completed(connection: Connection, key: str) -> tuple[str, ...]:
     return tuple(sorted({row.binary_key for row in whole}))
 
 
+def note_parted(connection: Connection, key: str) -> None:
+    """Note that a file of `key` is not to be used any more: the binaries that need it are as good as changed."""
+    needing = (
+        select(debug_file.c.debug_file_id)
+        .where(debug_file.c.needs.op("@>")(array([key], type_=Text)), debug_file.c.rejected.is_(None))
+        .order_by(debug_file.c.debug_file_id)
+        .with_for_update()
+    )
+    found = connection.scalars(needing).all()
+    if found:
+        connection.execute(
+            update(debug_file)
+            .where(debug_file.c.debug_file_id.in_(found))
+            .values(changed_at=func.clock_timestamp())
+        )
+
+
 def _is_whole(needs: list[str], there: set[str]) -> bool:
     halves = {need for need in needs if need.startswith(HALF)}
     return bool(there & (set(needs) - halves)) or (bool(halves) and halves <= there)

@@ -2,7 +2,7 @@
 
 | what | goes |
 |---|---|
-| a debug file, a cache, a source | `days` after it was added or used last, unless a capture that is kept has its binary |
+| a debug file, a cache, a source | `days` after it was added or used last, unless a capture that is kept has its binary, or a cache was made of it |
 | a rejected debug file | `REJECTED` after it was rejected |
 | a cache that a newer producer has replaced | when nobody used it for `REPLACED` |
 | an absence, a failed build | when it is over |
@@ -25,6 +25,7 @@ from sqlalchemy import (
     Engine,
     Table,
     and_,
+    any_,
     delete,
     func,
     not_,
@@ -72,9 +73,9 @@ def retain_symbols(
     was dropped is.
     """
     with engine.begin() as connection:
-        files = _drop_debug_files(connection, days)
-    with engine.begin() as connection:
         caches = _drop_caches(connection, days)
+    with engine.begin() as connection:
+        files = _drop_debug_files(connection, days)
     with engine.begin() as connection:
         sources = _drop_sources(connection, days)
     with engine.begin() as connection:
@@ -87,7 +88,11 @@ def _drop_debug_files(connection: Connection, days: int) -> int:
     used = func.greatest(debug_file.c.added_at, func.coalesce(debug_file.c.used_at, debug_file.c.added_at))
     rejected = and_(debug_file.c.rejected.is_not(None), debug_file.c.changed_at < func.now() - REJECTED)
     old = and_(used < func.now() - timedelta(days=days), not_(_ran(debug_file.c.binary_key)))
-    return _drop(connection, debug_file, or_(rejected, old))
+    # A cache whose files are gone counts as rejected: it goes first.
+    used_in_cache = (
+        select(symcache.c.binary_key).where(debug_file.c.sha256 == any_(symcache.c.made_of)).exists()
+    )
+    return _drop(connection, debug_file, or_(rejected, and_(old, not_(used_in_cache))))
 
 
 def _drop_caches(connection: Connection, days: int) -> int:

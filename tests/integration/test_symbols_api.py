@@ -21,7 +21,7 @@ from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.query.engine import QueryEngine
 from storage.schema import debug_file
-from storage.symbols import relanding
+from storage.symbols import news, relanding
 from symbolizer.source_roots import SourceRoot
 from symbolizer.source_text import SourceTexts
 from tests.browser.landed import LandedFleet
@@ -184,6 +184,18 @@ def test_a_removed_file_gives_way_to_the_next(operator, libz, told):
     assert [file["quality"] for file in shown(operator, LIBZ)["files"]] == ["symtab"]
     assert told[-1] == (LIBZ, "libz.so.debug was removed.")
     problem(operator.delete(f"/api/v1/symbols/{LIBZ}/{best['sha256']}"), 404)
+
+
+def test_what_a_removed_file_may_have_named_is_landed_again_and_workers_hear_of_it(operator, libz, engine):
+    best = upload(operator, libz["debug"], name="libz.so.debug")["file"]
+    LandedFleet(engine).visit()
+    with engine.connect() as connection:
+        before = news.changed_since(connection, None).until + news.OVERLAP
+    operator.delete(f"/api/v1/symbols/{LIBZ}/{best['sha256']}")
+    with engine.connect() as connection:
+        found = relanding.latest(connection, [LIBZ])[LIBZ]
+        assert (found.why, found.left) == ("libz.so.debug was removed.", 1)
+        assert LIBZ in news.changed_since(connection, before).changed
 
 
 def test_functions_of_an_unnamed_kernel_are_refused_with_advice(operator):

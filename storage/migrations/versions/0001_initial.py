@@ -813,6 +813,13 @@ def upgrade() -> None:
             comment="of the debug file it was built from; NULL until built",
         ),
         sa.Column(
+            "made_of",
+            sa.ARRAY(sa.LargeBinary()),
+            server_default=sa.text("'{}'"),
+            nullable=False,
+            comment="the stored files it was built from: SHA-256 of executable, debug file and what that was joined with",
+        ),
+        sa.Column(
             "sha256",
             sa.LargeBinary(),
             nullable=True,

@@ -38,10 +38,14 @@ class Fleet:
         assert lease is not None
         return lease
 
-    def finish(self, lease: BuildLease, content: bytes = b"built") -> Cache | None:
+    def finish(
+        self, lease: BuildLease, content: bytes = b"built", *, made_of: tuple[bytes, ...] = ()
+    ) -> Cache | None:
         path = self.folder / "built"
         path.write_bytes(content)
-        return builds.finish(self.engine, self.archive, lease, path, cpu_s=1.5, peak_rss_bytes=1 << 30)
+        return builds.finish(
+            self.engine, self.archive, lease, path, made_of=made_of, cpu_s=1.5, peak_rss_bytes=1 << 30
+        )
 
     def fail(self, lease: BuildLease, why: str = "corrupt DWARF", rest_s: float = 3600) -> bool:
         with self.engine.begin() as connection:
@@ -149,6 +153,21 @@ class TestSingleFlight:
         fleet.finish(lease)
         assert fleet.standing() is Standing.SUPERSEDED
         fleet.finish(fleet.claimed(better))
+        assert fleet.standing() is Standing.CURRENT
+
+    @pytest.mark.parametrize("how", ["rejected", "removed"])
+    def test_no_file_that_is_not_to_be_used_names_through_a_cache(self, fleet: Fleet, how: str):
+        debug, other = fleet.upload(b"debug"), fleet.upload(b"executable")
+        fleet.finish(fleet.claimed(debug), made_of=(debug, other))
+        assert fleet.standing() is Standing.CURRENT
+        with fleet.engine.begin() as connection:
+            assert caches.made_of(connection, other) == {KEY}
+            if how == "rejected":
+                candidates.reject(connection, KEY, other, "It is of another build.")
+            else:
+                candidates.remove(connection, KEY, other)
+        assert fleet.standing() is Standing.REJECTED
+        fleet.finish(fleet.claimed(debug), made_of=(debug,))  # may be built without it
         assert fleet.standing() is Standing.CURRENT
 
     def test_a_build_given_back_is_as_if_it_had_not_begun(self, fleet: Fleet):

@@ -240,7 +240,7 @@ export interface paths {
         post?: never;
         /**
          * Forget a file with symbols
-         * @description The next best candidate takes its place. What it has named keeps its names.
+         * @description The next best candidate takes its place. Captures that it may have named are landed again.
          */
         delete: operations["remove_symbols"];
         options?: never;
