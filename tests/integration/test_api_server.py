@@ -24,13 +24,15 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 _PROGRAM = """
 import sys
 from pathlib import Path
-from services.api.serve import Listen, serve
+from services.api.serve import Listen, SymbolStore, serve
 from services.errors import ServiceError
 
 host, port, cert, database_url, state_dir, *tokens = sys.argv[1:]
 pem = Path(cert) if cert else None
 try:
-    serve(Listen(host, int(port), pem, pem), database_url=database_url, state_dir=Path(state_dir), tokens=tokens)
+    symbols = SymbolStore(archive_url=f"{state_dir}/archive", largest_bytes=1 << 20, redis_url=None)
+    listen = Listen(host, int(port), pem, pem)
+    serve(listen, database_url=database_url, state_dir=Path(state_dir), tokens=tokens, symbols=symbols)
 except ServiceError as error:
     sys.exit(str(error))
 """
