@@ -10,6 +10,9 @@
 | a finished relanding | `FINISHED` after its end |
 | a blob | with the next sweep, once no row names it |
 
+A part of a binary (what dwz moved out of it, the other halves of split DWARF) has a key of its own, which no
+capture has: it stays as long as the binary does, whether anything was built from it by now or not.
+
 As long as raw captures are kept that could be landed again, everything that names their binaries is.
 """
 
@@ -24,6 +27,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     Table,
+    Text,
     and_,
     any_,
     delete,
@@ -32,6 +36,7 @@ from sqlalchemy import (
     or_,
     select,
 )
+from sqlalchemy.dialects.postgresql import array
 
 from storage.archive import Archive
 from storage.schema import (
@@ -87,7 +92,7 @@ def retain_symbols(
 def _drop_debug_files(connection: Connection, days: int) -> int:
     used = func.greatest(debug_file.c.added_at, func.coalesce(debug_file.c.used_at, debug_file.c.added_at))
     rejected = and_(debug_file.c.rejected.is_not(None), debug_file.c.changed_at < func.now() - REJECTED)
-    old = and_(used < func.now() - timedelta(days=days), not_(_ran(debug_file.c.binary_key)))
+    old = and_(used < func.now() - timedelta(days=days), not_(or_(_ran(debug_file.c.binary_key), _is_part())))
     # A cache whose files are gone counts as rejected: it goes first.
     used_in_cache = (
         select(symcache.c.binary_key).where(debug_file.c.sha256 == any_(symcache.c.made_of)).exists()
@@ -143,6 +148,17 @@ def _ran(binary_key: Column[str]) -> ColumnElement[bool]:
         select(binary.c.binary_id)
         .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
         .where(binary.c.key == binary_key)
+        .exists()
+    )
+
+
+def _is_part() -> ColumnElement[bool]:
+    """A debug file of a binary that a kept capture has needs this one."""
+    whole = debug_file.alias("whole")
+    return (
+        select(whole.c.debug_file_id)
+        .where(whole.c.needs.op("@>")(array([debug_file.c.binary_key], type_=Text)), _ran(whole.c.binary_key))
+        .correlate(debug_file)
         .exists()
     )
 

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, func, select, update
 from storage.archive import Archive
 from storage.retention.retain import Keep, retain
 from storage.schema import (
+    capture_binary,
     debug_file,
     relanding,
     source_file,
@@ -46,19 +47,19 @@ class Store:
             self.build(key, "old producer")
             sources.put_source(self.engine, archive, key, "main.c", key.encode())
 
-    def add(self, key: str) -> bytes:
+    def add(self, key: str, needs: tuple[str, ...] = ()) -> bytes:
         path = self.folder / "file"
         path.write_bytes(f"debug file of {key}".encode())
-        candidate = Candidate(key, FileKind.DEBUGINFO, Quality.DWARF, path, UPLOAD)
+        candidate = Candidate(key, FileKind.DEBUGINFO, Quality.DWARF, path, UPLOAD, needs=needs)
         return candidates.add(self.engine, self.archive, candidate).file.sha256
 
-    def build(self, key: str, producer: str) -> None:
+    def build(self, key: str, producer: str, made_of: tuple[bytes, ...] = ()) -> None:
         path = self.folder / "cache"
         path.write_bytes(f"{producer} of {key}".encode())
         with self.engine.begin() as connection:
             lease = builds.claim_build(connection, key, producer, 60)
         assert lease is not None
-        assert builds.finish(self.engine, self.archive, lease, path) is not None
+        assert builds.finish(self.engine, self.archive, lease, path, made_of=made_of) is not None
 
     def age(self, days: float) -> None:
         """Everything was that many days ago."""
@@ -107,6 +108,32 @@ def test_what_a_kept_capture_needs_stays_and_the_rest_goes(store: Store):
     assert store.count(source_file) == 1
     assert len(list(store.archive.keys("symbols"))) == 3
     assert store.retain() == RetainedSymbols()
+
+
+def test_parts_stay_as_long_as_their_binary(store: Store):
+    """What dwz moved out of it, and the other halves of split DWARF: no capture has their keys."""
+    with store.engine.begin() as connection:
+        connection.execute(debug_file.delete())
+    parts = {key: (f"dwo:{key}", f"dwp:{key}", f"dwz of {key}") for key in ("ran", "idle")}
+    for key, needs in parts.items():
+        store.add(key, needs)
+        for need in needs:
+            store.add(need)
+    store.age(DAYS + 1)
+    assert store.retain().debug_files == 4
+    assert set(store.keys(debug_file.c.binary_key)) == {"ran", *parts["ran"]}
+    with store.engine.begin() as connection:
+        connection.execute(capture_binary.delete())
+    assert store.retain().debug_files == 4
+
+
+def test_what_a_kept_cache_was_made_of_stays(store: Store):
+    """A debug file that its checksum names, which says of no binary that it is its part."""
+    for key in ("ran", "idle"):
+        store.build(key, "new producer", (store.add(f"crc32:{key}"),))
+    store.age(DAYS + 1)
+    store.retain()
+    assert store.keys(debug_file.c.binary_key) == ["crc32:ran", "ran"]
 
 
 def test_a_round_of_retention_does_it_too(store: Store):
