@@ -239,7 +239,6 @@ class TestWhatGoes:
                     binary_key="uploaded",
                     kind="executable",
                     quality=3,
-                    blob="b",
                     bytes=1,
                     sha256=b"",
                     origin="",
