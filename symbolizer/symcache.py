@@ -19,7 +19,7 @@ own call for each address is what makes it fast: 3 million addresses a second ag
 
 import mmap
 import posixpath
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -86,8 +86,10 @@ class SymCache:
             raise MalformedSymCache("The SymCache file is cut short in its strings.")
         if nameless is not None:
             self.nameless = nameless
-        self._string = lru_cache(STRINGS_KEPT)(self._read_string)
-        self._path = lru_cache(STRINGS_KEPT)(self._read_path)
+        # Not `lru_cache` of a method: that holds this, which holds it, so that a dropped image's mapping and
+        # descriptor stayed until the next full collection of garbage.
+        self._strings: dict[int, str] = {}
+        self._paths: dict[int, str] = {}
 
     def _table(self, rows: int, words: int) -> npt.NDArray[np.uint32]:
         start = -(-self._at // 8) * 8
@@ -177,6 +179,22 @@ class SymCache:
             return Location(self._string(int(self._functions[function, 0])), self._path(file), line)
         except IndexError as error:
             raise MalformedSymCache("A location of the SymCache file points outside it.") from error
+
+    def _path(self, index: int) -> str:
+        path = self._paths.get(index)
+        if path is None:
+            if len(self._paths) >= STRINGS_KEPT:
+                self._paths.clear()
+            path = self._paths[index] = self._read_path(index)
+        return path
+
+    def _string(self, offset: int) -> str:
+        string = self._strings.get(offset)
+        if string is None:
+            if len(self._strings) >= STRINGS_KEPT:
+                self._strings.clear()
+            string = self._strings[offset] = self._read_string(offset)
+        return string
 
     def _read_path(self, index: int) -> str:
         if index == NONE:

@@ -19,6 +19,7 @@ from symbolizer.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_brok
 from symbolizer.build import BuildLimits
 from symbolizer.builder import SymCacheBuilder, fleet_symcaches
 from symbolizer.chain import SourcePlaces, make_sources
+from symbolizer.descriptors import allow_descriptors
 from symbolizer.identity import ImageIdentity
 from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
 from symbolizer.renaming import Renaming
@@ -117,6 +118,7 @@ def worker_main(
     `processes` 0 means one for each CPU this process may use. `name` must differ between the workers
     of one machine. Captures of the partitions in its `share` are taken before others.
     """
+    allow_descriptors()
     count = processes or len(os.sched_getaffinity(0))
     app.worker_main(
         [

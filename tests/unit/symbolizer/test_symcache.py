@@ -1,6 +1,8 @@
+import gc
 import mmap
 import posixpath
 import random
+import weakref
 from itertools import pairwise
 from pathlib import Path
 
@@ -143,3 +145,27 @@ def test_damage_is_an_error_of_ours_or_harmless(small: Path, tmp_path: Path) -> 
         except MalformedSymCache:
             refused += 1
     assert 20 < refused < 300
+
+
+def test_a_reader_nobody_uses_gives_its_mapping_back_at_once(small: Path) -> None:
+    """Each holds a descriptor: a worker ran out of them before the next full collection of garbage."""
+    gc.disable()
+    try:
+        reader = SymCache(mapped(small))
+        assert any(ours(reader, list(range(0x1000, 0x1400))))
+        left = weakref.ref(reader)
+        del reader
+        assert left() is None
+    finally:
+        gc.enable()
+
+
+def test_strings_are_remembered_within_bounds(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = list(range(0x1000, 0x1400))
+    reader = SymCache(mapped(small))
+    answers = ours(reader, addresses)
+    monkeypatch.setattr("symbolizer.symcache.STRINGS_KEPT", 2)
+    few = SymCache(mapped(small))
+    assert ours(few, addresses) == answers
+    assert max(len(few._strings), len(few._paths)) <= 2
+    assert len(reader._strings) > 2
