@@ -65,7 +65,7 @@ class SymbolizedBinary:
     """Built symbols, asked by virtual address. For one thread."""
 
     def __init__(self, symbols: BuiltSymbols, *, name: str = "") -> None:
-        self._image = ElfImage(name, symbols.segments, symbols.table, symbols.symbols, "")
+        self._image = ElfImage(name, symbols.segments, symbols.table, symbols.symbols, "", base=symbols.base)
 
     def symbolize(self, vaddrs: U64, exact: npt.NDArray[np.bool_] | None = None) -> Batch:
         """Chains of recorded addresses.

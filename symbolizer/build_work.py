@@ -44,7 +44,10 @@ def build(request: "Request") -> None:
         raise NotBuildable(str(error) or "it holds no object") from error
     try:
         with Path(request.output).open("r+b") as file:
-            write_built_symbols(file, symcache, _symbols(files), segments, request.origin)
+            # `symbolic` counts from the debug file's first segment; tools that patch executables (patchelf)
+            # put one of their own before the executable's.
+            base = files[0].segment_map.base
+            write_built_symbols(file, symcache, _symbols(files), segments, request.origin, base=base)
     except MalformedSymCache as error:
         raise NotBuildable(str(error)) from error
 

@@ -5,7 +5,7 @@ symbol table of libLLVM took 66 ms, before anything was looked up. Little-endian
 
     magic "fpsymbol", u32 format, u32 CRC-32 of the header, u64 its position, u64 its length
     sections: symcache, starts, ends, sized, around, names, name_at, name_hash, name_order, nameless
-    header: JSON with the position and length of each section, segments, origin
+    header: JSON with the position and length of each section, segments, base, origin
 
 The header is written last and the file renamed into place when whole; a file cut short has none. All
 that reading meets beyond its bounds is `MalformedSymCache`: the file is then dropped and built again.
@@ -28,7 +28,7 @@ from symbolizer.errors import MalformedElf, MalformedSymCache
 from symbolizer.symbol_table import MISS, Functions, NameIndex, Names, SymbolTable
 from symbolizer.symcache import SymCache, open_symcache
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Part of the producer's version: files of another format are built anew."""
 _MAGIC: Final = b"fpsymbol"
 _PREAMBLE: Final = np.dtype(
@@ -64,14 +64,25 @@ class BuiltSymbols:
     symbols: SymbolTable
     segments: SegmentMap
     """Of the executable: with them it answers even when the executable is gone."""
+    base: int
+    """What the table's addresses count from: first PT_LOAD of the debug file, which may be none of `segments`."""
     origin: str
     """Where the debug data is from, for a person."""
 
 
 def write_built_symbols(
-    file: BinaryIO, symcache: SymCacheMaker, symbols: SymbolTable, segments: SegmentMap, origin: str
+    file: BinaryIO,
+    symcache: SymCacheMaker,
+    symbols: SymbolTable,
+    segments: SegmentMap,
+    origin: str,
+    *,
+    base: int | None = None,
 ) -> None:
-    """Write a file open for reading and writing at its start; whole only when this returns. Raises OSError."""
+    """Write a file open for reading and writing at its start; whole only when this returns. Raises OSError.
+
+    `base` is what the SymCache counts from; None: the first of `segments`.
+    """
     sections: dict[str, tuple[int, int]] = {}
     file.write(bytes(_PREAMBLE.itemsize))
     start = _align(file)
@@ -88,6 +99,7 @@ def write_built_symbols(
     header = {
         "sections": sections,
         "segments": [[s.offset, s.vaddr, s.filesz, int(s.executable)] for s in segments.segments],
+        "base": segments.base if base is None else base,
         "origin": origin,
         "functions": len(symbols),
         "stripped": symbols.is_stripped,
@@ -127,7 +139,10 @@ def open_built_symbols(file: BinaryIO) -> BuiltSymbols:
             by_name=NameIndex(columns["name_hash"], columns["name_order"]),
         )
         segments = tuple(Segment(int(o), int(v), int(n), bool(x)) for o, v, n, x in header["segments"])
-        return BuiltSymbols(table, symbols, SegmentMap(segments), str(header["origin"]))
+        base = int(header["base"])
+        if not 0 <= base < 1 << 64:
+            raise MalformedSymCache("The file of built symbols counts from no address.")
+        return BuiltSymbols(table, symbols, SegmentMap(segments), base, str(header["origin"]))
     except (KeyError, TypeError, ValueError, MalformedElf) as error:
         raise MalformedSymCache(
             f"The header of the file of built symbols is not as it should be: {error}."

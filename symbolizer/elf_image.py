@@ -37,14 +37,18 @@ class ElfImage:
         symbols: SymbolTable,
         reason: str,
         *,
+        base: int | None = None,
         repaired: Callable[[], Image] | None = None,
     ) -> None:
         """`name` is the binary's, for its functions; `reason` says why `table` is None.
+
+        `base` is what the addresses of `table` count from; None: the first of `segments`.
 
         `repaired` gives what answers instead once the files that this one reads in place prove damaged.
         """
         self._name = name
         self._segments = segments
+        self._base = segments.base if base is None else base
         self._table = table
         self._symbols = symbols
         self._reason = reason
@@ -107,7 +111,7 @@ class ElfImage:
             found = symbol != MISS
             status = np.where(found, Status.SYMTAB, Status.BINARY_ONLY).astype(np.uint8)
             return status, Chains(np.append(0, np.cumsum(found)), ~symbol[found])
-        whole = self._table.chains(vaddrs.relative_to(self._segments.base))
+        whole = self._table.chains(vaddrs.relative_to(self._base))
         chains = self._without_nameless(self._with_symbols(whole, symbol))
         depth = np.diff(chains.offsets)
         status = np.where(depth == np.diff(whole.offsets), Status.FULL, Status.SYMTAB).astype(np.uint8)
@@ -175,7 +179,7 @@ class ElfImage:
         start = location
         if hot != MISS:
             assert self._table is not None
-            first = ElfVaddrs(self._symbols.starts[hot : hot + 1]).relative_to(self._segments.base)
+            first = ElfVaddrs(self._symbols.starts[hot : hot + 1]).relative_to(self._base)
             levels = self._table.chains(first).locations
             start = self._table.location(int(levels[-1])) if len(levels) else location
         return self._function(name, start.file or location.file, start.line if start is not location else 0)

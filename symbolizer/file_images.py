@@ -81,6 +81,7 @@ class FileImages:
             symbols.table,
             symbols.symbols,
             reason,
+            base=symbols.base,
             repaired=lambda: self._repaired(identity, built),
         )
 

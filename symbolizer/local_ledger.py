@@ -1,6 +1,6 @@
 """A `CacheLedger` in a folder: for workers of one machine, without a store.
 
-FOLDER/known/symbolic-13.9.0+1/ab/abcdef….json    what was built, or why not and until when
+FOLDER/known/symbolic-13.9.0+2/ab/abcdef….json    what was built, or why not and until when
                                   abcdef….lock    held by whoever builds it
 """
 

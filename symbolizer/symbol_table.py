@@ -17,6 +17,8 @@ import numpy.typing as npt
 from symbolizer.addresses import U64, ElfVaddrs
 
 MISS: Final = -1
+_MAX_AT: Final = 1 << 62
+"""Far beyond the end of any file; what is asked of one must fit in 63 bits."""
 MAX_NAME_BYTES: Final = 1 << 16
 MAX_NESTING: Final = 64
 _COLD: Final = re.compile(r"\.cold(?:\.\d+)?$")
@@ -61,7 +63,10 @@ class Names:
     at: U64
 
     def __getitem__(self, index: int) -> bytes:
+        """The name; b"" where it is said to begin beyond its text, as in a damaged file."""
         text, start = self.texts[int(self.table[index])], int(self.at[index])
+        if start > _MAX_AT:
+            return b""
         end = text.find(b"\0", start, start + MAX_NAME_BYTES)
         return text[start : end if end >= 0 else start + MAX_NAME_BYTES]
 

@@ -304,7 +304,7 @@ def test_what_was_built_before_its_common_data_came_is_built_again(
         assert isinstance(built, Built)
         symbols = built.symbols
         start, end = (symbols.symbols.symbol(symbols.symbols.find_name("work")).start + n for n in (0, 60))
-        addresses = ElfVaddrs(np.arange(start, end, dtype=np.uint64)).relative_to(symbols.segments.base)
+        addresses = ElfVaddrs(np.arange(start, end, dtype=np.uint64)).relative_to(symbols.base)
         return {
             symbols.table.location(at).function for at in symbols.table.chains(addresses).locations.tolist()
         }

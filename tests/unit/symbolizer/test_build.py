@@ -1,4 +1,5 @@
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from symbolizer import build_child
-from symbolizer.addresses import CacheAddresses
+from symbolizer.addresses import CacheAddresses, FileOffsets
 from symbolizer.build import BuildLimits, build_input
 from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.elf import ElfFile
+from symbolizer.elf_image import ElfImage
 from symbolizer.files import OpenedFile
 from symbolizer.local_ledger import LocalLedger
 from symbolizer.sources import Found
@@ -65,6 +67,40 @@ def test_what_is_built_once_is_found_by_everyone(source: Found, tmp_path: Path) 
     assert again.symbols.origin == source.origin
     addresses = CacheAddresses(np.arange(0x1000, 0x1400, dtype=np.uint64))
     assert len(again.symbols.table.chains(addresses).locations) > 0
+
+
+def test_a_patched_executable_has_the_lines_of_its_debug_file(programs, tmp_path: Path) -> None:
+    """patchelf puts a segment before the others of an executable, which its debug file knows nothing of."""
+    programs.run("objcopy", "--only-keep-debug", str(programs.fixed), "fixed.debug")
+    programs.run("objcopy", "--strip-all", str(programs.fixed), "fixed.patched")
+    patched = programs.folder / "fixed.patched"
+    content = bytearray(patched.read_bytes())
+    lower = programs_base(patched) - 0x1000
+    (at,) = struct.unpack_from("<Q", content, 0x20)
+    struct.pack_into(
+        "<IIQQQQQQ", content, at, 1, 4, 0, lower, lower, 64, 64, 0x1000
+    )  # PT_PHDR is now PT_LOAD
+    patched.write_bytes(content)
+    assert programs_base(patched) == lower
+    debug, executable = opened(programs.folder / "fixed.debug"), opened(patched)
+    with debug.content, executable.content:
+        built = local_symcaches(tmp_path).build(KEY, build_input(debug, executable))
+    assert isinstance(built, Built)
+    symbols = built.symbols
+    image = ElfImage("fixed", symbols.segments, symbols.table, symbols.symbols, "", base=symbols.base)
+    rows = map(str.split, programs.run("nm", "-S", str(programs.fixed)).splitlines())
+    sizes = {row[3]: (int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4}
+    for name in ("work", "main", "give_up"):
+        start, size = sizes[name]
+        for vaddr in range(start, start + size):
+            frames = image.frames(FileOffsets(np.array([vaddr - 0x400000], np.uint64)))
+            function, line = frames.names[int(frames.entries[-1])]
+            told = programs.run("addr2line", "-f", "-i", "-e", str(programs.fixed), hex(vaddr)).split()
+            assert (function.name, line) == (told[-2], int(told[-1].rpartition(":")[2])), hex(vaddr)
+
+
+def programs_base(path: Path) -> int:
+    return ElfFile(path.read_bytes()).segment_map.base
 
 
 def test_keys_that_are_no_file_names_are_keys_too(source: Found, tmp_path: Path) -> None:
