@@ -240,6 +240,7 @@ class TestWhatGoes:
                     kind="executable",
                     quality=3,
                     bytes=1,
+                    raw_bytes=1,
                     sha256=b"",
                     origin="",
                 )
