@@ -108,9 +108,9 @@ class Images:
 
     def forget(self, binary_key: str) -> None:
         """Look for the image of a binary anew when it is next asked for: it has other symbols now."""
-        for key in [key for key in self._known if key[1] == binary_key]:
+        for key in [key for key in self._known if key[1] == binary_key or _is_of(key[2], binary_key)]:
             del self._known[key]
-        for kernel in [kernel for kernel in self._kernels if binary_key in kernel.keys]:
+        for kernel in [kernel for kernel in self._kernels if _is_of(kernel, binary_key)]:
             del self._kernels[kernel]
 
     def _is_better_now(self, known: _Remembered, identity: ImageIdentity) -> bool:
@@ -170,3 +170,8 @@ class Images:
         while len(self._kernels) > MAX_KERNELS:
             self._kernels.popitem(last=False)
         return symbols
+
+
+def _is_of(kernel: KernelIdentity | None, binary_key: str) -> bool:
+    """Whether the symbols of a binary are among those of the kernel: it, or a module of it."""
+    return kernel is not None and binary_key in kernel.keys

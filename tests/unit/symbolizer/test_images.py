@@ -274,6 +274,18 @@ def test_symbols_that_arrive_for_a_kernel_or_its_module_are_used_at_once(
         assert images.open(kind, opened, loaded).status == Status.SYMTAB
 
 
+def test_a_module_without_an_identity_of_its_own_is_named_as_soon_as_its_kernel_is(
+    source: Counting, images: Images
+) -> None:
+    source.kallsyms = None
+    assert images.open(Mapping.MODULE, module("nf_tables"), KERNEL).status == Status.BINARY_ONLY
+    source.kallsyms = AFTER
+    images.forget("0e" * 20)
+    assert images.open(Mapping.MODULE, module("nf_tables"), KERNEL).status == Status.BINARY_ONLY
+    images.forget(BUILD.hex())
+    assert images.open(Mapping.MODULE, module("nf_tables"), KERNEL).status == Status.SYMTAB
+
+
 def test_names_are_forgotten_when_all_images_together_hold_too_many(
     programs, source: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
