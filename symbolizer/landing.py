@@ -54,6 +54,8 @@ class LeaseTerms:
 DEFAULT_TERMS: Final = LeaseTerms()
 PASSING: Final = (ArchiveUnavailable, DatabaseError)
 """Failures that say nothing about the capture: it may wait for them to pass, however long that takes."""
+MAX_REREADS: Final = 3
+"""Symbols that change all the time do not keep captures from landing."""
 MAX_NOTED: Final = 10_000
 """Binaries a process remembers to have reported on."""
 
@@ -97,11 +99,15 @@ class Lander:
                 read = self._read_all(leases, held)
                 waiting = list(read)
                 # Reading may have taken minutes: what became better meanwhile would be landed as it was.
-                changed = self._hearing.hear()
-                stale = {lease for lease in waiting if _holds(read[lease], changed)}
-                anew = self._read_all(stale, held)
-                read = {lease: read[lease] for lease in waiting if lease not in stale} | anew
-                waiting = list(read)
+                # So may reading anew: a relanding looks for no landing that ends later than `LATE` after it began.
+                for _ in range(MAX_REREADS):
+                    changed = self._hearing.hear()
+                    stale = {lease for lease in waiting if _holds(read[lease], changed)}
+                    if not stale:
+                        break
+                    anew = self._read_all(stale, held)
+                    read = {lease: read[lease] for lease in waiting if lease not in stale} | anew
+                    waiting = list(read)
                 results = land_many(self._engine, self._interner, list(read.values()))
             except DatabaseError as error:
                 results = [Landed("failed", error=error)] * len(waiting)

@@ -26,7 +26,7 @@ from symbolizer.builder import SymCacheBuilder, fleet_symcaches
 from symbolizer.chain import SourcePlaces, make_sources
 from symbolizer.elf import ElfFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.landing import Lander
+from symbolizer.landing import MAX_REREADS, Lander
 from symbolizer.renaming import NOTHING, Renaming
 from symbolizer.resolve import Resolver
 from tests.landed import stored
@@ -291,6 +291,42 @@ def test_what_comes_while_a_capture_is_symbolized_is_landed_with_it(bench: Bench
     lander, *_ = bench.worker(hook=hook)
     bench.land_due(lander)
     assert (bench.names(visit_id), bench.generation(visit_id)) == (INLINED, 1)
+
+
+def test_what_comes_while_a_capture_is_symbolized_anew_is_landed_with_it_too(bench: Bench) -> None:
+    """The second symbolizing may take as long as the first, and no relanding finds a landing so late."""
+    [visit_id] = bench.archived(1)
+    came = iter(
+        [
+            lambda: bench.upload(bench.program.symbols, Quality.SYMTAB),
+            lambda: bench.upload(bench.program.debug),
+        ]
+    )
+
+    def hook() -> None:
+        for act in came:
+            act()
+            return
+
+    lander, *_ = bench.worker(hook=hook)
+    bench.land_due(lander)
+    assert (bench.names(visit_id), bench.generation(visit_id)) == (INLINED, 1)
+
+
+def test_symbols_that_never_rest_keep_no_capture_from_landing(bench: Bench) -> None:
+    [visit_id] = bench.archived(1)
+    symbolized: list[Path] = []
+
+    def hook() -> None:
+        symbolized.append(bench.program.symbols)
+        file = bench.folder / f"{len(symbolized)}.symbols"
+        file.write_bytes(bench.program.symbols.read_bytes() + bytes(len(symbolized)))
+        bench.upload(file, Quality.SYMTAB)
+
+    lander, *_ = bench.worker(hook=hook)
+    bench.land_due(lander)
+    assert (bench.names(visit_id), bench.generation(visit_id)) == (NAMED, 1)
+    assert len(symbolized) == 1 + MAX_REREADS
 
 
 def test_a_large_debug_file_names_by_its_symbols_until_it_is_built(
