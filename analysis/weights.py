@@ -41,11 +41,15 @@ class Frame:
     """Visits landed, those without any sample too; (k, CLASSES)."""
     watched_s: Float
     """Seconds that the landed visits watched the event; (k, CLASSES)."""
+    alike: Int | None = None
+    """The same number for strata of the same machines, whose hours were drawn from less densely; None: none are."""
 
     def __post_init__(self) -> None:
         k = len(self.stratum)
         if any(len(column) != k for column in (self.day, self.population, self.covered_s)):
             raise BadShape("A frame's columns need one entry per stratum and day.")
+        if self.alike is not None and len(self.alike) != k:
+            raise BadShape("A frame says of each stratum and day what it is alike to, or of none.")
         if any(table.shape != (k, CLASSES) for table in (self.drawn, self.visits, self.watched_s)):
             raise BadShape(f"A frame's counts need {CLASSES} utilisation classes per stratum and day.")
 
@@ -79,10 +83,11 @@ def weigh(frame: Frame) -> Weights:
     """Weights of all stratum-days.
 
     A stratum-day with fewer than `ENOUGH` landed visits is joined with its neighbour by stratum of the
-    same day: their machine-time and visits add up. A day on which nothing landed weighs nothing and is
-    told in `uncovered`.
+    same day, one of the same machines if there is one: their machine-time and visits add up. A day on which
+    nothing landed weighs nothing and is told in `uncovered`.
     """
-    stratum = _joined(frame.stratum, frame.day, frame.visits.sum(axis=1))
+    alike = frame.stratum if frame.alike is None else frame.alike
+    stratum = _joined(frame.stratum, alike, frame.day, frame.visits.sum(axis=1))
     size = int(stratum.max(initial=-1)) + 1
     machine_s = frame.population * frame.covered_s
     kept = stratum >= 0
@@ -132,14 +137,15 @@ def equal(visits: Float) -> Weights:
     )
 
 
-def _joined(stratum: Int, day: Int, landed: Float) -> Int:
+def _joined(stratum: Int, alike: Int, day: Int, landed: Float) -> Int:
     """Number of the variance stratum of each row; -1 for rows of days without a landed visit.
 
-    Going through a day's strata in order, a group is closed as soon as it has `ENOUGH` visits; what is
-    left at the end of the day goes to the last one closed.
+    Going through a day's strata in order, those that are alike beside each other, a group is closed as soon as it
+    has `ENOUGH` visits; what is left at the end of those alike goes to the last one closed of them, and what is
+    left at the end of the day to the last one closed.
     """
     group = np.full(len(stratum), -1, np.int64)
-    order = np.lexsort((stratum, day))
+    order = np.lexsort((stratum, alike, day))
     bounds = np.flatnonzero(np.diff(day[order], prepend=day[order][:1] - 1, append=day[order][-1:] + 1))
     number = -1
     for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -148,12 +154,17 @@ def _joined(stratum: Int, day: Int, landed: Float) -> Int:
             continue
         open_until, seen = 0, 0.0
         closed = False
-        for place, visits in enumerate(landed[rows].tolist(), start=1):
+        of_closed = -1
+        kinds = alike[rows].tolist()
+        for place, (visits, kind) in enumerate(zip(landed[rows].tolist(), kinds, strict=True), start=1):
             seen += visits
             if seen >= ENOUGH:
                 number += 1
                 group[rows[open_until:place]] = number
-                open_until, seen, closed = place, 0.0, True
+                open_until, seen, closed, of_closed = place, 0.0, True, kind
+            elif of_closed == kind and kinds[place : place + 1] != [kind]:
+                group[rows[open_until:place]] = number
+                open_until, seen = place, 0.0
         if not closed:
             number += 1
         group[rows[open_until:]] = number

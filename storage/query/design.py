@@ -18,7 +18,7 @@ from storage.query.kept import facts_from
 from storage.query.reading import read_fixed
 from storage.query.selection import Selection
 from storage.query.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
-from storage.schema import capture_segment, stratum, visit
+from storage.schema import capture_segment, visit
 from storage.visits import BY_HAND
 
 Ids = npt.NDArray[np.bytes_]
@@ -133,29 +133,9 @@ def read_design(
     if gauge:  # a level is not accumulated over the time it stands for
         weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
     design = design_of(strata, weights, landed=len(watched), approximate=only is not None)
-    return design, VisitWeights(watched.id, weight, group, _alike(connection, watched.stratum))
-
-
-def _alike(connection: Connection, strata: Int64) -> Int64:
-    """The strata with those that differ in their thinning alone as one.
-
-    They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
-    was thinned has a counterpart in one that was not.
-    """
-    whole = stratum.alias("whole")
-    known = connection.execute(
-        select(stratum.c.stratum_id, func.min(whole.c.stratum_id).label("first"))
-        .join(
-            whole,
-            (whole.c.datacenter == stratum.c.datacenter) & (whole.c.platform == stratum.c.platform),
-        )
-        .group_by(stratum.c.stratum_id)
-        .having(func.min(whole.c.stratum_id) < stratum.c.stratum_id)
-    ).all()
-    alike = strata.copy()
-    for row in known:
-        alike[strata == row.stratum_id] = row.first
-    return alike
+    alike = watched.stratum.copy()
+    alike[inside] = strata.alike[at]
+    return design, VisitWeights(watched.id, weight, group, alike)
 
 
 def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: bool = False) -> Design:

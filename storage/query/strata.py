@@ -4,7 +4,7 @@ A campaign covers the hours in which it drew anyone, from its first draw to now;
 beyond them is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
 
@@ -15,6 +15,7 @@ from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
 from storage.query.reading import read_fixed
 from storage.schema import coverage, visit
+from storage.schema import stratum as table
 from storage.visits import BY_HAND
 
 HOUR_S = 3600
@@ -41,6 +42,8 @@ class Strata:
     total_covered_s: float
     machines: float
     """Machines of all strata, a mean over the covered seconds; 0 when there are none."""
+    alike: Int64
+    """Stratum whose number stands for all that differ in their thinning alone."""
 
     def row(self, stratum: Int64, day: Int64) -> Int64:
         """The row of each (stratum, day); -1 for one the campaign did not cover."""
@@ -68,6 +71,7 @@ class Strata:
             drawn=self.drawn,
             visits=np.bincount(cell, weights=visits, minlength=size).astype(np.float64).reshape(shape),
             watched_s=np.bincount(cell, weights=seconds, minlength=size).astype(np.float64).reshape(shape),
+            alike=self.alike,
         )
 
 
@@ -107,7 +111,7 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     whole = (hour * HOUR_S >= asked[0]) & ((hour + 1) * HOUR_S <= asked[1])
     counted = covered & whole
     edges = _drawn_at_edges(connection, campaign_id, start, end)
-    return _strata(
+    found = _strata(
         hours,
         populations=(stratum[covered], hour[covered], rows.ints("population")[covered]),
         drawn=tuple(
@@ -120,6 +124,29 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
         ),
         asked_s=float(asked[1] - asked[0]),
     )
+    return replace(found, alike=_alike(connection, found.stratum))
+
+
+def _alike(connection: Connection, strata: Int64) -> Int64:
+    """The strata with those that differ in their thinning alone as one.
+
+    They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
+    was thinned has a counterpart in one that was not.
+    """
+    whole = table.alias("whole")
+    known = connection.execute(
+        select(table.c.stratum_id, func.min(whole.c.stratum_id).label("first"))
+        .join(
+            whole,
+            (whole.c.datacenter == table.c.datacenter) & (whole.c.platform == table.c.platform),
+        )
+        .group_by(table.c.stratum_id)
+        .having(func.min(whole.c.stratum_id) < table.c.stratum_id)
+    ).all()
+    alike = strata.copy()
+    for row in known:
+        alike[strata == row.stratum_id] = row.first
+    return alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +187,7 @@ def _strata(
         asked_s=asked_s,
         total_covered_s=total,
         machines=float(machine_s.sum()) / total if total > 0 else 0.0,
+        alike=keys & 0xFFFFFFFF,
     )
     row = result.row(drawn[0], drawn[1])
     there = row >= 0

@@ -19,6 +19,7 @@ from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection
+from storage.query.strata import read_strata
 from storage.query.table import Page
 from storage.rolling.roll import Roller
 from storage.schema import capture, capture_segment, coverage, roll_queue, sample_type, stratum, visit
@@ -226,11 +227,16 @@ def test_rounds_that_reach_into_two_hours_leave_each_its_density(
             .group_by(coverage.c.hour)
             .order_by(coverage.c.hour)
         ).all()
+        strata = read_strata(connection, fleet.campaign_id, MIDNIGHT, MIDNIGHT + timedelta(days=1))
     # Rounds begin at 0:00, 1:30, 3:00, …; those at 6:00 and 7:30 find captures late, and begin 6, 7 and 8.
     assert [row.most for row in rows] == [0] * 6 + [1, 1, 2, 2, 2, 2] + [1, 1] + [0] * 10
     assert [row.least for row in rows] == [row.most for row in rows]
     assert {(row.strata, row.machines) for row in rows} == {(len(SIZES), sum(SIZES.values()))}
     assert sum(row.drawn for row in rows) == len(drawn)
+    assert strata is not None
+    assert strata.machines == pytest.approx(sum(SIZES.values()))
+    assert len(set(strata.stratum.tolist())) == 3 * len(SIZES)
+    assert len(set(strata.alike.tolist())) == len(SIZES), "who is too few is joined with the same machines"
 
 
 def test_only_what_waits_as_it_came_is_backlog(

@@ -1,5 +1,7 @@
 """GIVEN strata, days and classes WHEN they are weighed THEN every machine-second is stood for once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -83,6 +85,26 @@ def test_a_visit_of_unknown_utilisation_weighs_what_visits_do_on_average() -> No
 )
 def test_thin_strata_are_joined_with_their_neighbours(landed: list[int], stratum: list[int]) -> None:
     weights = weigh(frame([(10, {1: (n, n)}) for n in landed]))
+    assert (weights.group[:, 1] // CLASSES).tolist() == stratum
+
+
+@pytest.mark.parametrize(
+    ("landed", "alike", "stratum"),
+    [
+        # Machines of 7, 8 and 9; the hours of 7 and 8 that were thinned have the highest numbers.
+        ([9, 9, 9, 1, 1], [7, 8, 9, 7, 8], [0, 1, 2, 0, 1]),
+        ([9, 9, 9, 4, 0], [7, 8, 9, 7, 8], [0, 2, 3, 1, 2]),
+        ([1, 9, 9, 1, 0], [7, 8, 9, 7, 8], [0, 1, 2, 0, 1]),
+        ([0, 9, 9, 1, 0], [7, 8, 9, 7, 8], [0, 0, 1, 0, 0]),
+        ([9, 9, 1, 1, 1], [7, 8, 9, 7, 8], [0, 1, 1, 0, 1]),
+    ],
+)
+def test_thin_strata_are_joined_with_those_of_the_same_machines(
+    landed: list[int], alike: list[int], stratum: list[int]
+) -> None:
+    """A large stratum's thinned hour with one visit, joined with a small stratum's, made that five times too large."""
+    made_of = frame([(10, {1: (n, n)}) for n in landed])
+    weights = weigh(replace(made_of, alike=np.array(alike)))
     assert (weights.group[:, 1] // CLASSES).tolist() == stratum
 
 

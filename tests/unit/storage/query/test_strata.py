@@ -24,6 +24,7 @@ def strata() -> Strata:
         asked_s=7200.0,
         total_covered_s=3660.0,
         machines=14.9,
+        alike=np.array([3, 3, 3]),
     )
 
 
@@ -38,4 +39,6 @@ def test_a_frame_adds_up_what_landed():
     )
     assert frame.visits[0].tolist() == [0, 3, 0, 0, 0]
     assert frame.watched_s[0].tolist() == [0, 15, 0, 0, 0]
+    assert frame.alike is not None
+    assert frame.alike.tolist() == [3, 3, 3]
     assert (frame.visits[2, 0], frame.watched_s[2, 0]) == (-1, -5), "what a cell has too much"
