@@ -96,6 +96,11 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
         debug_file.c.binary_key == binary.c.key,
         debug_file.c.rejected.is_(None),
         debug_file.c.quality >= int(Quality.SYMTAB),
+        # A kernel's table names nothing of a program, whatever build-ids it lists.
+        or_(
+            debug_file.c.kind != FileKind.KALLSYMS.value,
+            binary.c.kind.in_([kind for kind, wants in WANTS.items() if wants is FileKind.KALLSYMS]),
+        ),
     )
     conditions = []
     if askable:

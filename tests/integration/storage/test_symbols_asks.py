@@ -76,6 +76,17 @@ class TestWanted:
             connection.execute(update(binary).where(binary.c.key == "dd").values(status="symtab"))
         assert keys(fleet) == ["bb", "cc"]
 
+    def test_a_kernels_table_names_nothing_of_a_program(self, fleet: Fleet, archive: Archive, tmp_path: Path):
+        with fleet.engine.begin() as connection:
+            fleet.binary(connection, "kk", kind="kernel", name="[kernel]")
+            fleet.binary(connection, "mm", kind="module", name="[ext4]")
+        fleet.visit({"aa": (50, 50), "kk": (50, 40), "mm": (50, 30), "nn": (50, 20)})
+        (tmp_path / "table").write_bytes(b"table")
+        for key in ("aa", "kk", "mm"):
+            table = Candidate(key, FileKind.KALLSYMS, Quality.SYMTAB, tmp_path / "table", UPLOAD)
+            candidates.add(fleet.engine, archive, table)
+        assert keys(fleet) == ["aa", "nn"]
+
     def test_is_what_ran_lately(self, fleet: Fleet):
         fleet.visit({"old": (50, 50)}, at=datetime.now(UTC) - timedelta(days=3))
         fleet.visit({"new": (50, 10)})
