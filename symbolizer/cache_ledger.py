@@ -39,6 +39,9 @@ class CacheLedger(Protocol):
         None: that was done already, or failed lately, or somebody else has it still after `wait_s`.
         """
 
+    def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
+        """Why it is not built from that very file: it was rejected, or that failed lately; None: it may be."""
+
     def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:
         """Replace the empty file `into` by the noted one. False: it is not to be had; that is noted too."""
 

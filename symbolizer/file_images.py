@@ -131,7 +131,13 @@ class FileImages:
                 return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
             except OSError as error:
                 return _no_place(error)
-        if isinstance(known, NotBuilt):
+        try:
+            of_it = self._caches.known(identity.key, source)
+        except OSError as error:
+            return _no_place(error)
+        if of_it is not None:
+            return of_it
+        if isinstance(known, NotBuilt) and not known.until:  # whatever is built, it cannot be kept
             return known
         self._wants_build(identity)
         return PENDING

@@ -71,6 +71,15 @@ class FleetLedger:
                 self._release(lease)
             raise
 
+    def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
+        """What the rows of file and binary say."""
+        with self._engine.connect() as connection:
+            why = builds.refusal(connection, key, self._producer, source_sha256)
+        if why is None:
+            return None
+        reason, until = why
+        return NotBuilt(reason, until.timestamp() if until is not None else 0.0)
+
     def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:
         """The blob, unpacked and verified."""
         with self._engine.connect() as connection:

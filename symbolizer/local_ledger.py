@@ -49,6 +49,12 @@ class LocalLedger:
             is_done = known is not None and known.source_sha256 == source_sha256
             yield None if is_done else _LocalClaim(self._path(key, ".json"), source_sha256)
 
+    def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
+        """A failure that is not out of date."""
+        noted, known = self._read(key), self.find(key)
+        is_of_it = noted is not None and noted.source_sha256 == source_sha256
+        return known if is_of_it and isinstance(known, NotBuilt) else None
+
     def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:  # noqa: ARG002 - what is here is all there is
         """Never: what the folder has not is nowhere. So it is forgotten."""
         self._path(key, ".json").unlink(missing_ok=True)

@@ -64,17 +64,28 @@ class SymCaches:
         waits for up to `wait_s`, and is then `PENDING`. Raises OSError if the folder cannot be written,
         and what the ledger raises.
         """
+        known = self.known(key, source)
+        if known is not None:
+            return known
         digest = source.debug.sha256 or self._digest(source.debug.content)
-        known = self.find(key)
-        if isinstance(known, Built) and (known.entry.source_sha256, known.entry.producer) == (
+        with self._ledger.claim(key, digest, wait_s=wait_s) as claim:
+            if claim is None:
+                return self.known(key, source) or self.find(key) or PENDING
+            return self._build(source, claim)
+
+    def known(self, key: str, source: BuildInput) -> Built | NotBuilt | None:
+        """What is known of building from that very file: built, rejected, or failed lately; None: it is to be built.
+
+        Raises as `find` does.
+        """
+        digest = source.debug.sha256 or self._digest(source.debug.content)
+        found = self.find(key)
+        if isinstance(found, Built) and (found.entry.source_sha256, found.entry.producer) == (
             digest,
             producer(),
         ):
-            return replace(known, entry=replace(known.entry, outdated=False))
-        with self._ledger.claim(key, digest, wait_s=wait_s) as claim:
-            if claim is None:
-                return self.find(key) or PENDING
-            return self._build(source, claim)
+            return replace(found, entry=replace(found.entry, outdated=False))
+        return self._ledger.refusal(key, digest)
 
     def damaged(self, built: Built) -> None:
         """Its file proved damaged while it was read: whoever asks next gets it from where it is whole."""

@@ -13,11 +13,24 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, not_, or_, text, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    and_,
+    case,
+    func,
+    not_,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
-from storage.schema import symcache
+from storage.schema import debug_file, symcache
 from storage.symbols import blobs, caches
 from storage.symbols.blobs import StoredBlob
 from storage.symbols.caches import Cache
@@ -167,6 +180,28 @@ def fail(connection: Connection, lease: BuildLease, why: str, *, rest_s: float) 
             )
         ).rowcount
     )
+
+
+def refusal(
+    connection: Connection, binary_key: str, producer: str, source: bytes
+) -> tuple[str, datetime | None] | None:
+    """Why this very file is not built from now, and until when; that is None where the file was rejected."""
+    rejected = connection.scalar(
+        select(debug_file.c.rejected).where(
+            debug_file.c.binary_key == binary_key, debug_file.c.sha256 == source
+        )
+    )
+    if rejected is not None:
+        return f"Its debug file was rejected. {rejected}", None
+    failed = connection.execute(
+        select(symcache.c.failure, symcache.c.failed_until).where(
+            symcache.c.binary_key == binary_key,
+            symcache.c.producer == producer,
+            symcache.c.failed_sha256 == source,
+            symcache.c.failed_until > func.clock_timestamp(),
+        )
+    ).one_or_none()
+    return None if failed is None else (failed.failure, failed.failed_until)
 
 
 def release(connection: Connection, lease: BuildLease) -> bool:

@@ -337,6 +337,12 @@ def test_what_was_built_from_a_rejected_file_is_used_no_more(
     with fleet.engine.begin() as connection:
         candidates.reject(connection, KEY, sha256, "It is of another build.")
     assert fleet.machine("one").find(KEY) is None
+    refused = fleet.machine("one").build(KEY, build_input(found, found))  # this machine has the same content
+    assert isinstance(refused, NotBuilt)
+    assert (refused.pending, refused.reason) == (
+        False,
+        "Its debug file was rejected. It is of another build.",
+    )
     assert upload(fleet, program) == sha256  # takes the rejection back
     assert functions(fleet.machine("one").find(KEY)) >= {"work"}
 

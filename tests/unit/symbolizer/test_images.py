@@ -9,13 +9,14 @@ from fleetpb import capture_pb2
 from storage.landing.resolved import Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.build import build_input
-from symbolizer.build_outcome import Built
+from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.elf import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.image import Image
 from symbolizer.images import Images
 from symbolizer.kallsyms import Kallsyms, parse_kallsyms
 from symbolizer.kernel_identity import KernelIdentity
+from symbolizer.local_ledger import LocalLedger
 from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found, Missing
 from symbolizer.symbol_cache_folder import SymbolCacheFolder
@@ -152,7 +153,7 @@ def test_what_is_outdated_serves_until_it_is_built_anew(
     with found.content:
         built = caches.build(identity.key, build_input(found, found))
     assert isinstance(built, Built)
-    old = replace(built, entry=replace(built.entry, outdated=True))
+    old = replace(built, entry=replace(built.entry, outdated=True, producer="older"))
     monkeypatch.setattr(caches, "find", lambda key: old)
     wanted: list[ImageIdentity] = []
     images = Images(source, caches, recheck_s=60, wants_build=wanted.append, at_once_s=0, clock=clock)
@@ -163,6 +164,42 @@ def test_what_is_outdated_serves_until_it_is_built_anew(
     monkeypatch.setattr(caches, "find", lambda key: built)
     image = images.open(Mapping.FILE, identity, KERNEL)
     assert (image.status, image.reason) == (Status.FULL, "")
+
+
+def test_what_is_outdated_and_of_the_file_that_is_chosen_is_not_built_again(
+    programs, source: Counting, tmp_path: Path, monkeypatch
+) -> None:
+    caches = local_symcaches(tmp_path / "cache")
+    identity = program(programs.pie)
+    found = source.executable(identity)
+    assert isinstance(found, Found)
+    with found.content:
+        built = caches.build(identity.key, build_input(found, found))
+    assert isinstance(built, Built)
+    monkeypatch.setattr(caches, "find", lambda key: replace(built, entry=replace(built.entry, outdated=True)))
+    wanted: list[ImageIdentity] = []
+    images = Images(source, caches, wants_build=wanted.append, at_once_s=0)
+    image = images.open(Mapping.FILE, identity, KERNEL)
+    assert (image.status, image.reason, wanted) == (Status.FULL, "", [])
+
+
+def test_what_failed_beside_something_outdated_is_not_pending(
+    programs, source: Counting, tmp_path: Path, monkeypatch
+) -> None:
+    caches = local_symcaches(tmp_path / "cache")
+    identity = program(programs.pie)
+    found = source.executable(identity)
+    assert isinstance(found, Found)
+    with found.content:
+        other = replace(found, sha256=b"1" * 32)
+        built = caches.build(identity.key, build_input(other, other))
+    assert isinstance(built, Built)
+    monkeypatch.setattr(caches, "find", lambda key: replace(built, entry=replace(built.entry, outdated=True)))
+    monkeypatch.setattr(LocalLedger, "refusal", lambda *_: NotBuilt("It failed.", until=1e12))
+    wanted: list[ImageIdentity] = []
+    images = Images(source, caches, wants_build=wanted.append, at_once_s=0)
+    image = images.open(Mapping.FILE, identity, KERNEL)
+    assert (image.status, image.reason, wanted) == (Status.FULL, "", [])
 
 
 def test_a_small_file_is_built_at_once_though_others_are_left(
