@@ -28,6 +28,9 @@ class Api(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/prefix/"
 
+    def handle_error(self, *_: object) -> None:
+        """A sender broke off, which is what some tests are about."""
+
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
