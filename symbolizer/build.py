@@ -81,6 +81,8 @@ class NotMade:
     """None was written; why, as a sentence."""
 
     reason: str
+    unusable: bool = False
+    """The debug data itself is at fault: not a limit, nor a file that is missing beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,9 @@ def make_built_symbols(
     why = lines[-1][:500] if lines else "it said nothing"
     if process.returncode == build_child.UNABLE:
         raise OSError(f"{origin}: its symbols cannot be written to {output.parent}: {why}.")
-    if process.returncode == build_child.REFUSED:
-        return NotMade(f"{origin}: its debug data cannot be used ({why}).")
+    if process.returncode in (build_child.REFUSED, build_child.UNUSABLE):
+        unusable = process.returncode == build_child.UNUSABLE
+        return NotMade(f"{origin}: its debug data cannot be used ({why}).", unusable)
     if process.returncode < 0:
         why = f"signal {-process.returncode} within {seconds} CPU s and {memory // _MIB} MiB"
     return NotMade(f"{origin}: reading its debug data ended early ({why}).")

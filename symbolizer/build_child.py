@@ -4,7 +4,7 @@
 
 Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists.
 Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr;
-4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
+5: the debug data itself cannot be used, likewise; 4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ from typing import Final
 
 REFUSED: Final = 3
 UNABLE: Final = 4
+UNUSABLE: Final = 5
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -47,13 +48,13 @@ def main(arguments: list[str]) -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    from symbolizer.build_work import NotBuildable, build  # noqa: PLC0415 - within the limits
+    from symbolizer.build_work import NotBuildable, Unusable, build  # noqa: PLC0415 - within the limits
 
     try:
         build(request)
     except (NotBuildable, MemoryError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - its one way to say why
-        return REFUSED
+        return UNUSABLE if isinstance(error, Unusable) else REFUSED
     except OSError as error:
         print(error.strerror or error, file=sys.stderr)  # noqa: T201 - its one way to say why
         return UNABLE

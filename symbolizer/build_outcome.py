@@ -36,3 +36,5 @@ class NotBuilt:
     """Nobody tries that file again before; seconds since 1970."""
     pending: bool = False
     """Somebody builds them, or is to: frames are better soon."""
+    rejected: bool = False
+    """The file gave way to another, which is to be tried now."""

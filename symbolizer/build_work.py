@@ -1,7 +1,8 @@
 """What the builder does within its limits: SymCache, symbol table and segments into one file."""
 
+import errno
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from symbolic.debuginfo import Archive
 from symbolic.exceptions import SymbolicError
@@ -20,12 +21,20 @@ if TYPE_CHECKING:
     from symbolizer.build_child import Request
 
 
+_NO_MEMORY: Final = f"os error {errno.ENOMEM}"
+"""How `symbolic` says that a file could not be mapped within the limits."""
+
+
 class NotBuildable(Exception):
     """The files are not what can be built from; the text says why."""
 
 
+class Unusable(NotBuildable):
+    """The debug data itself cannot be read, whatever file comes to complete it."""
+
+
 def build(request: "Request") -> None:
-    """Write `request.output`. Raises `NotBuildable`, OSError, MemoryError."""
+    """Write `request.output`. Raises `NotBuildable`, `Unusable`, OSError, MemoryError."""
     paths = [
         Path(f"/proc/self/fd/{descriptor}")
         for descriptor in (request.debug, request.executable)
@@ -38,10 +47,15 @@ def build(request: "Request") -> None:
         segments = layout_of(files[-1])
         if isinstance(segments, Missing):
             raise NotBuildable(segments.reason)
+    except MalformedElf as error:
+        raise NotBuildable(str(error)) from error
+    try:
         archive = Archive.open(str(paths[0])) if module is None else Archive.from_bytes(module)
         symcache = next(archive.iter_objects()).make_symcache()
-    except (SymbolicError, MalformedElf, StopIteration, LookupError) as error:
-        raise NotBuildable(str(error) or "it holds no object") from error
+    except (SymbolicError, StopIteration, LookupError) as error:
+        if _NO_MEMORY in str(error):
+            raise MemoryError(str(error)) from error
+        raise Unusable(str(error) or "it holds no object") from error
     try:
         with Path(request.output).open("r+b") as file:
             # `symbolic` counts from the debug file's first segment; tools that patch executables (patchelf)

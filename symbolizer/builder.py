@@ -17,7 +17,7 @@ from symbolizer.build import BuildLimits, build_input
 from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.errors import MalformedElf
 from symbolizer.fleet_ledger import FleetLedger
-from symbolizer.identity import identity_of_key
+from symbolizer.identity import ImageIdentity, identity_of_key
 from symbolizer.sources import Found, SymbolSource
 from symbolizer.symbol_cache_folder import DEFAULT_LIMIT_BYTES, SymbolCacheFolder
 from symbolizer.symcaches import SymCaches
@@ -64,6 +64,13 @@ class SymCacheBuilder:
         folder cannot be written; the task may then be tried again.
         """
         identity = identity_of_key(key, path or self._path(key))
+        while True:  # each time with one candidate less
+            outcome = self._build_best(identity)
+            if not (isinstance(outcome, NotBuilt) and outcome.rejected):
+                return outcome
+
+    def _build_best(self, identity: ImageIdentity) -> Built | NotBuilt:
+        key = identity.key
         with ExitStack() as opened:
             executable = self._source.executable(identity)
             at_hand = executable if isinstance(executable, Found) else None

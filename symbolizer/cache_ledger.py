@@ -23,8 +23,8 @@ class Claim(Protocol):
     def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
         """Note a whole file, made of these `stored` ones; None: it is not ours to note any more."""
 
-    def failed(self, failure: NotBuilt) -> None:
-        """Note why there is none."""
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:
+        """Note why there is none; True: the file is `unusable`, and gave way to another that is to be tried."""
 
 
 class CacheLedger(Protocol):

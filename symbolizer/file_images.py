@@ -103,6 +103,8 @@ class FileImages:
             outcome = self._build(identity, debug, at_hand, known)
             if isinstance(outcome, Built):
                 return self._from_built(identity, outcome)
+            if outcome.rejected:
+                return self.open(identity)
             reason = outcome.reason
             if isinstance(known, Built):
                 return self._from_built(identity, known, reason if outcome.pending else "")

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from storage.archive import Archive
 from storage.errors import BlobMissing, DatabaseError
-from storage.symbols import builds, caches
+from storage.symbols import builds, caches, candidates
 from storage.symbols.builds import BuildLease
 from storage.symbols.caches import Standing
 from storage.symbols.errors import BlobDamaged
@@ -150,10 +150,14 @@ class _FleetClaim:
             else CacheEntry(cache.sha256, self.lease.source_sha256 or b"", cache.producer)
         )
 
-    def failed(self, failure: NotBuilt) -> None:
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:
         """End the lease with the reason."""
+        rest_s, source = max(failure.until - time.time(), 0.0), self.lease.source_sha256
         with self.engine.begin() as connection:
-            builds.fail(connection, self.lease, failure.reason, rest_s=max(failure.until - time.time(), 0.0))
+            is_ours = builds.fail(connection, self.lease, failure.reason, rest_s=rest_s)
+            if not (is_ours and unusable and source):
+                return False
+            return candidates.give_way(connection, self.lease.binary_key, source, failure.reason)
 
 
 def _is_readable(other: str) -> bool:

@@ -106,9 +106,10 @@ class _LocalClaim:
         self._write(sha256=sha256.hex(), reason="", until=0.0)
         return CacheEntry(sha256, self.source_sha256, producer())
 
-    def failed(self, failure: NotBuilt) -> None:
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:  # noqa: ARG002 - only a store has another
         """Note the failure with its time."""
         self._write(sha256="", reason=failure.reason, until=failure.until)
+        return False
 
     def _write(self, **noted: Any) -> None:
         temporary = self.path.with_suffix(f".{os.getpid()}.tmp")

@@ -106,8 +106,8 @@ class SymCaches:
                     else f"{source.debug.origin}: what was built from it cannot be read back."
                 )
                 failure = NotBuilt(reason, self._clock() + self._limits.failure_lifetime_s)
-                claim.failed(failure)
-                return failure
+                unusable = isinstance(made, NotMade) and made.unusable
+                return replace(failure, rejected=claim.failed(failure, unusable=unusable))
             entry = claim.built(output, made, source.stored)
             if entry is None:
                 return PENDING

@@ -167,6 +167,17 @@ def reject(connection: Connection, binary_key: str, sha256: bytes, why: str) -> 
     return bool(rejected)
 
 
+def give_way(connection: Connection, binary_key: str, sha256: bytes, why: str) -> bool:
+    """Reject a file whose debug information proved unusable, if there is another's; False: there is none.
+
+    The only one stays, for its symbol table.
+    """
+    others = (file for file in ranked(connection, binary_key) if file.sha256 != sha256)
+    return any(file.quality == Quality.DWARF for file in others) and reject(
+        connection, binary_key, sha256, why
+    )
+
+
 def remove(connection: Connection, binary_key: str, sha256: bytes) -> bool:
     """Forget the file; its blob goes with the next sweep. False: it was not there.
 

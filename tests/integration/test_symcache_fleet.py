@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 
 from storage.archive import Archive
+from storage.schema import symcache
 from storage.symbols import blobs, caches, candidates
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
@@ -26,6 +27,7 @@ from symbolizer.build_outcome import Built, NotBuilt
 from symbolizer.builder import SymCacheBuilder, fleet_symcaches
 from symbolizer.built_symbols import FORMAT
 from symbolizer.cache_ledger import producer
+from symbolizer.download_folder import DownloadFolder
 from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
 from symbolizer.fleet_ledger import FleetLedger
@@ -33,6 +35,7 @@ from symbolizer.locate import LocalFiles
 from symbolizer.sources import Found
 from symbolizer.symbol_cache_folder import SymbolCacheFolder
 from symbolizer.symcaches import SymCaches
+from symbolizer.uploaded import Uploaded
 
 pytestmark = pytest.mark.integration
 
@@ -156,6 +159,7 @@ from storage.archive import Archive
 from storage.database import open_engine
 from symbolizer import symcaches
 from symbolizer.build import build_input
+from symbolizer.download_folder import DownloadFolder
 from symbolizer.elf import ElfFile
 from symbolizer.files import OpenedFile
 from symbolizer.fleet_ledger import FleetLedger
@@ -294,9 +298,9 @@ def test_until_a_new_producer_has_built_the_old_ones_work_serves(
     assert not found_now.entry.outdated
 
 
-def upload(fleet: Fleet, path: Path) -> bytes:
+def upload(fleet: Fleet, path: Path, key: str = KEY) -> bytes:
     candidate = Candidate(
-        binary_key=KEY,
+        binary_key=key,
         kind=FileKind.EXECUTABLE,
         quality=Quality.DWARF,
         path=path,
@@ -357,3 +361,33 @@ def test_the_task_builds_by_key_what_its_source_has(
     assert nowhere.reason
     assert functions(builder.build(key, str(program))) >= {"work"}
     assert functions(fleet.machine("other").find(key)) >= {"work"}
+
+
+@pytest.mark.parametrize("limits", [BuildLimits(), BuildLimits(memory_bytes=1 << 20)])
+def test_a_file_that_cannot_be_read_gives_way_to_the_next(
+    fleet: Fleet, program: Path, tmp_path: Path, limits: BuildLimits
+) -> None:
+    engine, archive = fleet.engine, fleet.archive
+    key = ElfFile(program.read_bytes()).build_id.hex()
+    source = Uploaded(engine, archive, DownloadFolder(tmp_path / "downloads"))
+    (tmp_path / "noise").write_bytes(bytes(range(256)) * 64)
+    broken = tmp_path / "broken"
+    command = ["objcopy", "--update-section", f".debug_info={tmp_path / 'noise'}", program, broken]
+    subprocess.run(command, check=True)
+
+    def rejected() -> dict[bytes, bool]:
+        with engine.connect() as connection:
+            return {file.sha256: file.rejected is not None for file in candidates.every(connection, key)}
+
+    bad = upload(fleet, broken, key)
+    assert isinstance(SymCacheBuilder(engine, archive, source, tmp_path / "one").build(key), NotBuilt)
+    assert rejected() == {bad: False}, "there is no other"
+    good = upload(fleet, program, key)
+    assert upload(fleet, broken, key) == bad  # the newest again
+    with engine.begin() as connection:
+        connection.execute(delete(symcache))
+    outcome = SymCacheBuilder(engine, archive, source, tmp_path / "two", limits).build(key)
+    is_limited = limits != BuildLimits()
+    assert rejected() == {bad: not is_limited, good: False}, "a limit is no fault of the file"
+    if not is_limited:
+        assert functions(outcome) >= {"work"}
