@@ -27,7 +27,6 @@ from sqlalchemy import (
     Connection,
     Engine,
     Table,
-    Text,
     and_,
     any_,
     delete,
@@ -36,7 +35,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects.postgresql import array
 
 from storage.archive import Archive
 from storage.schema import (
@@ -155,12 +153,9 @@ def _ran(binary_key: Column[str]) -> ColumnElement[bool]:
 def _is_part() -> ColumnElement[bool]:
     """A debug file of a binary that a kept capture has needs this one."""
     whole = debug_file.alias("whole")
-    return (
-        select(whole.c.debug_file_id)
-        .where(whole.c.needs.op("@>")(array([debug_file.c.binary_key], type_=Text)), _ran(whole.c.binary_key))
-        .correlate(debug_file)
-        .exists()
-    )
+    # All needs at once: looking for each file by itself took 146 s for 20,000 of them.
+    needs = select(func.unnest(whole.c.needs)).where(_ran(whole.c.binary_key))
+    return debug_file.c.binary_key.in_(needs)
 
 
 def _drop(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
