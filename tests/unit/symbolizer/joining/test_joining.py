@@ -7,6 +7,8 @@ import random
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -298,6 +300,22 @@ def test_what_is_nowhere_is_said(shop: Shop, joiner: Joiner, tmp_path: Path) -> 
         missing = source.debug_file(identity(program), image)
     assert isinstance(missing, Missing)
     assert ".dwo" in missing.reason
+
+
+def test_a_joined_file_says_which_stored_ones_it_is_of(shop: Shop, joiner: Joiner) -> None:
+    path = shop.made("-gsplit-dwarf", "-gdwarf-5")
+    first = LocalFiles(debug_roots=()).executable(identity(path))
+    assert isinstance(first, Found)
+    skeletons = [unit for unit in units(first.elf) if unit.is_skeleton]
+    others = LocalFiles(debug_roots=()).split_files(identity(path), first, skeletons)
+    with ExitStack() as opened:
+        for each in (first, *others):
+            opened.enter_context(each.content)
+        stored = [replace(each, sha256=bytes([number]) * 32) for number, each in enumerate(others, 1)]
+        joined = joiner.join(first, stored)
+        assert isinstance(joined, Found)
+        opened.enter_context(joined.content)
+        assert build_input(joined, None).stored == tuple(each.sha256 for each in stored) != ()
 
 
 def test_files_that_do_not_belong_together_are_missing_with_a_reason(shop: Shop, tmp_path: Path) -> None:
