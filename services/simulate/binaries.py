@@ -157,7 +157,7 @@ def content_of(build: Build) -> bytes:
     symbols = [Symbol(name, start + shift, size) for name, (start, size) in build.places.items()]
     if shift:
         symbols.insert(0, Symbol("_stext", shift, 0))
-    return elf_file(build.build_id, symbols)
+    return elf_file(build.build_id, symbols, kernel=bool(shift))
 
 
 def _build(seed: int, path: str, symbols: tuple[str, ...], *what: object) -> Build:

@@ -17,12 +17,14 @@ _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _NOTE: Final = struct.Struct("<III")
 _EM_X86_64: Final = 62
-_ET_DYN: Final = 3
+_ET_EXEC, _ET_DYN = 2, 3
 _PT_LOAD, _PT_NOTE = 1, 4
 _PROGBITS, _SYMTAB, _STRTAB, _NOTE_SECTION = 1, 2, 3, 7
 _ALLOC, _EXECUTE = 2, 4
 _NAMES: Final = (b"", b".note.gnu.build-id", b".text", b".symtab", b".strtab", b".shstrtab")
 _TEXT_SECTION: Final = 2
+_KERNEL_NAMES: Final = (b".init.text", b".data..percpu")
+"""Sections that only a kernel has, and that it is known by."""
 _BREAKPOINT: Final = b"\xcc"
 _GLOBAL_FUNCTION: Final = 1 << 4 | 2
 
@@ -36,29 +38,30 @@ class Symbol:
     size: int
 
 
-def elf_file(build_id: bytes, symbols: Sequence[Symbol]) -> bytes:
-    """The file's bytes."""
+def elf_file(build_id: bytes, symbols: Sequence[Symbol], *, kernel: bool = False) -> bytes:
+    """The file's bytes: of a shared object, or of a kernel (vmlinux)."""
+    section_names = (*_NAMES, *_KERNEL_NAMES) if kernel else _NAMES
     end = max((symbol.start + symbol.size for symbol in symbols), default=TEXT_OFFSET)
     note = _NOTE.pack(4, len(build_id), 3) + b"GNU\0" + build_id + b"\0" * (-len(build_id) % 4)
     texts, entries = bytearray(b"\0"), bytearray(_SYMBOL.size)
     for symbol in symbols:
         entries += _SYMBOL.pack(len(texts), _GLOBAL_FUNCTION, 0, _TEXT_SECTION, symbol.start, symbol.size)
         texts += symbol.name.encode() + b"\0"
-    names = b"\0".join(_NAMES) + b"\0"
+    names = b"\0".join(section_names) + b"\0"
     note_at = _HEADER.size + 2 * _SEGMENT.size
     symbols_at = -(-end // 8) * 8
     texts_at = symbols_at + len(entries)
     names_at = texts_at + len(texts)
     sections_at = -(-(names_at + len(names)) // 8) * 8
     header = _HEADER.pack(
-        b"\x7fELF\x02\x01\x01" + bytes(9), _ET_DYN, _EM_X86_64, 1, 0, _HEADER.size, sections_at, 0,
-        _HEADER.size, _SEGMENT.size, 2, _SECTION.size, len(_NAMES), len(_NAMES) - 1,
+        b"\x7fELF\x02\x01\x01" + bytes(9), _ET_EXEC if kernel else _ET_DYN, _EM_X86_64, 1, 0, _HEADER.size,
+        sections_at, 0, _HEADER.size, _SEGMENT.size, 2, _SECTION.size, len(section_names), len(_NAMES) - 1,
     )  # fmt: skip
     segments = _SEGMENT.pack(
         _PT_LOAD, 5, TEXT_OFFSET, TEXT_OFFSET, TEXT_OFFSET, end - TEXT_OFFSET, end - TEXT_OFFSET, 4096
     )
     segments += _SEGMENT.pack(_PT_NOTE, 4, note_at, note_at, note_at, len(note), len(note), 4)
-    starts = [names.index(name + b"\0") if name else 0 for name in _NAMES]
+    starts = [names.index(name + b"\0") if name else 0 for name in section_names]
     sections = b"".join(
         _SECTION.pack(*row)
         for row in (
@@ -68,6 +71,7 @@ def elf_file(build_id: bytes, symbols: Sequence[Symbol]) -> bytes:
             (starts[3], _SYMTAB, 0, 0, symbols_at, len(entries), 4, 1, 8, _SYMBOL.size),
             (starts[4], _STRTAB, 0, 0, texts_at, len(texts), 0, 0, 1, 0),
             (starts[5], _STRTAB, 0, 0, names_at, len(names), 0, 0, 1, 0),
+            *((start, _PROGBITS, _ALLOC, end, end, 0, 0, 0, 1, 0) for start in starts[len(_NAMES) :]),
         )
     )  # fmt: skip
     data = bytearray(header + segments + note)

@@ -14,6 +14,7 @@ from services.simulate.catalogue import SERVICES
 from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.elf import ElfFile
 from symbolizer.kallsyms import kallsyms_of
+from symbolizer.layout import is_kernel
 from symbolizer.symtab import read_symbols
 
 names = st.text(
@@ -51,6 +52,7 @@ def test_our_own_reader_finds_every_function():
 
 def test_a_kernel_counts_from_stext():
     build = kernel(0, 7)
+    assert is_kernel(ElfFile(content_of(build)))
     table = kallsyms_of(ElfFile(content_of(build))).kernel
     found = dict(
         zip([name.decode() for name in table.names], zip(table.starts, table.ends, strict=True), strict=True)
