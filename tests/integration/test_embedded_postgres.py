@@ -20,6 +20,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from services.embedded.postgres import EmbeddedPostgres
+from services.embedded.process import runs
 from services.errors import CannotStart
 
 pytestmark = pytest.mark.integration
@@ -69,6 +70,21 @@ def ask(server: EmbeddedPostgres, statement: str) -> list[tuple]:
     ):
         cursor.execute(statement)
         return cursor.fetchall() if cursor.description else []
+
+
+def test_stopping_waits_for_a_process_that_outlives_its_pid_file(server, monkeypatch):
+    """Seen on a busy machine: its log said that it was shut down, and `up` that it does not end."""
+    server.start()
+    asked: list[bool] = []
+
+    def runs_a_little_longer(*what: object) -> bool:
+        asked.append(True)
+        return len(asked) < 4 or runs(*what)
+
+    monkeypatch.setattr("services.embedded.postgres.runs", runs_a_little_longer)
+    server.stop()
+    assert len(asked) >= 4
+    assert server.pid is None
 
 
 def test_starting_and_stopping_are_idempotent_and_data_stays(server):

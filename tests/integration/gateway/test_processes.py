@@ -130,10 +130,12 @@ def test_code_made_at_run_time_is_walked_through_also_after_it_was_moved(
         capture.mappings[capture.frames.mapping[frame]].kind for frame in range(len(capture.frames.mapping))
     ]
     assert capture_pb2.Mapping.ANONYMOUS in mappings
-    callers = {stack.frames[1] for stack in stacks if not stack.frames[0][0]}
+    # One that was interrupted while its code was being moved may end at its leaf.
+    through = [s for s in stacks if not s.frames[0][0] and s.end == capture_pb2.STACK_END_COMPLETE]
+    callers = {stack.frames[1] for stack in through}
     assert {path for path, *_ in callers} == {str(folder / "moving")}
     # main calls run from three places: before mprotect, after it, and after mremap.
-    assert len({stack.frames[2] for stack in stacks if not stack.frames[0][0]}) == 2
+    assert len({stack.frames[2] for stack in through}) == 2
 
 
 def test_a_32_bit_program_is_a_leaf_that_says_so(capture: capture_pb2.Capture, folder: Path):
