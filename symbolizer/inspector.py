@@ -1,7 +1,5 @@
 """Inspections of files that may be hostile: in a child process, within limits of memory and time."""
 
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,11 +7,10 @@ from typing import Final
 from symbolizer import inspection_child
 from symbolizer.files import OpenedFile
 from symbolizer.inspection import Inspection
+from symbolizer.limited_child import run_child
 
 _MIB: Final = 1 << 20
 _GIB: Final = 1 << 30
-_PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
-_MAX_REASON: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +43,18 @@ def inspect_apart(path: Path, *, limits: InspectionLimits | None = None) -> Insp
     limits = limits or InspectionLimits()
     with OpenedFile(path) as content:
         seconds = limits.seconds_for(content.size)
-        command = [
-            sys.executable,
-            "-m",
-            inspection_child.__name__,
-            str(content.descriptor),
-            str(limits.memory_bytes),
-            str(seconds),
-        ]
+        arguments = [str(content.descriptor), str(limits.memory_bytes), str(seconds)]
+        ended = run_child(inspection_child, arguments, [content.descriptor], seconds=3 * seconds)
+    if ended is None:
+        return NotInspected(f"It was not read within {3 * seconds} s.")
+    if ended.status == 0:
         try:
-            done = subprocess.run(
-                command,
-                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
-                pass_fds=[content.descriptor],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=3 * seconds,
-                check=False,
-                env={"OPENBLAS_NUM_THREADS": "1"},  # each of its threads would take address space
-            )
-        except subprocess.TimeoutExpired:
-            return NotInspected(f"It was not read within {3 * seconds} s.")
-    if done.returncode == 0:
-        try:
-            return Inspection.from_json(done.stdout.decode())
+            return Inspection.from_json(ended.output.decode())
         except (ValueError, TypeError):
             return NotInspected("What was found out about it could not be read.")
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    why = said[-1][:_MAX_REASON] if said else "It said nothing."
-    if done.returncode == inspection_child.REFUSED:
+    why = ended.said or "It said nothing."
+    if ended.status == inspection_child.REFUSED:
         return NotInspected(why)
-    if done.returncode < 0:
-        why = f"signal {-done.returncode} within {seconds} CPU s and {limits.memory_bytes // _MIB} MiB"
+    if ended.status < 0:
+        why = f"signal {-ended.status} within {seconds} CPU s and {limits.memory_bytes // _MIB} MiB"
     return NotInspected(f"Looking at it ended early ({why}).")

@@ -2,8 +2,6 @@
 
 import hashlib
 import logging
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +10,7 @@ from typing import Final
 
 from symbolizer.download_folder import DownloadFolder, no_copy
 from symbolizer.joining import child
+from symbolizer.limited_child import run_child
 from symbolizer.opened_elf import as_elf
 from symbolizer.sources import Found, Missing
 
@@ -19,8 +18,6 @@ log = logging.getLogger(__name__)
 
 _GIB: Final = 1 << 30
 _MIB: Final = 1 << 20
-_PACKAGE_ROOT: Final = Path(__file__).resolve().parents[2]
-_MAX_REASON: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +93,15 @@ class Joiner:
         memory, seconds = self._limits.memory_for(size), self._limits.seconds_for(size)
         most = _MIB + self._limits.output_per_byte * size
         descriptors = [found.content.descriptor for found in files]
-        command = [sys.executable, "-m", child.__name__, str(target), str(memory), str(seconds), str(most)]
-        try:
-            done = subprocess.run(
-                [*command, *map(str, descriptors)],
-                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
-                pass_fds=descriptors,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=3 * seconds,
-                check=False,
-                env={"OPENBLAS_NUM_THREADS": "1"},  # each thread would take address space
-            )
-        except subprocess.TimeoutExpired as error:
-            raise _NotJoined(f"It took more than {3 * seconds} s.") from error
-        if done.returncode == 0:
+        arguments = [str(target), str(memory), str(seconds), str(most), *map(str, descriptors)]
+        ended = run_child(child, arguments, descriptors, seconds=3 * seconds)
+        if ended is None:
+            raise _NotJoined(f"It took more than {3 * seconds} s.")
+        if ended.status == 0:
             return
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = said[-1][:_MAX_REASON] if said else "Nothing was said."
-        if done.returncode < 0:
-            why = f"It ended by signal {-done.returncode} within {seconds} CPU s and {memory // _MIB} MiB."
+        why = ended.said or "Nothing was said."
+        if ended.status < 0:
+            why = f"It ended by signal {-ended.status} within {seconds} CPU s and {memory // _MIB} MiB."
         raise _NotJoined(why)
 
 
