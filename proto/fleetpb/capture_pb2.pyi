@@ -82,7 +82,7 @@ class Capture(_message.Message):
     def __init__(self, format: _Optional[int] = ..., visit_id: _Optional[bytes] = ..., producer: _Optional[str] = ..., machine: _Optional[_Union[Machine, _Mapping]] = ..., window: _Optional[_Union[Window, _Mapping]] = ..., strings: _Optional[_Iterable[str]] = ..., mappings: _Optional[_Iterable[_Union[Mapping, _Mapping]]] = ..., frames: _Optional[_Union[FrameTable, _Mapping]] = ..., stacks: _Optional[_Union[StackTable, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[ProcessGroup, _Mapping]]] = ..., segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., cpus: _Optional[_Iterable[_Union[CpuUsage, _Mapping]]] = ..., counters: _Optional[_Iterable[_Union[CounterGroup, _Mapping]]] = ..., system: _Optional[_Union[SystemState, _Mapping]] = ..., excerpts: _Optional[_Iterable[_Union[SymbolExcerpt, _Mapping]]] = ..., cost: _Optional[_Union[OwnCost, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Machine(_message.Message):
-    __slots__ = ("hostname", "platform", "architecture", "kernel_release", "kernel_version", "kernel_build_id", "boot_id", "logical_cpus", "cores", "packages", "threads_per_core", "nominal_mhz", "memory_bytes", "numa_nodes", "microcode", "virtualization", "os", "labels", "events")
+    __slots__ = ("hostname", "platform", "architecture", "kernel_release", "kernel_version", "kernel_build_id", "boot_id", "logical_cpus", "cores", "packages", "threads_per_core", "nominal_mhz", "memory_bytes", "numa_nodes", "microcode", "virtualization", "os", "labels", "events", "smt", "hardware_min_mhz", "hardware_max_mhz", "frequency_driver", "nodes", "idle_states", "siblings")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -109,6 +109,13 @@ class Machine(_message.Message):
     OS_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
+    SMT_FIELD_NUMBER: _ClassVar[int]
+    HARDWARE_MIN_MHZ_FIELD_NUMBER: _ClassVar[int]
+    HARDWARE_MAX_MHZ_FIELD_NUMBER: _ClassVar[int]
+    FREQUENCY_DRIVER_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    IDLE_STATES_FIELD_NUMBER: _ClassVar[int]
+    SIBLINGS_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     platform: str
     architecture: str
@@ -128,19 +135,52 @@ class Machine(_message.Message):
     os: str
     labels: _containers.ScalarMap[str, str]
     events: _containers.RepeatedCompositeFieldContainer[EventSupport]
-    def __init__(self, hostname: _Optional[str] = ..., platform: _Optional[str] = ..., architecture: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., kernel_build_id: _Optional[str] = ..., boot_id: _Optional[str] = ..., logical_cpus: _Optional[int] = ..., cores: _Optional[int] = ..., packages: _Optional[int] = ..., threads_per_core: _Optional[int] = ..., nominal_mhz: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., microcode: _Optional[str] = ..., virtualization: _Optional[str] = ..., os: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., events: _Optional[_Iterable[_Union[EventSupport, _Mapping]]] = ...) -> None: ...
+    smt: str
+    hardware_min_mhz: float
+    hardware_max_mhz: float
+    frequency_driver: str
+    nodes: _containers.RepeatedCompositeFieldContainer[NumaNode]
+    idle_states: _containers.RepeatedCompositeFieldContainer[IdleState]
+    siblings: _containers.RepeatedCompositeFieldContainer[Siblings]
+    def __init__(self, hostname: _Optional[str] = ..., platform: _Optional[str] = ..., architecture: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., kernel_build_id: _Optional[str] = ..., boot_id: _Optional[str] = ..., logical_cpus: _Optional[int] = ..., cores: _Optional[int] = ..., packages: _Optional[int] = ..., threads_per_core: _Optional[int] = ..., nominal_mhz: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., microcode: _Optional[str] = ..., virtualization: _Optional[str] = ..., os: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., events: _Optional[_Iterable[_Union[EventSupport, _Mapping]]] = ..., smt: _Optional[str] = ..., hardware_min_mhz: _Optional[float] = ..., hardware_max_mhz: _Optional[float] = ..., frequency_driver: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[NumaNode, _Mapping]]] = ..., idle_states: _Optional[_Iterable[_Union[IdleState, _Mapping]]] = ..., siblings: _Optional[_Iterable[_Union[Siblings, _Mapping]]] = ...) -> None: ...
+
+class NumaNode(_message.Message):
+    __slots__ = ("node", "cpus", "memory_bytes")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    node: int
+    cpus: _containers.RepeatedScalarFieldContainer[int]
+    memory_bytes: int
+    def __init__(self, node: _Optional[int] = ..., cpus: _Optional[_Iterable[int]] = ..., memory_bytes: _Optional[int] = ...) -> None: ...
+
+class IdleState(_message.Message):
+    __slots__ = ("name", "exit_latency_us")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EXIT_LATENCY_US_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    exit_latency_us: int
+    def __init__(self, name: _Optional[str] = ..., exit_latency_us: _Optional[int] = ...) -> None: ...
+
+class Siblings(_message.Message):
+    __slots__ = ("cpus",)
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    cpus: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, cpus: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class EventSupport(_message.Message):
-    __slots__ = ("event", "support", "errno", "source")
+    __slots__ = ("event", "support", "errno", "source", "counts_only")
     EVENT_FIELD_NUMBER: _ClassVar[int]
     SUPPORT_FIELD_NUMBER: _ClassVar[int]
     ERRNO_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_ONLY_FIELD_NUMBER: _ClassVar[int]
     event: str
     support: Support
     errno: int
     source: str
-    def __init__(self, event: _Optional[str] = ..., support: _Optional[_Union[Support, str]] = ..., errno: _Optional[int] = ..., source: _Optional[str] = ...) -> None: ...
+    counts_only: bool
+    def __init__(self, event: _Optional[str] = ..., support: _Optional[_Union[Support, str]] = ..., errno: _Optional[int] = ..., source: _Optional[str] = ..., counts_only: _Optional[bool] = ...) -> None: ...
 
 class Window(_message.Message):
     __slots__ = ("wall_start_ns", "monotonic_start_ns", "duration_ns")
@@ -275,7 +315,7 @@ class GroupProfile(_message.Message):
     def __init__(self, group: _Optional[int] = ..., stack_delta: _Optional[_Iterable[int]] = ..., count: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CpuUsage(_message.Message):
-    __slots__ = ("cpu", "core", "package", "numa_node", "user_ms", "system_ms", "idle_ms", "iowait_ms", "irq_ms", "steal_ms", "mhz")
+    __slots__ = ("cpu", "core", "package", "numa_node", "user_ms", "system_ms", "idle_ms", "iowait_ms", "irq_ms", "steal_ms", "mhz", "min_mhz", "max_mhz", "idle_state_ms")
     CPU_FIELD_NUMBER: _ClassVar[int]
     CORE_FIELD_NUMBER: _ClassVar[int]
     PACKAGE_FIELD_NUMBER: _ClassVar[int]
@@ -287,6 +327,9 @@ class CpuUsage(_message.Message):
     IRQ_MS_FIELD_NUMBER: _ClassVar[int]
     STEAL_MS_FIELD_NUMBER: _ClassVar[int]
     MHZ_FIELD_NUMBER: _ClassVar[int]
+    MIN_MHZ_FIELD_NUMBER: _ClassVar[int]
+    MAX_MHZ_FIELD_NUMBER: _ClassVar[int]
+    IDLE_STATE_MS_FIELD_NUMBER: _ClassVar[int]
     cpu: int
     core: int
     package: int
@@ -298,36 +341,49 @@ class CpuUsage(_message.Message):
     irq_ms: int
     steal_ms: int
     mhz: float
-    def __init__(self, cpu: _Optional[int] = ..., core: _Optional[int] = ..., package: _Optional[int] = ..., numa_node: _Optional[int] = ..., user_ms: _Optional[int] = ..., system_ms: _Optional[int] = ..., idle_ms: _Optional[int] = ..., iowait_ms: _Optional[int] = ..., irq_ms: _Optional[int] = ..., steal_ms: _Optional[int] = ..., mhz: _Optional[float] = ...) -> None: ...
+    min_mhz: float
+    max_mhz: float
+    idle_state_ms: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, cpu: _Optional[int] = ..., core: _Optional[int] = ..., package: _Optional[int] = ..., numa_node: _Optional[int] = ..., user_ms: _Optional[int] = ..., system_ms: _Optional[int] = ..., idle_ms: _Optional[int] = ..., iowait_ms: _Optional[int] = ..., irq_ms: _Optional[int] = ..., steal_ms: _Optional[int] = ..., mhz: _Optional[float] = ..., min_mhz: _Optional[float] = ..., max_mhz: _Optional[float] = ..., idle_state_ms: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CounterGroup(_message.Message):
-    __slots__ = ("cpu", "group", "time_enabled_ns", "time_running_ns", "counters")
+    __slots__ = ("cpu", "group", "time_enabled_ns", "time_running_ns", "counters", "cgroup", "package")
     CPU_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     TIME_ENABLED_NS_FIELD_NUMBER: _ClassVar[int]
     TIME_RUNNING_NS_FIELD_NUMBER: _ClassVar[int]
     COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    CGROUP_FIELD_NUMBER: _ClassVar[int]
+    PACKAGE_FIELD_NUMBER: _ClassVar[int]
     cpu: int
     group: int
     time_enabled_ns: int
     time_running_ns: int
     counters: _containers.RepeatedCompositeFieldContainer[Counter]
-    def __init__(self, cpu: _Optional[int] = ..., group: _Optional[int] = ..., time_enabled_ns: _Optional[int] = ..., time_running_ns: _Optional[int] = ..., counters: _Optional[_Iterable[_Union[Counter, _Mapping]]] = ...) -> None: ...
+    cgroup: int
+    package: int
+    def __init__(self, cpu: _Optional[int] = ..., group: _Optional[int] = ..., time_enabled_ns: _Optional[int] = ..., time_running_ns: _Optional[int] = ..., counters: _Optional[_Iterable[_Union[Counter, _Mapping]]] = ..., cgroup: _Optional[int] = ..., package: _Optional[int] = ...) -> None: ...
 
 class Counter(_message.Message):
-    __slots__ = ("name", "support", "errno", "value")
+    __slots__ = ("name", "support", "errno", "value", "unit", "scale", "source")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUPPORT_FIELD_NUMBER: _ClassVar[int]
     ERRNO_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     name: int
     support: Support
     errno: int
     value: int
-    def __init__(self, name: _Optional[int] = ..., support: _Optional[_Union[Support, str]] = ..., errno: _Optional[int] = ..., value: _Optional[int] = ...) -> None: ...
+    unit: int
+    scale: float
+    source: int
+    def __init__(self, name: _Optional[int] = ..., support: _Optional[_Union[Support, str]] = ..., errno: _Optional[int] = ..., value: _Optional[int] = ..., unit: _Optional[int] = ..., scale: _Optional[float] = ..., source: _Optional[int] = ...) -> None: ...
 
 class SystemState(_message.Message):
-    __slots__ = ("utilisation", "load", "pressure", "memory_available_bytes", "governor", "min_mhz", "max_mhz", "modules")
+    __slots__ = ("utilisation", "load", "pressure", "memory_available_bytes", "governor", "min_mhz", "max_mhz", "modules", "pressure_full", "stalled_us", "tasks_runnable", "tasks", "swap_used_bytes", "memory_available_before_bytes")
     class PressureEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -342,6 +398,20 @@ class SystemState(_message.Message):
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class PressureFullEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    class StalledUsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     UTILISATION_FIELD_NUMBER: _ClassVar[int]
     LOAD_FIELD_NUMBER: _ClassVar[int]
     PRESSURE_FIELD_NUMBER: _ClassVar[int]
@@ -350,6 +420,12 @@ class SystemState(_message.Message):
     MIN_MHZ_FIELD_NUMBER: _ClassVar[int]
     MAX_MHZ_FIELD_NUMBER: _ClassVar[int]
     MODULES_FIELD_NUMBER: _ClassVar[int]
+    PRESSURE_FULL_FIELD_NUMBER: _ClassVar[int]
+    STALLED_US_FIELD_NUMBER: _ClassVar[int]
+    TASKS_RUNNABLE_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    SWAP_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_AVAILABLE_BEFORE_BYTES_FIELD_NUMBER: _ClassVar[int]
     utilisation: float
     load: _containers.RepeatedScalarFieldContainer[float]
     pressure: _containers.ScalarMap[str, float]
@@ -358,7 +434,13 @@ class SystemState(_message.Message):
     min_mhz: float
     max_mhz: float
     modules: _containers.ScalarMap[str, str]
-    def __init__(self, utilisation: _Optional[float] = ..., load: _Optional[_Iterable[float]] = ..., pressure: _Optional[_Mapping[str, float]] = ..., memory_available_bytes: _Optional[int] = ..., governor: _Optional[str] = ..., min_mhz: _Optional[float] = ..., max_mhz: _Optional[float] = ..., modules: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    pressure_full: _containers.ScalarMap[str, float]
+    stalled_us: _containers.ScalarMap[str, int]
+    tasks_runnable: int
+    tasks: int
+    swap_used_bytes: int
+    memory_available_before_bytes: int
+    def __init__(self, utilisation: _Optional[float] = ..., load: _Optional[_Iterable[float]] = ..., pressure: _Optional[_Mapping[str, float]] = ..., memory_available_bytes: _Optional[int] = ..., governor: _Optional[str] = ..., min_mhz: _Optional[float] = ..., max_mhz: _Optional[float] = ..., modules: _Optional[_Mapping[str, str]] = ..., pressure_full: _Optional[_Mapping[str, float]] = ..., stalled_us: _Optional[_Mapping[str, int]] = ..., tasks_runnable: _Optional[int] = ..., tasks: _Optional[int] = ..., swap_used_bytes: _Optional[int] = ..., memory_available_before_bytes: _Optional[int] = ...) -> None: ...
 
 class SymbolExcerpt(_message.Message):
     __slots__ = ("group", "frame", "name", "source")

@@ -33,7 +33,7 @@ class HealthReply(_message.Message):
     def __init__(self, producer: _Optional[str] = ..., format: _Optional[int] = ..., active_captures: _Optional[int] = ..., finished_captures: _Optional[int] = ..., uptime_s: _Optional[float] = ..., utilisation: _Optional[float] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("visit_id", "ttl_ms", "events", "campaign", "stack_bytes", "max_depth", "counters")
+    __slots__ = ("visit_id", "ttl_ms", "events", "campaign", "stack_bytes", "max_depth", "counters", "counter_events", "counted_cgroups", "exact")
     VISIT_ID_FIELD_NUMBER: _ClassVar[int]
     TTL_MS_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
@@ -41,6 +41,9 @@ class Plan(_message.Message):
     STACK_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAX_DEPTH_FIELD_NUMBER: _ClassVar[int]
     COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    COUNTER_EVENTS_FIELD_NUMBER: _ClassVar[int]
+    COUNTED_CGROUPS_FIELD_NUMBER: _ClassVar[int]
+    EXACT_FIELD_NUMBER: _ClassVar[int]
     visit_id: bytes
     ttl_ms: int
     events: _containers.RepeatedCompositeFieldContainer[EventPlan]
@@ -48,7 +51,10 @@ class Plan(_message.Message):
     stack_bytes: int
     max_depth: int
     counters: bool
-    def __init__(self, visit_id: _Optional[bytes] = ..., ttl_ms: _Optional[int] = ..., events: _Optional[_Iterable[_Union[EventPlan, _Mapping]]] = ..., campaign: _Optional[str] = ..., stack_bytes: _Optional[int] = ..., max_depth: _Optional[int] = ..., counters: _Optional[bool] = ...) -> None: ...
+    counter_events: _containers.RepeatedScalarFieldContainer[str]
+    counted_cgroups: int
+    exact: bool
+    def __init__(self, visit_id: _Optional[bytes] = ..., ttl_ms: _Optional[int] = ..., events: _Optional[_Iterable[_Union[EventPlan, _Mapping]]] = ..., campaign: _Optional[str] = ..., stack_bytes: _Optional[int] = ..., max_depth: _Optional[int] = ..., counters: _Optional[bool] = ..., counter_events: _Optional[_Iterable[str]] = ..., counted_cgroups: _Optional[int] = ..., exact: _Optional[bool] = ...) -> None: ...
 
 class EventPlan(_message.Message):
     __slots__ = ("event", "rate_hz", "period", "duration_ms", "stacks", "turn")
