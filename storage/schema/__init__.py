@@ -1,0 +1,85 @@
+"""Every table of the store, with the meaning of every column.
+
+The tables fall into families, a module each: who there is (`fleet`), what was visited (`visits`) and what
+captures brought beside samples (`observations`), the interned `dictionaries`, where `symbols` come from, the
+`facts` (partitioned by UTC day), and what is `merged` from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+
+Only migrations create these tables; `storage/migrations` must stay equal to this package (a test
+compares them). Values are raw integers everywhere: weights are applied when a question is asked.
+"""
+
+from storage.schema.base import metadata
+from storage.schema.dictionaries import (
+    binary,
+    dictionary_epoch,
+    dictionary_touched,
+    dim_value,
+    function,
+    label_set,
+    sample_type,
+    stack,
+)
+from storage.schema.facts import PARTITIONED, chunk, line_chunk, profile
+from storage.schema.fleet import campaign, machine, stratum
+from storage.schema.merged import (
+    exposure,
+    fseries,
+    roll,
+    roll_built,
+    roll_queue,
+    roll_replaced,
+    roll_weighted,
+)
+from storage.schema.observations import capture_binary, capture_counter, capture_cpu, capture_segment
+from storage.schema.symbols import (
+    debug_file,
+    relanding,
+    relanding_capture,
+    source_file,
+    source_path,
+    symbol_absence,
+    symbol_ask,
+    symcache,
+)
+from storage.schema.visits import capture, coverage, visit
+
+__all__ = [
+    "PARTITIONED",
+    "binary",
+    "campaign",
+    "capture",
+    "capture_binary",
+    "capture_counter",
+    "capture_cpu",
+    "capture_segment",
+    "chunk",
+    "coverage",
+    "debug_file",
+    "dictionary_epoch",
+    "dictionary_touched",
+    "dim_value",
+    "exposure",
+    "fseries",
+    "function",
+    "label_set",
+    "line_chunk",
+    "machine",
+    "metadata",
+    "profile",
+    "relanding",
+    "relanding_capture",
+    "roll",
+    "roll_built",
+    "roll_queue",
+    "roll_replaced",
+    "roll_weighted",
+    "sample_type",
+    "source_file",
+    "source_path",
+    "stack",
+    "stratum",
+    "symbol_absence",
+    "symbol_ask",
+    "symcache",
+    "visit",
+]

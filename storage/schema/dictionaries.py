@@ -1,0 +1,146 @@
+"""Interned values: rows that facts refer to by id, and the sweep of those that nothing refers to."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from storage.frames import Frames
+from storage.schema.base import metadata, now, utc
+
+sample_type = Table(
+    "sample_type",
+    metadata,
+    Column("sample_type_id", SmallInteger, Identity(always=True), primary_key=True),
+    Column("event", Text, nullable=False, comment="generic name, e.g. cpu"),
+    Column("unit", Text, nullable=False, comment="what a value × period is counted in, e.g. nanoseconds"),
+    Column("kind", Text, nullable=False, server_default="rate"),
+    UniqueConstraint("event", "unit"),
+    CheckConstraint("kind in ('rate', 'gauge')", name="kind"),
+)
+
+binary = Table(
+    "binary",
+    metadata,
+    Column("binary_id", Integer, Identity(always=True), primary_key=True),
+    Column(
+        "key", Text, nullable=False, unique=True, comment="build-id as hex, else content key, else path:…"
+    ),
+    Column("name", Text, nullable=False, comment="base name, e.g. libc.so.6"),
+    Column("path", Text, nullable=False, comment="where it was first seen"),
+    Column("kind", Text, nullable=False, comment="file, kernel, module, vdso, anonymous, unknown"),
+    Column(
+        "status",
+        Text,
+        nullable=False,
+        server_default="unknown",
+        comment="best so far: full, symtab, binary_only, unknown",
+    ),
+    Column("reason", Text, nullable=False, server_default="", comment="why it is not full, a sentence"),
+    Column("first_seen", utc, nullable=False, server_default=now),
+)
+
+function = Table(
+    "function",
+    metadata,
+    Column("function_id", Integer, Identity(always=True), primary_key=True),
+    Column(
+        "hash",
+        Uuid,
+        nullable=False,
+        unique=True,
+        comment="of (name, file, binary name), or (binary key, start); never changes",
+    ),
+    Column(
+        "kind",
+        SmallInteger,
+        nullable=False,
+        comment="0 user, 1 kernel, 2 marker: no code, it says what is missing there",
+    ),
+    Column(
+        "name", Text, nullable=False, comment="demangled; lib.so+0x1234 without a name; [why] for a marker"
+    ),
+    Column("raw_name", Text, nullable=False, comment="as in the symbol table"),
+    Column("file", Text, nullable=False, comment="source path; '' not known"),
+    Column("binary_name", Text, nullable=False),
+    Column("start_line", Integer, nullable=False, server_default="0", comment="0: not known"),
+    Column("status", SmallInteger, nullable=False, comment="3 full, 2 symtab, 1 binary_only, 0 unknown"),
+    Column("binary_key", Text, comment="set for a function landed without a name"),
+    Column(
+        "start",
+        BigInteger,
+        comment="offset of its start in the binary's own space; NULL: not known, or named",
+    ),
+    Column(
+        "alias_of",
+        Integer,
+        ForeignKey("function.function_id"),
+        comment="named since: every reader takes that row instead; never a chain",
+    ),
+    Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
+    Index(None, "alias_of", postgresql_where=text("alias_of is not null")),
+    Index(None, "name", postgresql_using="hash"),  # a C++ name can be longer than a btree row may be
+)
+
+stack = Table(
+    "stack",
+    metadata,
+    Column("stack_id", Integer, Identity(always=True), primary_key=True),
+    Column("hash", Uuid, nullable=False, unique=True),
+    Column(
+        "frames",
+        Frames,
+        nullable=False,
+        comment="function ids, outermost first (storage/frames.py); a walk that did not reach its thread's start begins with a marker",
+    ),
+)
+
+dim_value = Table(
+    "dim_value",
+    metadata,
+    Column("value_id", Integer, Identity(always=True), primary_key=True),
+    Column("dim", Text, nullable=False, comment="application, version, platform, datacenter, …"),
+    Column("value", Text, nullable=False),
+    UniqueConstraint("dim", "value"),
+)
+
+label_set = Table(
+    "label_set",
+    metadata,
+    Column("label_set_id", Integer, Identity(always=True), primary_key=True),
+    Column("hash", Uuid, nullable=False, unique=True),
+    Column("labels", JSONB, nullable=False, comment="comm, unit, cgroup and the user's labels"),
+    Index(None, "labels", postgresql_using="gin", postgresql_ops={"labels": "jsonb_path_ops"}),
+)
+
+dictionary_epoch = Table(
+    "dictionary_epoch",
+    metadata,
+    Column("only", Boolean, primary_key=True, server_default=text("true"), comment="one row"),
+    Column("epoch", BigInteger, nullable=False, comment="grows when a sweep begins to mark"),
+    Column("marking", Boolean, nullable=False, comment="a sweep is under way: ids in use are noted"),
+    Column("swept_at", utc, comment="end of the last sweep; NULL: none yet"),
+    CheckConstraint('"only"', name="only"),
+    comment="locked in share by every landing, so that no row goes that one is about to use",
+)
+
+dictionary_touched = Table(
+    "dictionary_touched",
+    metadata,
+    Column("dictionary", Text, primary_key=True, comment="stack, function, …"),
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    comment="rows that landings found again while a sweep marked: they stay",
+)

@@ -1,0 +1,92 @@
+"""Facts, partitioned by UTC day."""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Uuid,
+)
+
+from storage.schema.base import metadata
+
+
+def profile_columns() -> list[Column[Any]]:
+    """What a profile is keyed and filtered by, and its sums; a replaced one keeps all of it."""
+    return [
+        Column("campaign_id", SmallInteger, nullable=False),
+        Column("stratum_id", Integer, nullable=False),
+        Column("hour", Integer, nullable=False, comment="the visit's"),
+        Column("sample_type_id", SmallInteger, nullable=False),
+        Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
+        Column("segment", SmallInteger, nullable=False, comment="index in the capture"),
+        Column("machine_id", Integer, nullable=False),
+        Column("application", Integer, nullable=False, comment="dim_value id, like all down to kernel"),
+        Column("version", Integer, nullable=False),
+        Column("image", Integer, nullable=False, comment="base name of the main executable"),
+        Column("build_id", Integer, nullable=False, comment="of the main executable"),
+        Column("container", Integer, nullable=False),
+        Column("job", Integer, nullable=False),
+        Column("compiler", Integer, nullable=False, comment="of the main executable"),
+        Column("datacenter", Integer, nullable=False),
+        Column("cluster", Integer, nullable=False),
+        Column("platform", Integer, nullable=False),
+        Column("kernel", Integer, nullable=False),
+        Column("label_set_id", Integer, nullable=False),
+        Column("facts", Integer, nullable=False, comment="pairs in the chunk"),
+        Column("samples", BigInteger, nullable=False, comment="sum of the chunk's values"),
+        Column(
+            "period", BigInteger, nullable=False, comment="units of the sample type one sample stands for"
+        ),
+    ]
+
+
+profile = Table(
+    "profile",
+    metadata,
+    Column("day", Date, primary_key=True, comment="the visit's"),
+    Column(
+        "profile_id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="63 bits of blake2b(visit, segment, process group)",
+    ),
+    Column("visit_id", Uuid, nullable=False),
+    Column("generation", Integer, nullable=False),
+    *profile_columns(),
+    Index(None, "sample_type_id", "application", "day"),
+    Index(None, "visit_id"),
+    postgresql_partition_by="RANGE (day)",
+)
+
+chunk = Table(
+    "chunk",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
+    Column(
+        "data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/landing/codec.py"
+    ),
+    postgresql_partition_by="RANGE (day)",
+)
+
+line_chunk = Table(
+    "line_chunk",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("facts", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False, comment="(function id, line) → self, total samples"),
+    postgresql_partition_by="RANGE (day)",
+)
+
+PARTITIONED = (profile, chunk, line_chunk)
+"""Tables with one partition a UTC day, created ahead and dropped whole."""

@@ -1,0 +1,143 @@
+"""What was visited, and what that makes of the weights."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+
+from storage.schema.base import metadata, now, utc
+
+visit = Table(
+    "visit",
+    metadata,
+    Column("visit_id", Uuid, primary_key=True, comment="also the capture's id"),
+    Column("day", Date, nullable=False, comment="UTC day, fixed at the draw by the collector's clock"),
+    Column("hour", Integer, nullable=False, comment="hours since 1970 UTC, fixed at the draw"),
+    Column("campaign_id", SmallInteger, ForeignKey("campaign.campaign_id"), nullable=False),
+    Column("round", BigInteger, nullable=False, comment="-1: asked for by hand, outside every round"),
+    Column("machine_id", Integer, ForeignKey("machine.machine_id"), nullable=False),
+    Column("stratum_id", Integer, ForeignKey("stratum.stratum_id"), nullable=False),
+    Column("population", Integer, nullable=False, comment="machines in the stratum at the draw"),
+    Column("drawn", Integer, nullable=False, comment="machines drawn from the stratum in this round"),
+    Column(
+        "probability",
+        Double,
+        nullable=False,
+        comment="of this machine being drawn, 0…1; 0 for a visit by hand",
+    ),
+    Column("drawn_at", utc, nullable=False),
+    Column("started_at", utc, comment="call made"),
+    Column("ended_at", utc),
+    Column("outcome", Text, nullable=False, server_default="drawn"),
+    Column("detail", Text, nullable=False, server_default="", comment="what happened, a sentence"),
+    Column("seconds", Double, comment="of the window really sampled; NULL unless answered"),
+    Column("utilisation", Double, comment="busy share of the machine, 0…1; NULL: not known"),
+    Column("clock_skew_s", Double, comment="machine's wall clock − collector's; NULL: not known"),
+    CheckConstraint(
+        "outcome in ('drawn', 'answered', 'unreachable', 'refused', 'timeout', 'garbage', 'failed', 'lost')",
+        name="outcome",
+    ),
+    Index(None, "campaign_id", "day", "stratum_id"),
+    Index(None, "campaign_id", "drawn_at"),
+    Index(None, "machine_id", "drawn_at"),
+    Index("ix_visit_open", "drawn_at", postgresql_where=text("outcome = 'drawn'")),
+    comment="one machine drawn in one round; written before the machine is called",
+)
+
+capture = Table(
+    "capture",
+    metadata,
+    Column("visit_id", Uuid, ForeignKey("visit.visit_id"), primary_key=True),
+    Column("day", Date, nullable=False, comment="the visit's"),
+    Column("blob", Text, nullable=False, comment="key in the archive; '' once it was old enough to go"),
+    Column("bytes", BigInteger, nullable=False, comment="of the blob"),
+    Column("raw_bytes", BigInteger, nullable=False, comment="after decompression"),
+    Column("sha256", LargeBinary, nullable=False, comment="of the blob"),
+    Column("samples", BigInteger, nullable=False),
+    Column(
+        "partition",
+        SmallInteger,
+        nullable=False,
+        server_default="0",
+        comment="captures of one need the same binaries: hash of the program with most samples",
+    ),
+    Column("archived_at", utc, nullable=False, server_default=now),
+    Column("wanted", Integer, nullable=False, server_default="1", comment="generation that should be landed"),
+    Column(
+        "landed", Integer, nullable=False, server_default="0", comment="generation that is landed; 0: none"
+    ),
+    Column("landed_at", utc),
+    Column(
+        "expired",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="its day's partitions were dropped before `landed` could land; no facts",
+    ),
+    Column("attempts", Integer, nullable=False, server_default="0", comment="landings tried for `wanted`"),
+    Column("leased_until", utc, comment="a worker has it, or it rests after a failure, until then"),
+    Column(
+        "failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"
+    ),
+    Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
+    Column(
+        "newer_format",
+        Integer,
+        comment="it was set aside because its layout is this one, newer than the program; NULL: not for that",
+    ),
+    Index(None, "day"),
+    Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
+    Index(
+        "ix_capture_fresh",
+        "archived_at",
+        postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
+    ),
+    Index(
+        "ix_capture_fresh_partition",
+        "partition",
+        "archived_at",
+        postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
+    ),
+    Index(
+        "ix_capture_again",
+        "archived_at",
+        postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
+    ),
+    Index(
+        "ix_capture_again_partition",
+        "partition",
+        "archived_at",
+        postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
+    ),
+    Index("ix_capture_set_aside", "newer_format", postgresql_where=text("set_aside is not null")),
+    comment="a raw capture in the archive, and what remains to be done with it",
+)
+
+coverage = Table(
+    "coverage",
+    metadata,
+    Column("campaign_id", SmallInteger, primary_key=True),
+    Column("stratum_id", Integer, primary_key=True),
+    Column("hour", Integer, primary_key=True, comment="hours since 1970 UTC"),
+    Column("utilisation_class", SmallInteger, primary_key=True, comment="0…3; -1: not known"),
+    Column("day", Date, nullable=False),
+    Column("population", Integer, nullable=False, comment="machines in the stratum, largest in the hour"),
+    Column("drawn", Integer, nullable=False, comment="visits; one that has not ended counts in class -1"),
+    Column("answered", Integer, nullable=False),
+    Column("failed", Integer, nullable=False, comment="ended without a capture, whatever the reason"),
+    Column("seconds", Double, nullable=False, comment="answered seconds"),
+    comment="what weights are computed from, at query time (DESIGN §4)",
+)
