@@ -1,8 +1,16 @@
-"""What callers of this package can do wrong.
+"""What callers of this package can do wrong, and why a question may have no answer.
 
 AnalysisError(ValueError)
-└── BadShape        developer: the arrays given do not belong together
+├── BadShape            developer: the arrays given do not belong together
+└── CannotSay           user: the data do not carry the answer; `reason` is the same word for programs
+    ├── TooLittle       collect more: fewer observations than the model needs
+    ├── NotANumber      mend the source: a value is missing, NaN, infinite or outside of what it can be
+    ├── Constant        collect where it varies: a model cannot learn from what is always the same
+    ├── Contradictory   mend the source, or do not use the model: the values cannot all be true
+    └── Unreachable     ask for less: nothing meets the wish
 """
+
+from typing import ClassVar
 
 
 class AnalysisError(ValueError):
@@ -11,3 +19,39 @@ class AnalysisError(ValueError):
 
 class BadShape(AnalysisError):
     """Arrays that describe the same things have different lengths, or name things that are not there."""
+
+
+class CannotSay(AnalysisError):
+    """A model has no answer to these data; the text says because of what. Never answered with a zero instead."""
+
+    reason: ClassVar[str] = "unknown"
+
+
+class TooLittle(CannotSay):
+    """Fewer observations than the model needs."""
+
+    reason = "too_little"
+
+
+class NotANumber(CannotSay):
+    """A value is missing, NaN, infinite, or outside of the range that the quantity can have."""
+
+    reason = "not_a_number"
+
+
+class Constant(CannotSay):
+    """What a model learns from does not vary."""
+
+    reason = "constant"
+
+
+class Contradictory(CannotSay):
+    """The values cannot all be true, or break an assumption of the model."""
+
+    reason = "contradictory"
+
+
+class Unreachable(CannotSay):
+    """Nothing meets the wish: a target beyond the model's limit, constraints that exclude each other."""
+
+    reason = "unreachable"

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse, special
 
 from analysis.arrays import Float, Int, sums
+from analysis.measured import Measured
 from analysis.visit_table import VisitTable, scattered
 
 _LEAST_VISITS = 8
@@ -35,15 +36,6 @@ _SPLIT = 20_000_000
 """Entries that are added up, at least, to split the visits into halves again and again."""
 _NOTHING = 1e-9
 """A distance below it is what rounding leaves of 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A figure and its 95 % interval."""
-
-    value: float
-    lo: float
-    hi: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from services.settings import Settings
 from storage.archive import Archive
 from storage.symbols.asks import Ask
 from storage.symbols.candidates import GATEWAY
-from symbolizer.arrivals import Useless, take_in
-from symbolizer.broker import make_caller
+from symbolizer.inspection.arrivals import Useless, take_in
+from symbolizer.worker.broker import make_caller
 
 _log = structlog.get_logger("collector")
 

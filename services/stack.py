@@ -37,7 +37,7 @@ from storage.archive import Archive
 from storage.captures import Due
 from storage.database import normalized, open_engine
 from storage.errors import DatabaseError, UnknownCampaign
-from symbolizer.broker import make_broker, make_sender
+from symbolizer.worker.broker import make_broker, make_sender
 
 Say = Callable[[str], None]
 

@@ -30,17 +30,17 @@ import numpy as np
 
 from services.simulate.elf_writer import Symbol, elf_file
 from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
-from symbolizer.dwarf_units import package_ids, units
-from symbolizer.elf import ElfFile
-from symbolizer.elf_records import record
+from symbolizer.dwarf.units import package_ids, units
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.records import record
+from symbolizer.elf.symtab import read_symbols
 from symbolizer.errors import SymbolizerError
-from symbolizer.inspection import inspect
-from symbolizer.joining.alternate import join_alternate
-from symbolizer.joining.split import join_split
-from symbolizer.kallsyms import kallsyms_of
-from symbolizer.layout import layout_of
-from symbolizer.quality import is_skeleton, quality_of
-from symbolizer.symtab import read_symbols
+from symbolizer.inspection.inspection import inspect
+from symbolizer.inspection.quality import is_skeleton, quality_of
+from symbolizer.kernel.kallsyms import kallsyms_of
+from symbolizer.sources.joining.alternate import join_alternate
+from symbolizer.sources.joining.split import join_split
+from symbolizer.sources.layout import layout_of
 
 SECONDS = 10
 """Of one input, on a busy machine; the slowest takes 0.2 s on an idle one."""
@@ -279,8 +279,8 @@ def build_outcome(path: Path) -> str:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 2)
-            from symbolizer.build_child import Request
-            from symbolizer.build_work import NotBuildable, build
+            from symbolizer.builds.child import Request
+            from symbolizer.builds.work import NotBuildable, build
 
             try:
                 descriptor = os.open(path, os.O_RDONLY)

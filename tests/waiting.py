@@ -19,7 +19,7 @@ from storage.captures import NewCapture
 from storage.inventory import NewMachine
 from storage.schema import capture
 from storage.visits import DrawnVisit
-from symbolizer.elf import ElfFile
+from symbolizer.elf.file import ElfFile
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SAMPLES = 7

@@ -22,9 +22,9 @@ from storage.query.flame import MOST_NODES
 from storage.query.matchers import parse_matchers
 from storage.query.selection import Selection
 from storage.query.table import Page
-from symbolizer.landing import Lander
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

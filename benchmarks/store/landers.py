@@ -17,7 +17,7 @@ from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.landing.resolved import ResolvedFrames
 from storage.rolling.roll import BATCH, Roller
-from symbolizer.landing import DEFAULT_TERMS
+from symbolizer.worker.landing import DEFAULT_TERMS
 
 if TYPE_CHECKING:
     from threading import Barrier, Event

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from symbolizer.elf import ElfFile
+from symbolizer.elf.file import ElfFile
 from symbolizer.files import OpenedFile
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.symbolizer.agreement import Level
-from symbolizer.batch import SymbolizedBinary
-from symbolizer.build import BuildInput, BuildLimits, Made, build_input
-from symbolizer.build_outcome import Built, CacheEntry, NotBuilt
-from symbolizer.elf import ElfFile
+from symbolizer.builds.build import BuildInput, BuildLimits, Made, build_input
+from symbolizer.builds.local_ledger import LocalLedger
+from symbolizer.builds.outcome import Built, CacheEntry, NotBuilt
+from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
+from symbolizer.builds.symcaches import SymCaches, local_symcaches
+from symbolizer.elf.file import ElfFile
 from symbolizer.files import OpenedFile
-from symbolizer.local_ledger import LocalLedger
-from symbolizer.sources import Found
-from symbolizer.symbol_cache_folder import SymbolCacheFolder
-from symbolizer.symcaches import SymCaches, local_symcaches
+from symbolizer.images.batch import SymbolizedBinary
+from symbolizer.sources.source import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from benchmarks.symbolizer.inputs import Binary
     from benchmarks.symbolizer.peers import Answers
-    from symbolizer.cache_ledger import Claim
+    from symbolizer.builds.cache_ledger import Claim
 
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,9 +16,9 @@ from statistics import median
 
 import numpy as np
 
-from symbolizer.batch import SymbolizedBinary
-from symbolizer.build_outcome import Built
-from symbolizer.symcaches import local_symcaches
+from symbolizer.builds.outcome import Built
+from symbolizer.builds.symcaches import local_symcaches
+from symbolizer.images.batch import SymbolizedBinary
 
 _ROUNDS = 5
 _AS_IN_A_CAPTURE = 10_000

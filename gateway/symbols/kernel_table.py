@@ -1,4 +1,4 @@
-"""The running kernel's functions as offsets: the kernel table that symbolizer/kallsyms.py defines.
+"""The running kernel's functions as offsets: the kernel table that symbolizer/kernel/kallsyms.py defines.
 
 No address of this boot is in it (they would undo KASLR for whoever reads the store), so all machines with one
 kernel and one set of modules write the same bytes. Code that was made up at run time (BPF programs) is of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.reliability import Measured
+from analysis.measured import Measured
 from storage.query.diff import DiffRow
 from storage.query.engine import DiffAnswer, FlameAnswer, ReliabilityAnswer, TableAnswer
 from storage.query.estimates import Interval

@@ -21,10 +21,10 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from storage.symbols.sources import MAX_SOURCE_BYTES
-from symbolizer.broker import make_caller
-from symbolizer.debuginfod_client import DownloadLimits, clients
-from symbolizer.source_roots import SourceRoot
-from symbolizer.source_text import SourceTexts
+from symbolizer.source_text.roots import SourceRoot
+from symbolizer.source_text.text import SourceTexts
+from symbolizer.sources.debuginfod_client import DownloadLimits, clients
+from symbolizer.worker.broker import make_caller
 
 _UNIX = "unix:"
 _BACKLOG = 128

@@ -24,7 +24,7 @@ def collector() -> None:
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.retention.retain import Keep  # noqa: PLC0415
-    from symbolizer.broker import make_caller, make_sender  # noqa: PLC0415
+    from symbolizer.worker.broker import make_caller, make_sender  # noqa: PLC0415
 
     share_arenas()
     keep_giving_back(_GIVE_BACK_S)

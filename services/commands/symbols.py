@@ -168,7 +168,7 @@ def inspect(
 
     from services.symbols.errors import UnusableFile  # noqa: PLC0415
     from services.symbols.inspected import described  # noqa: PLC0415
-    from symbolizer.inspector import NotInspected, inspect_apart  # noqa: PLC0415
+    from symbolizer.inspection.inspector import NotInspected, inspect_apart  # noqa: PLC0415
 
     found = inspect_apart(file)
     if isinstance(found, NotInspected):

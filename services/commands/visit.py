@@ -148,7 +148,7 @@ def _plain(
 def _send(settings: Settings, due: "Due", console: "Console") -> None:
     """Put the landing on the queue; without a broker the collector's sweep will."""
     from services.errors import SettingsProblem  # noqa: PLC0415
-    from symbolizer.broker import make_sender  # noqa: PLC0415
+    from symbolizer.worker.broker import make_sender  # noqa: PLC0415
 
     try:
         make_sender(settings.needed_redis_url())(due)

@@ -29,10 +29,10 @@ def worker(
     up; one that is killed loses nothing. Captures whose machines run the same program go to the same
     worker while it keeps up; a worker with nothing of its own to do helps the others.
     """
-    from symbolizer.chain import SourcePlaces  # noqa: PLC0415 - a command imports what it runs
-    from symbolizer.locate import DEBUG_ROOTS  # noqa: PLC0415
-    from symbolizer.routing import WHOLE, Share  # noqa: PLC0415
-    from symbolizer.tasks import make_app, worker_main  # noqa: PLC0415
+    from symbolizer.sources.chain import SourcePlaces  # noqa: PLC0415 - a command imports what it runs
+    from symbolizer.sources.local_files import DEBUG_ROOTS  # noqa: PLC0415
+    from symbolizer.worker.routing import WHOLE, Share  # noqa: PLC0415
+    from symbolizer.worker.tasks import make_app, worker_main  # noqa: PLC0415
 
     settings = read_settings(worker_processes=processes, worker_partitions=partitions)
     share = Share.parse(settings.worker_partitions) if settings.worker_partitions else WHOLE

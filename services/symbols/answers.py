@@ -14,7 +14,7 @@ from storage.symbols.candidates import DebugFile
 from storage.symbols.kinds import NAMING, Quality
 from storage.symbols.missing import BinarySymbols, SymbolsPage
 from storage.symbols.relanding import Relanding
-from symbolizer.source_text import SourceText
+from symbolizer.source_text.text import SourceText
 
 Json = dict[str, Any]
 

@@ -30,11 +30,11 @@ from storage.symbols.kinds import EVERY_KIND, FileKind
 from storage.symbols.missing import BinarySymbols, Order, SymbolsPage, Which
 from storage.symbols.relanding import Relanding
 from symbolizer.errors import MalformedImage
-from symbolizer.inspection import Inspection
-from symbolizer.inspector import NotInspected, inspect_apart
-from symbolizer.kallsyms import read_kernel_of_table
-from symbolizer.source_text import SourceText, SourceTexts
-from symbolizer.sources import Missing
+from symbolizer.inspection.inspection import Inspection
+from symbolizer.inspection.inspector import NotInspected, inspect_apart
+from symbolizer.kernel.kallsyms import read_kernel_of_table
+from symbolizer.source_text.text import SourceText, SourceTexts
+from symbolizer.sources.source import Missing
 
 Announce = Callable[[str, str], None]
 """Tells a worker that the symbols of the binary with this key changed, and how; may raise what the broker's client does."""

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from services.symbols.tables import KINDS, QUALITIES, size
 from storage.symbols.keys import sentence
-from symbolizer.inspection import Inspection
+from symbolizer.inspection.inspection import Inspection
 
 _TOLD: Final = (
     ".debug_",

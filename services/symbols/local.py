@@ -14,7 +14,7 @@ from services.symbols.files import LocalFile
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.symbols.missing import Order, Which
-from symbolizer.broker import make_caller
+from symbolizer.worker.broker import make_caller
 
 Json = dict[str, Any]
 

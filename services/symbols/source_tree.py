@@ -14,7 +14,7 @@ from typing import IO, Final
 from services.symbols.errors import UnusableFile
 from storage.symbols.keys import sentence
 from storage.symbols.sources import MAX_SOURCE_BYTES
-from symbolizer.source_roots import SOURCE_ENDINGS
+from symbolizer.source_text.roots import SOURCE_ENDINGS
 
 MEDIA_TYPE: Final = "application/x-tar"
 MOST_FILES: Final = 200_000

@@ -20,9 +20,9 @@ from storage.campaigns import State
 from storage.landing.decode import NEWEST_FORMAT
 from storage.query.status import read_status
 from storage.schema import visit
-from symbolizer.landing import Lander
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
 from tests import gateways
 from tests.gateways import serving
 from tests.waiting import Waiting, a_capture

@@ -19,16 +19,16 @@ from sqlalchemy import Engine
 
 from storage.archive import Archive
 from storage.symbols.absences import known_absence
-from symbolizer.absence_notes import RememberedAbsences
-from symbolizer.chain import SourcePlaces, make_sources
-from symbolizer.debuginfod import Debuginfod
-from symbolizer.debuginfod_client import DebuginfodClient, DownloadLimits
-from symbolizer.download_folder import DownloadFolder
-from symbolizer.elf import ElfFile
+from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.opened_elf import open_elf
-from symbolizer.source_text import SourceText, SourceTexts
-from symbolizer.sources import Found, Missing
+from symbolizer.source_text.text import SourceText, SourceTexts
+from symbolizer.sources.absence_notes import RememberedAbsences
+from symbolizer.sources.chain import SourcePlaces, make_sources
+from symbolizer.sources.debuginfod import Debuginfod
+from symbolizer.sources.debuginfod_client import DebuginfodClient, DownloadLimits
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.opened_elf import open_elf
+from symbolizer.sources.source import Found, Missing
 from tests.until import until
 
 pytestmark = pytest.mark.integration

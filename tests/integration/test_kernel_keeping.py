@@ -9,15 +9,15 @@ from sqlalchemy import Engine, select
 from storage.archive import Archive
 from storage.schema import debug_file
 from symbolizer.addresses import FileOffsets
-from symbolizer.chain import Chain
-from symbolizer.download_folder import DownloadFolder
-from symbolizer.kallsyms import Kallsyms
-from symbolizer.kernel_identity import KernelIdentity
-from symbolizer.kernel_keeping import KernelKeeper
-from symbolizer.locate import LocalFiles
-from symbolizer.running_kernel import RunningKernel
-from symbolizer.sources import Missing
-from symbolizer.uploaded import Uploaded
+from symbolizer.kernel.identity import KernelIdentity
+from symbolizer.kernel.kallsyms import Kallsyms
+from symbolizer.sources.chain import Chain
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.kernel_keeping import KernelKeeper
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.sources.running_kernel import RunningKernel
+from symbolizer.sources.source import Missing
+from symbolizer.sources.uploaded import Uploaded
 
 pytestmark = pytest.mark.integration
 

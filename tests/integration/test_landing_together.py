@@ -19,7 +19,7 @@ from storage.landing.images import image_of
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land, land_many
 from storage.schema import binary, capture, capture_segment, function, profile, roll_queue, stack
-from symbolizer.landing import PASSING
+from symbolizer.worker.landing import PASSING
 from tests.landed import BEFORE_MIDNIGHT, archived, queued, stored
 from tests.made_captures import MadeCapture, expected_stacks, expected_units, named, nameless, random_capture
 

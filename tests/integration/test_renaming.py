@@ -22,13 +22,13 @@ from storage.symbols import relanding as relandings
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.improved import improved
 from storage.symbols.kinds import FileKind, Quality
-from symbolizer.builder import SymCacheBuilder, fleet_symcaches
-from symbolizer.chain import SourcePlaces, make_sources
-from symbolizer.elf import ElfFile
+from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
+from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.landing import MAX_REREADS, Lander
-from symbolizer.renaming import NOTHING, Renaming
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.chain import SourcePlaces, make_sources
+from symbolizer.worker.landing import MAX_REREADS, Lander
+from symbolizer.worker.renaming import NOTHING, Renaming
 from tests.landed import stored
 from tests.waiting import Waiting
 
@@ -332,7 +332,7 @@ def test_symbols_that_never_rest_keep_no_capture_from_landing(bench: Bench) -> N
 def test_a_large_debug_file_names_by_its_symbols_until_it_is_built(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("symbolizer.estimate.DebugSize.seconds", property(lambda _: 1000.0))
+    monkeypatch.setattr("symbolizer.builds.estimate.DebugSize.seconds", property(lambda _: 1000.0))
     ids = bench.archived(2)
     lander, renaming, builder = bench.worker(at_once=False)
     bench.land_due(lander)
@@ -355,7 +355,7 @@ def test_a_build_whose_worker_died_before_it_said_so_is_found(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Debug data that nobody uploaded: found on this machine, and built by a task."""
-    monkeypatch.setattr("symbolizer.estimate.DebugSize.seconds", property(lambda _: 1000.0))
+    monkeypatch.setattr("symbolizer.builds.estimate.DebugSize.seconds", property(lambda _: 1000.0))
     [visit_id] = bench.archived(1)
     lander, renaming, builder = bench.worker(at_once=False)
     (bench.program.stripped.parent / ".debug").mkdir(exist_ok=True)

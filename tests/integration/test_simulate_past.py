@@ -26,9 +26,9 @@ from storage.query.selection import Selection
 from storage.query.table import Page
 from storage.schema import capture, visit
 from storage.visits import Outcome
-from symbolizer.landing import Lander
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

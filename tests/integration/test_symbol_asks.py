@@ -25,13 +25,13 @@ from storage.landing.resolved import ResolvedFrames
 from storage.schema import debug_file, symbol_ask
 from storage.symbols import asks
 from storage.symbols.asks import Ask, AskOutcome
-from symbolizer.arrivals import Arrived, Useless, take_in
-from symbolizer.download_folder import DownloadFolder
-from symbolizer.elf import ElfFile
-from symbolizer.kallsyms import LoadedModule, table_of_boot
-from symbolizer.resolve import Resolver
-from symbolizer.symtab import read_symbols
-from symbolizer.uploaded import Uploaded
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.symtab import read_symbols
+from symbolizer.images.resolve import Resolver
+from symbolizer.inspection.arrivals import Arrived, Useless, take_in
+from symbolizer.kernel.kallsyms import LoadedModule, table_of_boot
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.uploaded import Uploaded
 from tests.gateways import Gateway, Symbols, serving, symbols_of
 from tests.landed import archived
 from tests.made_captures import MadeCapture, nameless

@@ -11,10 +11,10 @@ import pytest
 
 from fleetpb import capture_pb2
 from storage.landing.resolved import ResolvedFrames, Status
-from symbolizer.elf import ElfFile
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
-from symbolizer.symtab import read_symbols
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.symtab import read_symbols
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
 
 pytestmark = pytest.mark.integration
 

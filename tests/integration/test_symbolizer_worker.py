@@ -19,10 +19,10 @@ from fleetpb import capture_pb2
 from storage.archive import Archive
 from storage.captures import Due
 from storage.schema import binary, capture, function, profile
-from symbolizer.broker import make_broker, make_sender
-from symbolizer.landing import DEFAULT_TERMS, Lander, LeaseTerms
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.broker import make_broker, make_sender
+from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
 from tests.waiting import Waiting
 
 pytestmark = pytest.mark.integration
@@ -31,9 +31,9 @@ DEADLINE_S = 60.0
 WORKER = """
 import sys
 from pathlib import Path
-from symbolizer.chain import SourcePlaces
-from symbolizer.landing import LeaseTerms
-from symbolizer.tasks import make_app, worker_main
+from symbolizer.sources.chain import SourcePlaces
+from symbolizer.worker.landing import LeaseTerms
+from symbolizer.worker.tasks import make_app, worker_main
 broker, database, archive, cache, pool, lease_s = sys.argv[1:]
 app = make_app(broker, database_url=database, archive_url=archive, places=SourcePlaces(Path(cache)), terms=LeaseTerms(float(lease_s)))
 worker_main(app, processes=1, pool=pool)

@@ -22,8 +22,8 @@ from storage.archive import Archive
 from storage.query.engine import QueryEngine
 from storage.schema import debug_file
 from storage.symbols import news, relanding
-from symbolizer.source_roots import SourceRoot
-from symbolizer.source_text import SourceTexts
+from symbolizer.source_text.roots import SourceRoot
+from symbolizer.source_text.text import SourceTexts
 from tests.browser.landed import LandedFleet
 
 pytestmark = pytest.mark.integration

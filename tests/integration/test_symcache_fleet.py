@@ -20,22 +20,22 @@ from storage.schema import symcache
 from storage.symbols import blobs, caches, candidates
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
-from symbolizer import symcaches
 from symbolizer.addresses import CacheAddresses
-from symbolizer.build import BuildLimits, build_input
-from symbolizer.build_outcome import Built, NotBuilt
-from symbolizer.builder import SymCacheBuilder, fleet_symcaches
-from symbolizer.built_symbols import FORMAT
-from symbolizer.cache_ledger import producer
-from symbolizer.download_folder import DownloadFolder
-from symbolizer.elf import ElfFile
+from symbolizer.builds import symcaches
+from symbolizer.builds.build import BuildLimits, build_input
+from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
+from symbolizer.builds.built_symbols import FORMAT
+from symbolizer.builds.cache_ledger import producer
+from symbolizer.builds.fleet_ledger import FleetLedger
+from symbolizer.builds.outcome import Built, NotBuilt
+from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
+from symbolizer.builds.symcaches import SymCaches
+from symbolizer.elf.file import ElfFile
 from symbolizer.files import OpenedFile
-from symbolizer.fleet_ledger import FleetLedger
-from symbolizer.locate import LocalFiles
-from symbolizer.sources import Found
-from symbolizer.symbol_cache_folder import SymbolCacheFolder
-from symbolizer.symcaches import SymCaches
-from symbolizer.uploaded import Uploaded
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.sources.source import Found
+from symbolizer.sources.uploaded import Uploaded
 
 pytestmark = pytest.mark.integration
 
@@ -157,14 +157,14 @@ import sys
 from pathlib import Path
 from storage.archive import Archive
 from storage.database import open_engine
-from symbolizer import symcaches
-from symbolizer.build import build_input
-from symbolizer.download_folder import DownloadFolder
-from symbolizer.elf import ElfFile
+from symbolizer.builds import symcaches
+from symbolizer.builds.build import build_input
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.elf.file import ElfFile
 from symbolizer.files import OpenedFile
-from symbolizer.fleet_ledger import FleetLedger
-from symbolizer.sources import Found
-from symbolizer.symbol_cache_folder import SymbolCacheFolder
+from symbolizer.builds.fleet_ledger import FleetLedger
+from symbolizer.sources.source import Found
+from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
 
 url, archive, folder, program, key, point = sys.argv[1:]
 
@@ -270,8 +270,8 @@ def test_a_new_producer_builds_anew_when_it_is_first_asked(
     fleet: Fleet, found: Found, builds: list[str], monkeypatch
 ) -> None:
     fleet.machine("one").build(KEY, build_input(found, found))
-    monkeypatch.setattr("symbolizer.fleet_ledger.producer", lambda: "symbolic-99.0+7")
-    monkeypatch.setattr("symbolizer.fleet_ledger.FORMAT", 7)
+    monkeypatch.setattr("symbolizer.builds.fleet_ledger.producer", lambda: "symbolic-99.0+7")
+    monkeypatch.setattr("symbolizer.builds.fleet_ledger.FORMAT", 7)
     assert fleet.machine("one").find(KEY) is None
     assert functions(fleet.machine("one").build(KEY, build_input(found, found))) >= {"work"}
     monkeypatch.undo()
@@ -284,8 +284,8 @@ def test_until_a_new_producer_has_built_the_old_ones_work_serves(
 ) -> None:
     fleet.machine("one").build(KEY, build_input(found, found))
     newer = f"symbolic-99.0+{FORMAT}"
-    monkeypatch.setattr("symbolizer.fleet_ledger.producer", lambda: newer)
-    monkeypatch.setattr("symbolizer.symcaches.producer", lambda: newer)
+    monkeypatch.setattr("symbolizer.builds.fleet_ledger.producer", lambda: newer)
+    monkeypatch.setattr("symbolizer.builds.symcaches.producer", lambda: newer)
     meanwhile = fleet.machine("other").find(KEY)
     assert functions(meanwhile) >= {"work"}
     assert isinstance(meanwhile, Built)

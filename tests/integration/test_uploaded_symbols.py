@@ -14,19 +14,19 @@ from storage.archive import Archive
 from storage.symbols import blobs, candidates, news
 from storage.symbols.candidates import UPLOAD, Added, Candidate
 from symbolizer.addresses import ElfVaddrs, FileOffsets
-from symbolizer.build_outcome import Built
-from symbolizer.builder import SymCacheBuilder
-from symbolizer.chain import SourcePlaces, make_sources
-from symbolizer.complete import Complete
-from symbolizer.download_folder import DownloadFolder
-from symbolizer.elf import ElfFile
+from symbolizer.builds.builder import SymCacheBuilder
+from symbolizer.builds.outcome import Built
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.symtab import read_symbols
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.inspection import Inspection, inspect
-from symbolizer.layout import layout_of
-from symbolizer.sources import Found, Missing
-from symbolizer.symtab import read_symbols
-from symbolizer.uploaded import Uploaded
+from symbolizer.inspection.inspection import Inspection, inspect
+from symbolizer.sources.chain import SourcePlaces, make_sources
+from symbolizer.sources.complete import Complete
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.layout import layout_of
+from symbolizer.sources.source import Found, Missing
+from symbolizer.sources.uploaded import Uploaded
 
 pytestmark = pytest.mark.integration
 

@@ -10,9 +10,16 @@ import redis
 
 from storage.affinity import PARTITIONS
 from storage.captures import Due
-from symbolizer import routing
-from symbolizer.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_broker, make_caller, make_sender
-from symbolizer.routing import Share, queues
+from symbolizer.worker import routing
+from symbolizer.worker.broker import (
+    BUILD_SYMCACHE,
+    LAND_CAPTURE,
+    NAMES_FOR,
+    make_broker,
+    make_caller,
+    make_sender,
+)
+from symbolizer.worker.routing import Share, queues
 
 pytestmark = pytest.mark.integration
 

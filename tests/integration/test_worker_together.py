@@ -17,9 +17,9 @@ from storage.captures import Lease
 from storage.database import open_engine
 from storage.landing.resolved import ResolvedFrames
 from storage.schema import capture, profile
-from symbolizer.landing import Lander, LeaseTerms
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander, LeaseTerms
 from tests.waiting import SAMPLES, Waiting
 
 pytestmark = pytest.mark.integration

@@ -15,10 +15,10 @@ from storage.symbols import builds, caches, candidates
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import FileOffsets
-from symbolizer.chain import Chain
-from symbolizer.image import Image, ImageFrames
-from symbolizer.renaming import Renaming
-from symbolizer.symcaches import local_symcaches
+from symbolizer.builds.symcaches import local_symcaches
+from symbolizer.images.image import Image, ImageFrames
+from symbolizer.sources.chain import Chain
+from symbolizer.worker.renaming import Renaming
 from tests.integration.exactly_once.made import STARTS
 from tests.made_captures import LIBRARY
 

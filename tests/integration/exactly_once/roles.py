@@ -30,8 +30,8 @@ from storage.rolling.roll import Roller
 from storage.schema import capture
 from storage.symbols import candidates, relanding
 from storage.symbols.improved import improved
-from symbolizer.landing import Lander, LeaseTerms
-from symbolizer.resolve import Resolver
+from symbolizer.images.resolve import Resolver
+from symbolizer.worker.landing import Lander, LeaseTerms
 from tests.integration.exactly_once import library
 from tests.integration.exactly_once.answers import Answers
 from tests.integration.exactly_once.crew import Actor

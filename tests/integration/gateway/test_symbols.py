@@ -10,8 +10,8 @@ import pytest
 import zstandard
 
 from fleetpb import gateway_pb2
-from symbolizer.elf import ElfFile
-from symbolizer.symtab import read_symbols
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.symtab import read_symbols
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ from services.settings import Settings
 from storage.archive import Archive
 from storage.symbols.asks import Ask
 from storage.symbols.kinds import FileKind
-from symbolizer.arrivals import Arrived, Useless
+from symbolizer.inspection.arrivals import Arrived, Useless
 
 ASK = Ask(
     binary_key="aa", kind=FileKind.SYMBOLS, name="app", path="/bin/app", visit_id=UUID(int=1), machine_id=1,

@@ -21,7 +21,7 @@ from gateway.settings import Share, Sharing
 from gateway.symbols import sharing as module
 from gateway.symbols.sharing import Pace, SymbolDesk
 from gateway.symbols.sightings import Sightings
-from symbolizer.elf import ElfFile
+from symbolizer.elf.file import ElfFile
 
 Request = gateway_pb2.SymbolsRequest
 Refusal = gateway_pb2.SymbolsRefusal

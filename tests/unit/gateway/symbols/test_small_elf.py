@@ -15,9 +15,9 @@ from gateway.symbols.small_elf import SmallElf
 from gateway.unwind.elf import read_layout
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import ElfVaddrs
-from symbolizer.elf import ElfFile
-from symbolizer.inspection import inspect
-from symbolizer.symtab import read_symbols
+from symbolizer.elf.file import ElfFile
+from symbolizer.inspection.inspection import inspect
+from symbolizer.elf.symtab import read_symbols
 
 SOURCE = """
 #include <stdlib.h>

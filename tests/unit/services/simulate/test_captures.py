@@ -21,9 +21,9 @@ from services.simulate.truth import Wanted, truth
 from storage.landing.decode import decode_capture
 from storage.landing.labels import derive
 from storage.landing.resolved import Status
-from symbolizer.locate import LocalFiles
-from symbolizer.resolve import Resolver
-from symbolizer.running_kernel import RunningKernel
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.running_kernel import RunningKernel
 
 AT = 1_763_380_800.0
 FLEET = Fleet(160, seed=7)

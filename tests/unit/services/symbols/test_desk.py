@@ -11,7 +11,7 @@ from services.symbols import desk
 from services.symbols.desk import SymbolDesk
 from storage.symbols import candidates, sources
 from storage.symbols.errors import BadKey
-from symbolizer.elf_links import AltLink
+from symbolizer.elf.links import AltLink
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from services.symbols import progress
 from services.symbols.files import LocalFile
 from services.symbols.inspected import described
 from services.symbols.uploading import Refused, Sent
-from symbolizer.elf_links import AltLink, DebugLink
-from symbolizer.inspection import inspect
+from symbolizer.elf.links import AltLink, DebugLink
+from symbolizer.inspection.inspection import inspect
 
 ESCAPE = "\x1b]0;owned\x07\udcff"
 

@@ -11,8 +11,8 @@ from services.symbols.desk import SymbolDesk
 from services.symbols.errors import UnusableFile
 from storage.archive import Archive
 from storage.symbols.candidates import Candidate
-from symbolizer.inspection import inspect
-from symbolizer.kallsyms import LoadedModule, kernel_of_table, table_of_boot
+from symbolizer.inspection.inspection import inspect
+from symbolizer.kernel.kallsyms import LoadedModule, kernel_of_table, table_of_boot
 
 KERNEL = b"ffffffff81000000 T _stext\nffffffff81000040 T vfs_read\nffffffff81001000 T _etext\n"
 MODULES = [LoadedModule(f"{number:0240}", f"{number:040x}", 0, 0) for number in range(5000)]

@@ -1,0 +1,76 @@
+"""Builds one file of symbols; a program of its own, because debug files are hostile input.
+
+    python -m symbolizer.builds.child OUTPUT MEMORY_BYTES CPU_SECONDS ORIGIN DEBUG [EXECUTABLE]
+
+Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists.
+Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr;
+5: the debug data itself cannot be used, likewise; 4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
+"""
+
+import ctypes
+import json
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+REFUSED: Final = 3
+UNABLE: Final = 4
+UNUSABLE: Final = 5
+_PR_SET_PDEATHSIG: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of this program."""
+
+    output: str
+    memory_bytes: int
+    seconds: int
+    origin: str
+    debug: int
+    executable: int | None = None
+
+    def arguments(self) -> list[str]:
+        """As the program takes them."""
+        files = [self.debug] if self.executable is None else [self.debug, self.executable]
+        return [self.output, str(self.memory_bytes), str(self.seconds), self.origin, *map(str, files)]
+
+
+def main(arguments: list[str]) -> int:
+    """Set the limits, then build."""
+    output, memory, seconds, origin, *files = arguments
+    request = Request(output, int(memory), int(seconds), origin, *map(int, files))
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed worker leaves no builder behind
+    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    from symbolizer.builds.work import NotBuildable, Unusable, build  # noqa: PLC0415 - within the limits
+
+    try:
+        build(request)
+    except (NotBuildable, MemoryError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - its one way to say why
+        return UNUSABLE if isinstance(error, Unusable) else REFUSED
+    except OSError as error:
+        print(error.strerror or error, file=sys.stderr)  # noqa: T201 - its one way to say why
+        return UNABLE
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    cost = {"cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "peak_rss_bytes": _peak_rss_bytes()}
+    print(json.dumps(cost))  # noqa: T201 - its one way to say so
+    return 0
+
+
+def _peak_rss_bytes() -> int:
+    """Of this program. getrusage's would be its parent's from before exec, where that was larger."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,165 @@
+"""A `CacheLedger` in the database and the archive: what one worker built, all of the fleet fetch."""
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Engine
+
+from storage.archive import Archive
+from storage.errors import BlobMissing, DatabaseError
+from storage.symbols import builds, caches, candidates
+from storage.symbols.builds import BuildLease
+from storage.symbols.caches import Standing
+from storage.symbols.errors import BlobDamaged
+from symbolizer.builds.build import Made
+from symbolizer.builds.built_symbols import FORMAT
+from symbolizer.builds.cache_ledger import producer
+from symbolizer.builds.outcome import CacheEntry, NotBuilt
+
+log = logging.getLogger(__name__)
+
+LEASE_S: Final = 60.0
+"""After a builder died this long passes before another begins; one that lives renews it."""
+_POLL_S: Final = 0.1
+
+
+class FleetLedger:
+    """Raises what the store raises; threads may share it."""
+
+    def __init__(self, engine: Engine, archive: Archive, *, lease_s: float = LEASE_S) -> None:
+        self._engine = engine
+        self._archive = archive
+        self._lease_s = lease_s
+        self._producer = producer()
+
+    def find(self, key: str) -> CacheEntry | NotBuilt | None:
+        """What the rows of the binary say; where this producer built nothing yet, what another one did."""
+        with self._engine.begin() as connection:
+            cache = caches.find(connection, key, self._producer)
+            states = [] if cache is not None else caches.states(connection, key)
+            older = (state.cache for state in states if _is_readable(state.producer))
+            cache = cache or next(filter(None, older), None)
+            standing = caches.standing(connection, cache) if cache is not None else Standing.REJECTED
+            if cache is not None and standing != Standing.REJECTED:
+                caches.touch(connection, cache)
+                return CacheEntry(
+                    cache.sha256,
+                    cache.source_sha256 or b"",
+                    cache.producer,
+                    outdated=cache.producer != self._producer or standing == Standing.SUPERSEDED,
+                )
+        for state in states:
+            until = state.failed_until
+            if state.producer == self._producer and until is not None and until > datetime.now(UTC):
+                return NotBuilt(state.failure, until.timestamp())
+        return None
+
+    @contextmanager
+    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_FleetClaim | None"]:
+        """A lease of the row; given back when the builder is told to stop."""
+        lease = self._lease(key, source_sha256, time.monotonic() + wait_s)
+        try:
+            yield _FleetClaim(self._engine, self._archive, lease, self._lease_s) if lease else None
+        except BaseException:
+            if lease is not None:
+                self._release(lease)
+            raise
+
+    def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
+        """What the rows of file and binary say."""
+        with self._engine.connect() as connection:
+            why = builds.refusal(connection, key, self._producer, source_sha256)
+        if why is None:
+            return None
+        reason, until = why
+        return NotBuilt(reason, until.timestamp() if until is not None else 0.0)
+
+    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:
+        """The blob, unpacked and verified."""
+        with self._engine.connect() as connection:
+            cache = caches.find(connection, key, entry.producer)
+        if cache is None or cache.sha256 != entry.sha256:
+            return False
+        try:
+            caches.fetch(self._archive, cache, into)
+        except (BlobMissing, BlobDamaged) as error:
+            log.warning("built again: binary=%s why=%s", key, error)
+            caches.discard_damaged(self._engine, self._archive, cache)
+            return False
+        return True
+
+    def _lease(self, key: str, source_sha256: bytes, deadline: float) -> BuildLease | None:
+        while True:
+            with self._engine.begin() as connection:
+                lease = builds.claim_build(
+                    connection, key, self._producer, self._lease_s, source=source_sha256
+                )
+                if lease is not None:
+                    return lease
+                is_building = any(
+                    state.building and state.producer == self._producer
+                    for state in caches.states(connection, key)
+                )
+            if not is_building or time.monotonic() >= deadline:
+                return None
+            time.sleep(_POLL_S)
+
+    def _release(self, lease: BuildLease) -> None:
+        try:
+            with self._engine.begin() as connection:
+                builds.release(connection, lease)
+        except DatabaseError as error:
+            log.warning("lease runs out by itself: binary=%s why=%s", lease.binary_key, error)
+
+
+@dataclass(frozen=True, slots=True)
+class _FleetClaim:
+    engine: Engine
+    archive: Archive
+    lease: BuildLease
+    lease_s: float
+
+    def still_ours(self) -> bool:
+        """Renew the lease; a database that is away for a moment takes it from nobody."""
+        try:
+            with self.engine.begin() as connection:
+                return builds.renew(connection, self.lease, seconds=self.lease_s)
+        except DatabaseError:
+            return True
+
+    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
+        """Blob first, then the row."""
+        cache = builds.finish(
+            self.engine,
+            self.archive,
+            self.lease,
+            finished,
+            made_of=stored,
+            cpu_s=made.cpu_s,
+            peak_rss_bytes=made.peak_rss_bytes,
+        )
+        return (
+            None
+            if cache is None
+            else CacheEntry(cache.sha256, self.lease.source_sha256 or b"", cache.producer)
+        )
+
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:
+        """End the lease with the reason."""
+        rest_s, source = max(failure.until - time.time(), 0.0), self.lease.source_sha256
+        with self.engine.begin() as connection:
+            is_ours = builds.fail(connection, self.lease, failure.reason, rest_s=rest_s)
+            if not (is_ours and unusable and source):
+                return False
+            return candidates.give_way(connection, self.lease.binary_key, source, failure.reason)
+
+
+def _is_readable(other: str) -> bool:
+    """Whether this program reads the files of another producer: those of the same format."""
+    return other.rpartition("+")[2] == str(FORMAT)

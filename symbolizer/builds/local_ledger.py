@@ -1,0 +1,120 @@
+"""A `CacheLedger` in a folder: for workers of one machine, without a store.
+
+FOLDER/known/symbolic-13.9.0+2/ab/abcdef….json    what was built, or why not and until when
+                                  abcdef….lock    held by whoever builds it
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from symbolizer.builds.build import Made
+from symbolizer.builds.cache_ledger import producer
+from symbolizer.builds.outcome import CacheEntry, NotBuilt
+
+_PLAIN_NAME: Final = re.compile(r"[0-9a-f]{8,128}")
+
+
+class LocalLedger:
+    """Processes may share the folder; threads may share this."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._folder = folder / "known" / producer()
+        self._clock = clock
+
+    def find(self, key: str) -> CacheEntry | NotBuilt | None:
+        """What was noted of a binary."""
+        noted = self._read(key)
+        if noted is None or (noted.sha256 == b"" and noted.until <= self._clock()):
+            return None
+        if noted.sha256:
+            return CacheEntry(noted.sha256, noted.source_sha256, producer())
+        return NotBuilt(noted.reason, noted.until)
+
+    @contextmanager
+    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - a dead process's lock is free at once, so one may wait
+        """Waits until nobody else builds it."""
+        self._path(key, "").parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._path(key, ".lock").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            known = self._read(key) if self.find(key) is not None else None
+            is_done = known is not None and known.source_sha256 == source_sha256
+            yield None if is_done else _LocalClaim(self._path(key, ".json"), source_sha256)
+
+    def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
+        """A failure that is not out of date."""
+        noted, known = self._read(key), self.find(key)
+        is_of_it = noted is not None and noted.source_sha256 == source_sha256
+        return known if is_of_it and isinstance(known, NotBuilt) else None
+
+    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:  # noqa: ARG002 - what is here is all there is
+        """Never: what the folder has not is nowhere. So it is forgotten."""
+        self._path(key, ".json").unlink(missing_ok=True)
+        return False
+
+    def _read(self, key: str) -> "_Noted | None":
+        try:
+            content: dict[str, Any] = json.loads(self._path(key, ".json").read_bytes())
+            return _Noted(
+                bytes.fromhex(content["sha256"]),
+                bytes.fromhex(content["source_sha256"]),
+                str(content["reason"]),
+                float(content["until"]),
+            )
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def _path(self, key: str, suffix: str) -> Path:
+        name = (
+            key if _PLAIN_NAME.fullmatch(key) else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+        )
+        return self._folder / name[:2] / f"{name}{suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    sha256: bytes
+    """b"": the build failed."""
+    source_sha256: bytes
+    reason: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalClaim:
+    """Holds the lock as long as the process lives."""
+
+    path: Path
+    source_sha256: bytes
+
+    def still_ours(self) -> bool:
+        """Always: nobody else gets the lock."""
+        return True
+
+    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry:  # noqa: ARG002 - only a store keeps these
+        """Note the file by its content."""
+        with finished.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").digest()
+        self._write(sha256=sha256.hex(), reason="", until=0.0)
+        return CacheEntry(sha256, self.source_sha256, producer())
+
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:  # noqa: ARG002 - only a store has another
+        """Note the failure with its time."""
+        self._write(sha256="", reason=failure.reason, until=failure.until)
+        return False
+
+    def _write(self, **noted: Any) -> None:
+        temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            temporary.write_text(json.dumps({**noted, "source_sha256": self.source_sha256.hex()}))
+            temporary.replace(self.path)
+        finally:
+            temporary.unlink(missing_ok=True)

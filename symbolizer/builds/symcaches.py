@@ -1,0 +1,154 @@
+"""Built symbols of binaries: opened where they are, fetched where others built them, built where nobody did."""
+
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from symbolizer.builds.build import Abandoned, BuildInput, BuildLimits, Made, NotMade, make_built_symbols
+from symbolizer.builds.built_symbols import BuiltSymbols, open_built_symbols
+from symbolizer.builds.cache_ledger import CacheLedger, Claim, producer
+from symbolizer.builds.local_ledger import LocalLedger
+from symbolizer.builds.outcome import Built, CacheEntry, NotBuilt
+from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
+from symbolizer.errors import MalformedSymCache
+from symbolizer.files import OpenedFile
+
+PENDING: Final = NotBuilt(
+    "Its lines and inlined calls are being read from its debug data: pending.", pending=True
+)
+_MAX_DIGESTS: Final = 4096
+
+
+class SymCaches:
+    """The way to built symbols. Processes may share the folder and the ledger; threads may share this."""
+
+    def __init__(
+        self,
+        folder: SymbolCacheFolder,
+        ledger: CacheLedger,
+        *,
+        limits: BuildLimits | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder
+        self._ledger = ledger
+        self._limits = limits or BuildLimits()
+        self._clock = clock
+        self._damaged: Counter[bytes] = Counter()
+        self._digests: dict[tuple[int, int, int, int], bytes] = {}
+
+    def find(self, key: str) -> Built | NotBuilt | None:
+        """What is known of a binary without building; None: nothing, or a failure that is out of date.
+
+        What is `outdated` may be used until `build` made something better of it. Fetches the file if another machine built it. Raises OSError, and what the ledger raises.
+        """
+        entry = self._ledger.find(key)
+        if not isinstance(entry, CacheEntry):
+            return entry
+        if self._damaged[entry.sha256] > 1:
+            return NotBuilt(
+                "What was built from its debug data reads as damaged, however often it is fetched."
+            )
+        symbols = self._folder.open(entry.sha256) or self._fetch(key, entry)
+        return None if symbols is None else Built(symbols, entry)
+
+    def build(self, key: str, source: BuildInput, *, wait_s: float = 0.0) -> Built | NotBuilt:
+        """Build them from a file with debug data, unless they are from that very file already.
+
+        Takes up to `BuildLimits` of time and memory, in a child. While somebody else builds them this
+        waits for up to `wait_s`, and is then `PENDING`. Raises OSError if the folder cannot be written,
+        and what the ledger raises.
+        """
+        known = self.known(key, source)
+        if known is not None:
+            return known
+        digest = source.debug.sha256 or self._digest(source.debug.content)
+        with self._ledger.claim(key, digest, wait_s=wait_s) as claim:
+            if claim is None:
+                return self.known(key, source) or self.find(key) or PENDING
+            return self._build(source, claim)
+
+    def known(self, key: str, source: BuildInput) -> Built | NotBuilt | None:
+        """What is known of building from that very file: built, rejected, or failed lately; None: it is to be built.
+
+        Raises as `find` does.
+        """
+        digest = source.debug.sha256 or self._digest(source.debug.content)
+        found = self.find(key)
+        if isinstance(found, Built) and (found.entry.source_sha256, found.entry.producer) == (
+            digest,
+            producer(),
+        ):
+            return replace(found, entry=replace(found.entry, outdated=False))
+        return self._ledger.refusal(key, digest)
+
+    def damaged(self, built: Built) -> None:
+        """Its file proved damaged while it was read: whoever asks next gets it from where it is whole."""
+        self._damaged[built.entry.sha256] += 1
+        self._folder.drop(built.entry.sha256)
+
+    def _build(self, source: BuildInput, claim: Claim) -> Built | NotBuilt:
+        output = self._folder.new_file()
+        try:
+            made = make_built_symbols(source, output, self._limits, still_ours=claim.still_ours)
+            if isinstance(made, Abandoned):
+                return PENDING
+            symbols = _read_back(output) if isinstance(made, Made) else None
+            if symbols is None or not isinstance(made, Made):
+                reason = (
+                    made.reason
+                    if isinstance(made, NotMade)
+                    else f"{source.debug.origin}: what was built from it cannot be read back."
+                )
+                failure = NotBuilt(reason, self._clock() + self._limits.failure_lifetime_s)
+                unusable = isinstance(made, NotMade) and made.unusable
+                return replace(failure, rejected=claim.failed(failure, unusable=unusable))
+            entry = claim.built(output, made, source.stored)
+            if entry is None:
+                return PENDING
+            self._folder.keep(output, entry.sha256)
+            return Built(symbols, entry)
+        finally:
+            output.unlink(missing_ok=True)
+
+    def _fetch(self, key: str, entry: CacheEntry) -> BuiltSymbols | None:
+        """The symbols from where all machines have them, into the folder."""
+        target = self._folder.new_file()
+        try:
+            if not self._ledger.fetch(key, entry, target):
+                return None
+            self._folder.keep(target, entry.sha256)
+            return self._folder.open(entry.sha256)
+        finally:
+            target.unlink(missing_ok=True)
+
+    def _digest(self, content: OpenedFile) -> bytes:
+        """SHA-256 of a file, remembered while it is the same: one of 600 MB takes half a second."""
+        status = os.fstat(content.descriptor)
+        which = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        if which not in self._digests:
+            if len(self._digests) >= _MAX_DIGESTS:
+                self._digests.clear()
+            digest = hashlib.sha256()
+            for start in range(0, len(content), 1 << 20):
+                digest.update(content[start : start + (1 << 20)])
+            self._digests[which] = digest.digest()
+        return self._digests[which]
+
+
+def local_symcaches(folder: Path, *, limits: BuildLimits | None = None) -> SymCaches:
+    """Built symbols of this machine alone, without a store."""
+    return SymCaches(SymbolCacheFolder(folder), LocalLedger(folder), limits=limits)
+
+
+def _read_back(path: Path) -> BuiltSymbols | None:
+    try:
+        with path.open("rb") as file:
+            return open_built_symbols(file)
+    except MalformedSymCache:
+        return None

@@ -1,0 +1,1 @@
+"""ELF files: sections, notes, links, symbols, as hostile input."""

@@ -1,0 +1,86 @@
+"""Compressed sections of ELF files: SHF_COMPRESSED by zlib or zstd (gABI chapter 4), and GNU's older .zdebug_*.
+
+Strategy: bytes in, bytes out, never more than asked for. A header may claim any size; what is allocated
+follows what really comes out, in steps, so a file of one kilobyte cannot take a gigabyte by a claim.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import zstandard
+
+from symbolizer.elf.records import ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD, record
+from symbolizer.errors import MalformedElf
+
+_STEP: Final = 1 << 20
+_MAX_WINDOW: Final = 1 << 27
+"""zstd's own limit for streams of strangers: `zstd --long=27`."""
+_GNU_MAGIC: Final = b"ZLIB"
+_GNU_HEADER: Final = 12
+
+
+def decompressed(data: bytes, bits: int, order: str, *, limit: int, whole: bool = True) -> bytes:
+    """Content of a section with SHF_COMPRESSED.
+
+    `whole`: all of it, which must have the size its header states and not be over `limit`; else its first
+    `limit` bytes. Raises `MalformedElf`.
+    """
+    dtype = record("compression", bits, order)
+    if len(data) < dtype.itemsize:
+        raise MalformedElf("A compressed section is shorter than its header.")
+    header = np.frombuffer(data, dtype, 1)[0]
+    method = _METHODS.get(int(header["type"]))
+    if method is None:
+        raise MalformedElf(f"A section is compressed by the unknown method {header['type']}.")
+    return _taken(method(data[dtype.itemsize :]), int(header["size"]), limit, whole=whole)
+
+
+def gnu_decompressed(data: bytes, *, limit: int, whole: bool = True) -> bytes:
+    """Content of a section named .zdebug_…; as `decompressed`."""
+    if len(data) < _GNU_HEADER or data[:4] != _GNU_MAGIC:
+        raise MalformedElf("A .zdebug section does not begin with ZLIB.")
+    return _taken(_zlib(data[_GNU_HEADER:]), int.from_bytes(data[4:_GNU_HEADER], "big"), limit, whole=whole)
+
+
+def _taken(chunks: Iterator[bytes], size: int, limit: int, *, whole: bool) -> bytes:
+    if whole and size > limit:
+        raise MalformedElf(f"A compressed section claims {size} bytes; the limit is {limit}.")
+    wanted = min(size, limit)
+    parts, have = [], 0
+    try:
+        for chunk in chunks:
+            parts.append(chunk)
+            have += len(chunk)
+            if have >= wanted:
+                break
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise MalformedElf(f"A compressed section does not decompress: {error}.") from error
+    if whole and have < size:
+        raise MalformedElf(f"A compressed section has {have} bytes of the {size} it claims.")
+    return b"".join(parts)[:wanted]
+
+
+def _zlib(body: bytes) -> Iterator[bytes]:
+    decompressor = zlib.decompressobj()
+    rest = body
+    while rest and not decompressor.eof:
+        chunk = decompressor.decompress(rest, _STEP)
+        rest = decompressor.unconsumed_tail
+        if chunk:
+            yield chunk
+        elif not rest:
+            return
+
+
+def _zstd(body: bytes) -> Iterator[bytes]:
+    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(body)
+    while chunk := reader.read(_STEP):
+        yield chunk
+
+
+_METHODS: Final[dict[int, Callable[[bytes], Iterator[bytes]]]] = {
+    ELFCOMPRESS_ZLIB: _zlib,
+    ELFCOMPRESS_ZSTD: _zstd,
+}

@@ -1,0 +1,178 @@
+"""Images of files and of what else has an ELF file: from built symbols, or from the files a source has."""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from storage.symbols.kinds import Quality
+from symbolizer.builds.build import build_input
+from symbolizer.builds.outcome import Built, NotBuilt
+from symbolizer.builds.symcaches import PENDING, SymCaches
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.symtab import read_symbols
+from symbolizer.errors import MalformedElf
+from symbolizer.identity import ImageIdentity
+from symbolizer.images.elf_image import ElfImage
+from symbolizer.images.image import Image, UnknownImage
+from symbolizer.kernel.module_file import as_loaded, is_module
+from symbolizer.sources.layout import layout_of
+from symbolizer.sources.source import Found, Missing, SymbolSource
+from symbolizer.tables.symbol_table import NO_SYMBOLS, SymbolTable
+
+log = logging.getLogger(__name__)
+
+AT_ONCE_S: Final = 3.0
+"""What is built within so many CPU seconds is built while a capture lands; larger files by a task of their own."""
+_PATIENCE: Final = 4.0
+"""Somebody else's build of a small file is waited for this many times as long as it may take."""
+
+
+class FileImages:
+    """Opens images; remembers none. For one thread."""
+
+    def __init__(
+        self,
+        source: SymbolSource,
+        caches: SymCaches,
+        *,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+        at_once_s: float = AT_ONCE_S,
+    ) -> None:
+        """`wants_build` and `at_once_s` as for `Images`."""
+        self._source = source
+        self._caches = caches
+        self._wants_build = wants_build
+        self._at_once_s = at_once_s
+
+    def is_built(self, identity: ImageIdentity) -> bool:
+        """Whether there are built symbols of it that nothing better is known than."""
+        built = self._built(identity)
+        return isinstance(built, Built) and not built.entry.outdated
+
+    def open(self, identity: ImageIdentity) -> Image:
+        """The image. Never raises for what a file or a disk is like; raises what the source and the store do."""
+        built = self._built(identity) if identity.is_certain else None
+        if isinstance(built, Built) and not built.entry.outdated:
+            return self._from_built(identity, built)
+        with ExitStack() as opened:
+            executable = self._source.executable(identity)
+            if isinstance(executable, Found):
+                opened.enter_context(executable.content)
+                if executable.quality == Quality.DWARF:
+                    return self._assemble(identity, executable, executable, built)
+            at_hand = executable if isinstance(executable, Found) else None
+            debug = self._source.debug_file(identity, at_hand)
+            if isinstance(debug, Found):
+                opened.enter_context(debug.content)
+            return self._assemble(identity, executable, debug, built)
+
+    def _built(self, identity: ImageIdentity) -> Built | NotBuilt | None:
+        try:
+            return self._caches.find(identity.key)
+        except OSError as error:
+            return _no_place(error)
+
+    def _from_built(self, identity: ImageIdentity, built: Built, reason: str = "") -> Image:
+        symbols = built.symbols
+        return ElfImage(
+            identity.name,
+            symbols.segments,
+            symbols.table,
+            symbols.symbols,
+            reason,
+            base=symbols.base,
+            repaired=lambda: self._repaired(identity, built),
+        )
+
+    def _repaired(self, identity: ImageIdentity, built: Built) -> Image:
+        self._caches.damaged(built)
+        return self.open(identity)
+
+    def _assemble(
+        self,
+        identity: ImageIdentity,
+        executable: Found | Missing,
+        debug: Found | Missing,
+        known: Built | NotBuilt | None,
+    ) -> Image:
+        """An image from the files at hand, which stay open until this returns."""
+        at_hand = executable if isinstance(executable, Found) else None
+        reason = debug.reason if isinstance(debug, Missing) else f"{debug.origin} has symbols only."
+        if isinstance(debug, Found) and debug.quality == Quality.DWARF:
+            outcome = self._build(identity, debug, at_hand, known)
+            if isinstance(outcome, Built):
+                return self._from_built(identity, outcome)
+            if outcome.rejected:
+                return self.open(identity)
+            reason = outcome.reason
+            if isinstance(known, Built):
+                return self._from_built(identity, known, reason if outcome.pending else "")
+        elif isinstance(known, Built):
+            return self._from_built(identity, known)
+        elif isinstance(executable, Missing):
+            reason = executable.reason
+        return self._by_symbols(identity, [f for f in (executable, debug) if isinstance(f, Found)], reason)
+
+    def _build(
+        self,
+        identity: ImageIdentity,
+        debug: Found,
+        executable: Found | None,
+        known: Built | NotBuilt | None,
+    ) -> Built | NotBuilt:
+        """Build at once what takes a moment; let the rest be built, unless that failed lately."""
+        if debug.incomplete:
+            return known if isinstance(known, NotBuilt) else PENDING
+        try:
+            source = build_input(debug, executable)
+        except MalformedElf as error:
+            return NotBuilt(f"{debug.origin} cannot be used. {error}")
+        if self._wants_build is None or source.size.seconds <= self._at_once_s:
+            try:
+                return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
+            except OSError as error:
+                return _no_place(error)
+        try:
+            of_it = self._caches.known(identity.key, source)
+        except OSError as error:
+            return _no_place(error)
+        if of_it is not None:
+            return of_it
+        if isinstance(known, NotBuilt) and not known.until:  # whatever is built, it cannot be kept
+            return known
+        self._wants_build(identity)
+        return PENDING
+
+    def _by_symbols(self, identity: ImageIdentity, files: Sequence[Found], reason: str) -> Image:
+        """An image by the symbol tables of the files: the executable, its debug file, or both."""
+        distinct = list({id(found): found for found in files}.values())
+        if not distinct:
+            return UnknownImage(reason)
+        try:
+            elves = [ElfFile(as_loaded(f.elf, debug=False)) if is_module(f.elf) else f.elf for f in distinct]
+        except MalformedElf as error:
+            return UnknownImage(f"{distinct[0].origin} cannot be used. {error}")
+        segments = layout_of(elves[0])
+        if isinstance(segments, Missing):
+            return UnknownImage(f"{distinct[0].origin} cannot be used. {segments.reason}")
+        symbols, why = _symbols(elves, distinct[0].origin)
+        if symbols.is_stripped:
+            reason = why or f"It was stripped of its symbols. {reason}"
+        elif len(distinct) == 1 and not distinct[0].elf.has_symbol_table:
+            reason = f"It was stripped of all but the symbols it exports. {reason}"
+        return ElfImage(identity.name, segments, None, symbols, reason)
+
+
+def _no_place(error: OSError) -> NotBuilt:
+    """A full or read-only disk costs frames their lines, and is said; captures land all the same."""
+    log.warning("symbols not kept: why=%s", error)
+    return NotBuilt(f"This worker cannot keep built symbols: {error.strerror or error}.")
+
+
+def _symbols(files: Sequence[ElfFile], origin: str) -> tuple[SymbolTable, str]:
+    """The union of the files' symbols; none, with the reason, if one is broken."""
+    try:
+        return read_symbols(*files), ""
+    except MalformedElf as error:
+        return NO_SYMBOLS, f"{origin}: its symbols cannot be used. {error}"

@@ -1,0 +1,138 @@
+"""One image and all that is known of it: offsets in, named frames out.
+
+An address that an image has no name for has no frames here; the resolver renders it. Files and the
+vdso are in `elf_image.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.landing.resolved import FunctionName, Status
+from symbolizer.addresses import FileOffsets
+from symbolizer.demangle import demangle
+from symbolizer.kernel.kallsyms import OffsetTable
+from symbolizer.tables.address_table import Indexes
+
+Statuses = npt.NDArray[np.uint8]
+
+
+Named = tuple[FunctionName, int]
+"""A function, and the line executing in it; 0: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFrames:
+    """Frames of n offsets, innermost first: those of offset i are `entries[offsets[i]:offsets[i + 1]]`.
+
+    `status[i]` is below SYMTAB exactly where an offset has no frame.
+    """
+
+    status: Statuses
+    offsets: Indexes
+    entries: Indexes
+    """Indexes into `names`."""
+    names: Sequence[Named]
+
+
+class Image(Protocol):
+    """What the resolver asks of an image of any kind."""
+
+    @property
+    def status(self) -> Status:
+        """The best that a frame of this image can be."""
+
+    @property
+    def reason(self) -> str:
+        """Why that is not FULL, as a sentence; '' if it is."""
+
+    @property
+    def names_held(self) -> int:
+        """Places of it that are remembered with their names; some 300 bytes each."""
+
+    def frames(self, offsets: FileOffsets) -> ImageFrames:
+        """Frames of looked-up offsets; fastest when they ascend. Never raises."""
+
+    def forget_names(self) -> None:
+        """Remember none of them."""
+
+
+class KallsymsImage:
+    """The kernel or a module by its kallsyms; offsets are those of `Mapping.Kind`."""
+
+    def __init__(self, name: str, table: OffsetTable) -> None:
+        self._name = name
+        self._table = table
+        self._functions: dict[int, FunctionName] = {}
+
+    @property
+    def names_held(self) -> int:
+        """Functions that are remembered."""
+        return len(self._functions)
+
+    def forget_names(self) -> None:
+        """Remember none of them."""
+        self._functions.clear()
+
+    @property
+    def status(self) -> Status:
+        """Names without lines."""
+        return Status.SYMTAB
+
+    @property
+    def reason(self) -> str:
+        """What is missing for more."""
+        return "The kernel's own symbols name its functions; lines need its debug data."
+
+    def frames(self, offsets: FileOffsets) -> ImageFrames:
+        """Frames of looked-up offsets, one each where there is a name."""
+        index = self._table.find(offsets)
+        named = index >= 0
+        status = np.where(named, Status.SYMTAB, Status.BINARY_ONLY).astype(np.uint8)
+        distinct, entries = np.unique(index[named], return_inverse=True)
+        names = [(self._function(i), 0) for i in distinct.tolist()]
+        return ImageFrames(status, np.append(0, np.cumsum(named)), entries, names)
+
+    def _function(self, index: int) -> FunctionName:
+        """The same object each time: whoever gives it an id remembers it by that."""
+        known = self._functions.get(index)
+        if known is None:
+            raw = self._table.names[index].decode("utf-8", "replace")
+            known = self._functions[index] = FunctionName(demangle(raw), raw, "", self._name, Status.SYMTAB)
+        return known
+
+
+class UnknownImage:
+    """An image nothing could be found of."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    @property
+    def names_held(self) -> int:
+        """None."""
+        return 0
+
+    def forget_names(self) -> None:
+        """There are none."""
+
+    @property
+    def status(self) -> Status:
+        """Its frames have no names."""
+        return Status.BINARY_ONLY
+
+    @property
+    def reason(self) -> str:
+        """Why nothing was found."""
+        return self._reason
+
+    def frames(self, offsets: FileOffsets) -> ImageFrames:
+        """No frames for any offset."""
+        count = len(offsets.values)
+        nothing = np.zeros(0, np.int64)
+        return ImageFrames(
+            np.full(count, Status.BINARY_ONLY, np.uint8), np.zeros(count + 1, np.int64), nothing, ()
+        )

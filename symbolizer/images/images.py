@@ -1,0 +1,177 @@
+"""The images a process has at hand: found, opened, built, and remembered for a while."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from fleetpb import capture_pb2
+from storage.landing.resolved import Status
+from symbolizer.builds.symcaches import PENDING, SymCaches
+from symbolizer.elf.symtab import read_symbols
+from symbolizer.errors import MalformedElf
+from symbolizer.identity import ImageIdentity
+from symbolizer.images.elf_image import ElfImage
+from symbolizer.images.file_images import AT_ONCE_S, FileImages
+from symbolizer.images.image import Image, KallsymsImage, UnknownImage
+from symbolizer.kernel.identity import KernelIdentity
+from symbolizer.kernel.kallsyms import Kallsyms
+from symbolizer.sources.source import Missing, SymbolSource
+
+DEFAULT_CAPACITY: Final = 512
+DEFAULT_RECHECK_S: Final = 600.0
+MAX_NAMES: Final = 400_000
+"""Names that all images together remember: some 120 MB."""
+_COUNT_EVERY: Final = 512
+MAX_KERNELS: Final = 8
+"""Kernels whose symbols are kept: some 20 MB each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    image: Image
+    until: float
+    pending: bool
+    """Its symbols are being built; whether they are there now is asked every time."""
+
+
+class Images:
+    """Images by what a capture says of them. For one thread; others have their own.
+
+    What is as good as it can be stays until the capacity needs its place; what is not is looked for
+    again after `recheck_s`, since symbols may have been installed meanwhile.
+    """
+
+    def __init__(
+        self,
+        source: SymbolSource,
+        caches: SymCaches,
+        *,
+        capacity: int = DEFAULT_CAPACITY,
+        names: int = MAX_NAMES,
+        recheck_s: float = DEFAULT_RECHECK_S,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+        at_once_s: float = AT_ONCE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`wants_build` is told of a binary whose symbols take longer than `at_once_s` to build.
+
+        It is told again every `recheck_s` until they are there. None: everything is built at once.
+        """
+        self._source = source
+        self._files = FileImages(source, caches, wants_build=wants_build, at_once_s=at_once_s)
+        self._capacity = capacity
+        self._names = names
+        self._recheck_s = recheck_s
+        self._clock = clock
+        self._known: OrderedDict[tuple[int, str, KernelIdentity | None], _Remembered] = OrderedDict()
+        self._opened = 0
+        self._kernels: OrderedDict[KernelIdentity, tuple[Kallsyms | Missing, float]] = OrderedDict()
+
+    def open(
+        self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
+    ) -> Image:
+        """The image of a mapping; `kernel` is the one it ran under. Raises what the source and the store do."""
+        # A module without a build-id is known only together with the kernel and what else is loaded.
+        owner = kernel if kind == capture_pb2.Mapping.MODULE and not identity.build_id else None
+        key = (int(kind), identity.key, owner)
+        known = self._known.get(key)
+        if known is None or known.until <= self._clock() or self._is_better_now(known, identity):
+            image = self._find(kind, identity, kernel)
+            pending = image.reason.endswith(PENDING.reason)
+            final = image.status == Status.FULL or (
+                kind == capture_pb2.Mapping.VDSO and image.status == Status.SYMTAB
+            )
+            until = float("inf") if final and not pending else self._clock() + self._recheck_s
+            known = _Remembered(image, until, pending)
+            self._known[key] = known
+        self._known.move_to_end(key)
+        while len(self._known) > self._capacity:
+            self._known.popitem(last=False)
+        self._opened += 1
+        if self._opened % _COUNT_EVERY == 0:
+            self._forget_names()
+        return known.image
+
+    def _forget_names(self) -> None:
+        """Those of the images that were not asked for the longest time, down to half, when they are too many."""
+        held = [known.image.names_held for known in self._known.values()]
+        left = sum(held)
+        if left <= self._names:
+            return
+        for known, names in zip(self._known.values(), held, strict=True):
+            if left <= self._names // 2:
+                return
+            known.image.forget_names()
+            left -= names
+
+    def forget(self, binary_key: str) -> None:
+        """Look for the image of a binary anew when it is next asked for: it has other symbols now."""
+        for key in [key for key in self._known if key[1] == binary_key or _is_of(key[2], binary_key)]:
+            del self._known[key]
+        for kernel in [kernel for kernel in self._kernels if _is_of(kernel, binary_key)]:
+            del self._kernels[kernel]
+
+    def _is_better_now(self, known: _Remembered, identity: ImageIdentity) -> bool:
+        """Whether what was pending is built, so that what is landed again for it finds it at once."""
+        return known.pending and self._files.is_built(identity)
+
+    def _find(
+        self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
+    ) -> Image:
+        if kind == capture_pb2.Mapping.FILE:
+            return self._files.open(identity)
+        if kind == capture_pb2.Mapping.VDSO:
+            return self._vdso(identity)
+        # Its own file says more than the kernel does of itself: lines and inlined calls, if it has debug data.
+        by_file = self._files.open(identity) if identity.build_id else None
+        if by_file is not None and by_file.status >= Status.SYMTAB:
+            return by_file
+        if kind == capture_pb2.Mapping.KERNEL:
+            build_id = identity.build_id or kernel.build_id
+            return self._kernel_part(KernelIdentity(build_id, kernel.modules), identity.name, None)
+        return self._kernel_part(kernel, identity.name, identity.name.strip("[]"))
+
+    def _vdso(self, identity: ImageIdentity) -> Image:
+        elf = self._source.vdso(identity)
+        if isinstance(elf, Missing):
+            return UnknownImage(elf.reason)
+        try:
+            return ElfImage(
+                identity.name, elf.segment_map, None, read_symbols(elf), "The vdso has no debug data."
+            )
+        except MalformedElf as error:
+            return UnknownImage(f"The vdso cannot be used. {error}")
+
+    def _kernel_part(self, kernel: KernelIdentity, name: str, module: str | None) -> Image:
+        symbols = self._kernel_symbols(kernel, module)
+        if isinstance(symbols, Missing):
+            return UnknownImage(symbols.reason)
+        if module is None:
+            return KallsymsImage(name, symbols.kernel)
+        table = symbols.modules.get(module)
+        return (
+            KallsymsImage(name, table)
+            if table
+            else UnknownImage(f"The kernel does not name functions of {name}.")
+        )
+
+    def _kernel_symbols(self, kernel: KernelIdentity, module: str | None) -> Kallsyms | Missing:
+        """Symbols of a kernel; read again after a while if they are missing, or the module's are."""
+        known = self._kernels.get(kernel)
+        if known is not None:
+            symbols, read_at = known
+            lacks = isinstance(symbols, Missing) or (module is not None and module not in symbols.modules)
+            if not lacks or self._clock() < read_at + self._recheck_s:
+                return symbols
+        symbols = self._source.kernel(kernel)
+        self._kernels[kernel] = symbols, self._clock()
+        while len(self._kernels) > MAX_KERNELS:
+            self._kernels.popitem(last=False)
+        return symbols
+
+
+def _is_of(kernel: KernelIdentity | None, binary_key: str) -> bool:
+    """Whether the symbols of a binary are among those of the kernel: it, or a module of it."""
+    return kernel is not None and binary_key in kernel.keys

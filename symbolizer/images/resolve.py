@@ -1,0 +1,159 @@
+"""A capture's frames resolved: one batch per image, every distinct address looked up once.
+
+Nothing is dropped and nothing guessed: each frame becomes at least one entry, and what has no name is
+rendered by its binary and position, so that all samples of one nameless function are one row:
+
+    named by debug data           inlined calls innermost first, then the function itself
+    named by symbols, perf map    the function
+    nameless, in a known image    lib.so+0x1234, the start of its function by the unwind table, else itself
+    code without a file           [jit]
+    no image                      [unknown]
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from fleetpb import capture_pb2
+from storage.landing.resolved import BinaryReport, FunctionName, ResolvedFrames, Status
+from symbolizer.addresses import U64, FileOffsets, RecordedPointers
+from symbolizer.builds.build import BuildLimits
+from symbolizer.builds.symcaches import SymCaches, local_symcaches
+from symbolizer.identity import ImageIdentity, identity_of
+from symbolizer.images.calls import CallTable, ranges
+from symbolizer.images.image import Image
+from symbolizer.images.images import Images
+from symbolizer.kernel.identity import kernel_of
+from symbolizer.sources.source import SymbolSource
+from symbolizer.tables.address_table import Indexes
+
+KERNEL: Final = "[kernel]"
+"""Path of the kernel's mappings; code it made at run time (BPF) is anonymous, with names."""
+EXACT: Final = 1
+"""Bit of FrameTable.flags: the pointer is of the instruction itself."""
+
+JIT: Final = FunctionName("[jit]", "[jit]", "", "[jit]", Status.UNKNOWN)
+UNKNOWN: Final = FunctionName("[unknown]", "[unknown]", "", "[unknown]", Status.UNKNOWN)
+
+_WITH_IMAGE: Final = frozenset(
+    {
+        capture_pb2.Mapping.FILE,
+        capture_pb2.Mapping.KERNEL,
+        capture_pb2.Mapping.MODULE,
+        capture_pb2.Mapping.VDSO,
+    }
+)
+
+
+class Resolver:
+    """Names for the frames of captures; remembers images between them. For one thread."""
+
+    def __init__(
+        self,
+        symbols: SymbolSource,
+        caches: SymCaches | Path,
+        *,
+        limits: BuildLimits | None = None,
+        wants_build: Callable[[ImageIdentity], None] | None = None,
+    ) -> None:
+        """`caches` hold what is built from debug data; a folder: this machine's own, within `limits`.
+
+        `wants_build` is told of binaries whose debug data is too large to be read meanwhile; their frames
+        are named by symbol tables and their report says pending. None: everything is read at once.
+        """
+        if isinstance(caches, Path):
+            caches = local_symcaches(caches, limits=limits)
+        self._images = Images(symbols, caches, wants_build=wants_build)
+
+    def forget(self, binary_key: str) -> None:
+        """Look for the symbols of a binary anew: others were uploaded, or built."""
+        self._images.forget(binary_key)
+
+    def resolve(self, capture: capture_pb2.Capture) -> ResolvedFrames:
+        """What every frame of a checked capture stands for. Never fails for want of symbols."""
+        columns = capture.frames
+        mapping = np.array(columns.mapping, np.int64)
+        exact = (np.array(columns.flags, np.uint32) & EXACT) != 0
+        offsets = RecordedPointers(np.array(columns.offset, np.uint64), exact).looked_up().values
+        starts = _function_starts(offsets, np.array(columns.into_function, np.uint64))
+        given = _names_in(capture)
+        kernel = kernel_of(capture)
+        calls = CallTable(len(mapping))
+        reports: dict[str, BinaryReport] = {}
+        for index, positions in _by_mapping(mapping):
+            at = capture.mappings[index]
+            if at.kind in _WITH_IMAGE:
+                identity = identity_of(capture, at)
+                image = self._images.open(at.kind, identity, kernel)
+                rest = _add_named(calls, image, identity.name, positions, offsets)
+                reports[identity.key] = BinaryReport(identity.key, image.status, image.reason)
+                nameless = [_nameless(identity, start) for start in starts[rest].tolist()]
+                where = identity.name
+            else:
+                rest = positions
+                nameless = [JIT if at.kind == capture_pb2.Mapping.ANONYMOUS else UNKNOWN] * len(rest)
+                where = KERNEL if capture.strings[at.path] == KERNEL else JIT.binary_name
+            calls.add_single(
+                rest,
+                [
+                    FunctionName(given[frame], given[frame], "", where, Status.SYMTAB)
+                    if frame in given
+                    else name
+                    for frame, name in zip(rest.tolist(), nameless, strict=True)
+                ],
+            )
+        return replace(calls.finish(), binaries=tuple(reports.values()))
+
+
+def _add_named(calls: CallTable, image: Image, binary: str, positions: Indexes, offsets: U64) -> Indexes:
+    """Add the frames at `positions` that the image names; the positions of the others.
+
+    An image is remembered by its content, so its own name may be that of a copy somewhere else.
+    """
+    distinct, inverse = np.unique(offsets[positions], return_inverse=True)
+    frames = image.frames(FileOffsets(distinct))
+    depth = np.diff(frames.offsets)[inverse]
+    named = depth > 0
+    which = inverse[named]
+    entries = frames.entries[ranges(frames.offsets[which], depth[named])]
+    names = [
+        (function if function.binary_name == binary else replace(function, binary_name=binary), line)
+        for function, line in frames.names
+    ]
+    calls.add_chains(positions[named], depth[named], entries, names, frames.status[which])
+    return positions[~named]
+
+
+def _nameless(identity: ImageIdentity, start: int) -> FunctionName:
+    name = f"{identity.name}+{start:#x}"
+    return FunctionName(
+        name, name, "", identity.name, Status.BINARY_ONLY, binary_key=identity.key, start=start
+    )
+
+
+def _function_starts(offsets: U64, into_function: U64) -> U64:
+    """Start of the function around each offset, where an unwind entry told; else the offset."""
+    back = np.maximum(into_function, 1) - np.uint64(1)
+    return np.where(back <= offsets, offsets - back, offsets)
+
+
+def _by_mapping(mapping: Indexes) -> Iterator[tuple[int, Indexes]]:
+    """Every mapping in use, with the positions of its frames ascending."""
+    order = np.argsort(mapping, kind="stable")
+    used, first = np.unique(mapping[order], return_index=True)
+    ends = [*first[1:].tolist(), len(order)]
+    for index, start, end in zip(used.tolist(), first.tolist(), ends, strict=False):
+        yield index, order[start:end]
+
+
+def _names_in(capture: capture_pb2.Capture) -> dict[int, str]:
+    """Names of frames that only the machine itself could tell: from perf maps, of BPF programs."""
+    return {
+        frame: capture.strings[text]
+        for excerpt in capture.excerpts
+        for frame, text in zip(excerpt.frame, excerpt.name, strict=True)
+        if capture.strings[text]
+    }

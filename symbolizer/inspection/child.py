@@ -1,0 +1,46 @@
+"""Inspects one symbol file; a program of its own, because uploads are hostile input.
+
+    python -m symbolizer.inspection.child DESCRIPTOR MEMORY_BYTES CPU_SECONDS
+
+Reads the file open as DESCRIPTOR and writes the inspection to standard output, as JSON. Exit 0: inspected;
+3: it is of no use, with the reason on standard error. Anything else is a crash or a limit, which only ends
+this process.
+"""
+
+import ctypes
+import resource
+import signal
+import sys
+from pathlib import Path
+
+REFUSED = 3
+_PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: list[str]) -> int:
+    """Set the limits, then inspect."""
+    descriptor, memory, seconds = (int(argument) for argument in arguments)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed parent leaves no child behind
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # it writes to its pipe only
+
+    from symbolizer.errors import MalformedImage, SymbolsHidden  # noqa: PLC0415 - within the limits
+    from symbolizer.files import OpenedFile  # noqa: PLC0415
+    from symbolizer.inspection.inspection import inspect  # noqa: PLC0415
+
+    try:
+        with OpenedFile(Path(f"/proc/self/fd/{descriptor}"), descriptor) as content:
+            print(inspect(content).to_json())  # noqa: T201 - its one way to answer
+    except (MalformedImage, SymbolsHidden, OSError) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return REFUSED
+    except MemoryError:
+        print(f"It needs more than {memory >> 20} MiB to be looked at.", file=sys.stderr)  # noqa: T201
+        return REFUSED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Kernels and their modules: who they are, where their functions lie."""

@@ -1,0 +1,1 @@
+"""The text of the source files that a binary was built from."""

@@ -1,0 +1,1 @@
+"""Where images and symbols come from, the best first."""

@@ -1,0 +1,165 @@
+"""All places that keep symbols as one: of what they have the best is taken, not the first.
+
+They are asked in the order uploads, this machine, debuginfod servers: what is at hand before what costs a
+download. Asking ends at DWARF, which nothing is better than. Uploads come first because they are meant:
+where two files are equally good, somebody chose the uploaded one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from storage.archive import Archive
+from storage.symbols.kinds import Quality
+from symbolizer.dwarf.units import DwarfUnit
+from symbolizer.elf.file import ElfFile
+from symbolizer.elf.links import AltLink
+from symbolizer.identity import ImageIdentity
+from symbolizer.kernel.identity import KernelIdentity
+from symbolizer.kernel.kallsyms import Kallsyms
+from symbolizer.sources import download_folder
+from symbolizer.sources.absence_notes import StoredAbsences
+from symbolizer.sources.complete import Complete
+from symbolizer.sources.debuginfod import Debuginfod
+from symbolizer.sources.debuginfod_client import DEFAULT_BYTES, DownloadLimits, clients
+from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.joining.joiner import Joiner
+from symbolizer.sources.kernel_keeping import KernelKeeper
+from symbolizer.sources.local_files import DEBUG_ROOTS, LocalFiles
+from symbolizer.sources.source import Found, Missing, SymbolSource
+from symbolizer.sources.uploaded import Uploaded
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlaces:
+    """Where symbols are looked for, and what that may take."""
+
+    cache_dir: Path
+    """This machine's copies lie in a folder of it."""
+    debug_roots: tuple[Path, ...] = DEBUG_ROOTS
+    debuginfod_urls: tuple[str, ...] = ()
+    download_bytes: int = DEFAULT_BYTES
+    """Of one file at most."""
+    copies_bytes: int = download_folder.DEFAULT_LIMIT_BYTES
+    """Of all copies on this machine."""
+    more: tuple[SymbolSource, ...] = field(default=())
+    """Asked before any server."""
+
+
+def make_sources(
+    places: SourcePlaces,
+    engine: Engine,
+    archive: Archive,
+    *,
+    wants_build: Callable[[ImageIdentity], None] | None = None,
+) -> "Complete":
+    """The sources of a worker. Raises ValueError for a debuginfod URL that is none.
+
+    `wants_build` as for `Complete`: given where captures are landed, None where symbols are built.
+    """
+    folder = DownloadFolder(places.cache_dir / "downloads", limit_bytes=places.copies_bytes)
+    near: list[SymbolSource] = [
+        Uploaded(engine, archive, folder),
+        LocalFiles(debug_roots=places.debug_roots, keep=KernelKeeper(engine, archive)),
+        *places.more,
+    ]
+    far: list[SymbolSource] = []
+    if places.debuginfod_urls:
+        servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
+        far.append(Debuginfod(servers, StoredAbsences(engine), folder))
+    return Complete(Chain(near, far=far), Joiner(folder), wants_build=wants_build)
+
+
+class Chain:
+    """Several sources as a `SymbolSource`."""
+
+    def __init__(self, sources: Sequence[SymbolSource], *, far: Sequence[SymbolSource] = ()) -> None:
+        """`far` are those that cost a download: asked last, and for an image only where nobody else has it."""
+        self._near = tuple(sources)
+        self._far = tuple(far)
+        self._sources = (*self._near, *self._far)
+
+    def executable(self, identity: ImageIdentity) -> Found | Missing:
+        """The image with the best symbols at hand, else the first that can be fetched."""
+        near = self._best(lambda source: source.executable(identity), self._near, Quality.DWARF)
+        if isinstance(near, Found) or not self._far:
+            return near
+        far = self._best(lambda source: source.executable(identity), self._far, Quality.NONE)
+        return far if isinstance(far, Found) else Missing(_joined([near.reason, far.reason]))
+
+    def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
+        """The best file that says more than the executable."""
+        return self._best(
+            lambda source: source.debug_file(identity, executable), self._sources, Quality.DWARF
+        )
+
+    def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
+        """The first; its build-id says that it is the one."""
+        return self._best(lambda source: source.alternate(link, debug), self._sources, Quality.NONE)
+
+    def split_files(
+        self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
+    ) -> tuple[Found, ...]:
+        """Those of the first place that has any."""
+        return next(
+            (files for source in self._sources if (files := source.split_files(identity, debug, units))), ()
+        )
+
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
+        """The symbols that know most of the kernel's modules; the first of equals."""
+        best: Kallsyms | None = None
+        missing: list[str] = []
+        for source in self._sources:
+            symbols = source.kernel(kernel)
+            if isinstance(symbols, Missing):
+                missing.append(symbols.reason)
+            elif best is None or len(symbols.modules) > len(best.modules):
+                best = symbols
+            if best is not None and len(best.modules) >= len(kernel.modules):
+                break
+        return best or Missing(_joined(missing))
+
+    def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
+        """The first; its build-id says that it is the one."""
+        missing = []
+        for source in self._sources:
+            elf = source.vdso(identity)
+            if isinstance(elf, ElfFile):
+                return elf
+            missing.append(elf.reason)
+        return Missing(_joined(missing))
+
+    @staticmethod
+    def _best(
+        ask: Callable[[SymbolSource], Found | Missing], sources: Sequence[SymbolSource], enough: Quality
+    ) -> Found | Missing:
+        """The best answer; whoever has one of quality `enough` ends the asking."""
+        best: Found | None = None
+        quality = Quality.NONE
+        missing: list[str] = []
+        for source in sources:
+            try:
+                found = ask(source)
+            except BaseException:
+                if best is not None:
+                    best.content.close()
+                raise
+            if isinstance(found, Missing):
+                missing.append(found.reason)
+                continue
+            if best is None or found.quality > quality:
+                if best is not None:
+                    best.content.close()
+                best, quality = found, found.quality
+            else:
+                found.content.close()
+            if quality >= enough:
+                break
+        return best or Missing(_joined(missing))
+
+
+def _joined(reasons: Sequence[str]) -> str:
+    """The reasons as one text, each once."""
+    return " ".join(dict.fromkeys(reasons)) or "No place to look for symbols is set."

@@ -1,0 +1,102 @@
+"""The Celery application between who has work and who does it: the names of its tasks, its way to the broker.
+
+    task                                  queue                         sent by
+    symbolizer.land_capture(visit id)     symbolizer.fresh.0…15,        the collector, its sweep
+                                          symbolizer.again.0…15
+    symbolizer.build_symcache(key, path)  symbolizer.builds             whoever met a debug file too large to read at once
+    symbolizer.names_for(key, why)        symbolizer.names              an upload, a gateway's answer, the sweep
+
+The broker is a convenience: PostgreSQL knows what remains to be landed, and a sweep sends it again. So
+a message may be lost or come twice, and nothing is ever asked of a result.
+"""
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+
+from celery import Celery
+
+from storage.captures import Due
+from symbolizer.worker import routing
+from symbolizer.worker.turns import Turns
+
+LAND_CAPTURE: Final = "symbolizer.land_capture"
+"""Task with one argument, the visit's id as text."""
+BUILD_SYMCACHE: Final = "symbolizer.build_symcache"
+"""Task with one or two arguments, the binary's key and where a sampled machine has it."""
+NAMES_FOR: Final = "symbolizer.names_for"
+"""Task with two arguments, the key of a binary whose symbols may have become better, and why, as a sentence."""
+
+LONGEST_TASK_S: Final = 1800
+"""A task that takes longer is killed; its capture's lease runs out and it is tried again."""
+_VISIBILITY_S: Final = 2 * LONGEST_TASK_S
+"""A message unacknowledged for this long is delivered again: must be more than any task takes."""
+
+
+def make_broker(broker_url: str) -> Celery:
+    """A Celery application that can send and receive; connects on first use.
+
+    `broker_url` is redis://…, rediss://…, redis+socket:///path?virtual_host=0 or unix:///path?db=0.
+    """
+    app = Celery("symbolizer", broker=_as_kombu_spells_it(broker_url), set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_ignore_result=True,
+        task_default_queue=routing.NAMES,
+        task_routes={BUILD_SYMCACHE: {"queue": routing.BUILDS}, NAMES_FOR: {"queue": routing.NAMES}},
+        task_acks_late=True,
+        task_acks_on_failure_or_timeout=True,
+        task_reject_on_worker_lost=True,  # else a killed pool process takes its message with it
+        task_time_limit=LONGEST_TASK_S,
+        task_soft_time_limit=LONGEST_TASK_S - 60,
+        worker_prefetch_multiplier=1,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_transport_options={
+            "visibility_timeout": _VISIBILITY_S,
+            "unacked_restore_throttle": 1,
+            "socket_timeout": 30,
+            "socket_connect_timeout": 5,
+            "queue_order_strategy": f"{Turns.__module__}:{Turns.__qualname__}",
+            "priority_steps": [0],  # one list a queue, where kombu has four
+        },
+    )
+    return app
+
+
+def make_sender(broker_url: str) -> Callable[[Due], None]:
+    """A function that puts the landing of a capture on the queue of its partition.
+
+    It raises what the broker's client raises (kombu's OperationalError), at once: who calls it has a
+    sweep that comes by again.
+    """
+    app = make_broker(broker_url)
+
+    def send(due: Due) -> None:
+        queue = routing.again(due.partition) if due.again else routing.fresh(due.partition)
+        app.send_task(LAND_CAPTURE, args=[str(due.visit_id)], queue=queue, retry=False, ignore_result=True)
+
+    return send
+
+
+def make_caller(broker_url: str) -> Callable[[str, str], None]:
+    """A function for whoever got symbols: of a binary's key, and a sentence that says what came ('': not said).
+
+    A worker then names its functions at once. Raises as `make_sender`'s does; who calls it need not care,
+    because the collector's sweep calls for what was not.
+    """
+    app = make_broker(broker_url)
+
+    def call(key: str, why: str) -> None:
+        app.send_task(NAMES_FOR, args=[key, why], retry=False, ignore_result=True)
+
+    return call
+
+
+def _as_kombu_spells_it(url: str) -> str:
+    """redis-py's unix:///path?db=1 is kombu's redis+socket:///path?virtual_host=1."""
+    parts = urlsplit(url)
+    if parts.scheme != "unix":
+        return url
+    return f"redis+socket://{parts.path}?virtual_host={parse_qs(parts.query).get('db', ['0'])[0]}"

@@ -1,0 +1,109 @@
+"""Which queue a task waits in, and in which order a worker looks through the queues.
+
+Captures wait by *partition*, the hash of what their machine ran most (`storage.affinity`): the worker that
+looks at a partition first has its binaries at hand. A worker takes the first message of
+
+    names · fresh captures of its own partitions, and builds · fresh captures of the others · captures again
+    of its own · those of the others
+
+and within each of these by turns (`symbolizer.worker.turns`), so nothing waits while somebody is idle: who has nothing of their own takes what is another's. Fresh captures
+go before those that are landed again for better symbols, and naming, which takes milliseconds and somebody
+waits for, before everything. The order is BRPOP's: Redis gives the first element of the first list that has
+one, and kombu asks for the lists in the order that `Turns` says.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from storage.affinity import PARTITIONS
+from symbolizer.errors import BadShare
+
+NAMES: Final = "symbolizer.names"
+BUILDS: Final = "symbolizer.builds"
+
+
+def fresh(partition: int) -> str:
+    """The queue of captures that nobody has landed yet."""
+    return f"symbolizer.fresh.{partition % PARTITIONS}"
+
+
+def again(partition: int) -> str:
+    """The queue of captures whose symbols have become better."""
+    return f"symbolizer.again.{partition % PARTITIONS}"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which partitions a worker looks at first: those p with p mod `of` = `number` − 1."""
+
+    number: int = 1
+    """From 1."""
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.of <= PARTITIONS:
+            raise BadShare(
+                f"{self.number}/{self.of} is no share of the work: write the worker's number and how many there "
+                f"are, such as 2/3; at most {PARTITIONS} have partitions of their own."
+            )
+
+    @classmethod
+    def parse(cls, spelled: str) -> "Share":
+        """The share written as `2/3`. Raises `BadShare`."""
+        number, slash, of = spelled.partition("/")
+        if not (slash and number.strip().isdecimal() and of.strip().isdecimal()):
+            raise BadShare(f"{spelled!r} is no share of the work: write the second of three workers as 2/3.")
+        return cls(int(number), int(of))
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The partitions this worker looks at first."""
+        return tuple(range(self.number - 1, PARTITIONS, self.of))
+
+
+WHOLE: Final = Share()
+"""All partitions, none before the others."""
+
+
+def queues(share: Share, name: str) -> list[str]:
+    """All queues, in the order in which the worker of this name first takes from them.
+
+    Workers with the same share begin at different partitions, by the hash of their names.
+    """
+    own = _from(share.own, name)
+    others = _from((p for p in range(PARTITIONS) if p not in share.own), name)
+    return [NAMES, *map(fresh, own), BUILDS, *map(fresh, others), *map(again, (*own, *others))]
+
+
+def ranks(order: Sequence[str]) -> dict[str, int]:
+    """How urgent each of a worker's queues is, from 0; equal ones take turns. `order` is that of `queues`.
+
+    Builds rank with the worker's own fresh captures: behind them, one would never come to a worker that is always
+    behind; before them, many new binaries would hold up everything.
+    """
+    until_builds = order[: order.index(BUILDS) + 1] if BUILDS in order else order
+    own = set(until_builds) - {NAMES}
+    own_again = {again(p) for p in range(PARTITIONS) if fresh(p) in own}
+    fresh_ones = {fresh(p) for p in range(PARTITIONS)}
+
+    def rank(queue: str) -> int:
+        if queue == NAMES:
+            return 0
+        if queue in own:
+            return 1
+        if queue in fresh_ones:
+            return 2
+        return 3 if queue in own_again else 4
+
+    return {queue: rank(queue) for queue in order}
+
+
+def _from(partitions: Iterable[int], name: str) -> list[int]:
+    """The partitions, beginning with one that depends on the name."""
+    some = list(partitions)
+    if not some:
+        return []
+    start = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % len(some)
+    return [*some[start:], *some[:start]]

@@ -1,0 +1,147 @@
+"""The worker's Celery tasks, and the entry point of its process."""
+
+import logging
+import os
+import platform
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from celery import Celery
+from sqlalchemy import Engine
+
+from storage import set_aside
+from storage.archive import Archive
+from storage.database import open_engine
+from storage.errors import DatabaseError
+from storage.landing.decode import NEWEST_FORMAT
+from symbolizer.builds.build import BuildLimits
+from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
+from symbolizer.builds.symbol_cache_folder import DEFAULT_LIMIT_BYTES
+from symbolizer.identity import ImageIdentity
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.chain import SourcePlaces, make_sources
+from symbolizer.worker.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_broker
+from symbolizer.worker.descriptors import allow_descriptors
+from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
+from symbolizer.worker.renaming import Renaming
+from symbolizer.worker.routing import WHOLE, Share, queues
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What one process of a worker has at hand, made after the fork; for one thread."""
+
+    lander: Lander
+    builder: SymCacheBuilder
+    renaming: Renaming
+
+
+def make_app(
+    broker_url: str,
+    *,
+    database_url: str,
+    archive_url: str,
+    places: SourcePlaces,
+    terms: LeaseTerms = DEFAULT_TERMS,
+    limits: BuildLimits | None = None,
+    cache_bytes: int = DEFAULT_LIMIT_BYTES,
+) -> Celery:
+    """The application with the tasks of `symbolizer.worker.broker`.
+
+    Nothing is opened before the first task of a process: connections and caches are made after the
+    fork, once for each process, and stay with it. `cache_bytes` bounds this machine's built symbols.
+    """
+    app = make_broker(broker_url)
+    at: dict[int, Workplace] = {}
+
+    def send(task: str, *arguments: str) -> None:
+        try:
+            app.send_task(task, args=arguments, retry=False, ignore_result=True)
+        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class; the sweep does it later
+            log.warning("not sent: task=%s binary=%s why=%s", task, arguments[0], error)
+
+    def wants_build(identity: ImageIdentity) -> None:
+        send(BUILD_SYMCACHE, identity.key, identity.path)
+
+    def has_better(key: str) -> None:
+        send(NAMES_FOR, key, "")
+
+    def here() -> Workplace:
+        process = os.getpid()
+        if process not in at:
+            at.clear()  # a parent's, if this process was forked from one that worked itself
+            engine = open_engine(database_url, application="worker", pool_size=2)
+            archive = Archive(archive_url)
+            _retry_readable(engine)
+            source = make_sources(places, engine, archive, wants_build=wants_build)
+            patient = make_sources(places, engine, archive)
+            folder = places.cache_dir
+            caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
+            resolver = Resolver(source, caches, wants_build=wants_build)
+            at[process] = Workplace(
+                Lander(engine, archive, resolver, terms=terms, has_better=has_better),
+                SymCacheBuilder(engine, archive, patient, folder, limits, folder_bytes=cache_bytes),
+                Renaming(engine, source, caches, wants_build=wants_build),
+            )
+        return at[process]
+
+    @app.task(name=LAND_CAPTURE)
+    def land_capture(visit_id: str) -> None:
+        here().lander.land(UUID(visit_id))
+
+    @app.task(name=BUILD_SYMCACHE)
+    def build_symcache(key: str, path: str = "") -> None:
+        here().builder.build(key, path)
+        here().renaming.names_for(key)  # also if it failed: then by the symbol table
+
+    @app.task(name=NAMES_FOR)
+    def names_for(key: str, why: str = "") -> None:
+        here().renaming.names_for(key, why)
+
+    return app
+
+
+def worker_main(
+    app: Celery,
+    *,
+    processes: int = 0,
+    pool: Literal["prefork", "solo"] = "prefork",
+    log_level: str = "INFO",
+    name: str = "worker",
+    share: Share = WHOLE,
+) -> None:
+    """Run a worker of the application until SIGTERM or SIGINT, which let running tasks finish.
+
+    `processes` 0 means one for each CPU this process may use. `name` must differ between the workers
+    of one machine. Captures of the partitions in its `share` are taken before others.
+    """
+    allow_descriptors()
+    count = processes or len(os.sched_getaffinity(0))
+    app.worker_main(
+        [
+            "worker",
+            f"--pool={pool}",
+            f"--concurrency={count}",
+            f"--loglevel={log_level}",
+            f"--hostname={name}@%h",
+            f"--queues={','.join(queues(share, f'{name}@{platform.node()}'))}",
+            "--without-mingle",
+            "--without-gossip",
+            "--without-heartbeat",
+        ]
+    )
+
+
+def _retry_readable(engine: Engine) -> None:
+    """What an older program could not read this one may: it tries that again when it begins."""
+    try:
+        with engine.begin() as connection:
+            again = set_aside.retry_readable(connection, NEWEST_FORMAT)
+    except DatabaseError as error:  # the first landing meets it too; the collector asks once an hour
+        log.warning("not looked for captures of newer formats: why=%s", error)
+        return
+    if again:
+        log.info("tried again: captures=%d, their format is known now", again)

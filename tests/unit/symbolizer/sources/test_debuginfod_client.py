@@ -1,0 +1,154 @@
+"""The client against servers that misbehave; a real one is in tests/integration/test_debuginfod.py."""
+
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from symbolizer.sources.debuginfod_client import DebuginfodClient, DownloadLimits, Fetched, NotFetched
+
+ID = b"\x01\x02\x03\x04"
+Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
+
+
+class Server:
+    """Answers every GET by `answer`, and remembers the paths that were asked for."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = lambda request: request.send_error(404)
+        self.asked: list[str] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.append(self.path)
+                outer.answer(self)
+
+            def log_message(self, *_: object) -> None: ...
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    path = tmp_path / "target"
+    path.touch()
+    return path
+
+
+def sends(body: bytes, **headers: str) -> Answer:
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        for name, value in headers.items():
+            request.send_header(name.replace("_", "-"), value)
+        request.end_headers()
+        request.wfile.write(body)
+
+    return answer
+
+
+def test_a_file_is_written_and_its_path_is_the_protocols(server: Server, target: Path) -> None:
+    server.answer = sends(b"content", Content_Length="7")
+    client = DebuginfodClient(f"{server.url}/")
+    assert client.fetch(ID, "source/a dir/b#c?.c", target) == Fetched(
+        f"{server.url}/buildid/01020304/source/a%20dir/b%23c%3F.c"
+    )
+    assert target.read_bytes() == b"content"
+    assert server.asked == ["/buildid/01020304/source/a%20dir/b%23c%3F.c"]
+
+
+@pytest.mark.parametrize(("code", "lasting"), [(404, 3600), (500, 300), (403, 300)])
+def test_a_refusal_is_a_value_with_a_lifetime(server: Server, target: Path, code: int, lasting: int) -> None:
+    server.answer = lambda request: request.send_error(code)
+    outcome = DebuginfodClient(server.url).fetch(ID, "debuginfo", target)
+    assert isinstance(outcome, NotFetched)
+    assert outcome.lifetime_s == lasting
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_what_is_too_large_ends_early(server: Server, target: Path, announced: bool) -> None:
+    server.answer = sends(bytes(50_000), **({"Content_Length": "50000"} if announced else {}))
+    client = DebuginfodClient(server.url, limits=DownloadLimits(bytes=10_000))
+    outcome = client.fetch(ID, "debuginfo", target)
+    assert isinstance(outcome, NotFetched)
+    assert "10000" in outcome.reason
+    assert target.stat().st_size <= 10_000
+
+
+def test_what_is_cut_off_is_not_taken_for_whole(server: Server, target: Path) -> None:
+    server.answer = sends(b"half", Content_Length="8")
+    outcome = DebuginfodClient(server.url).fetch(ID, "debuginfo", target)
+    assert isinstance(outcome, NotFetched)
+
+
+def test_a_drip_ends_at_the_deadline(server: Server, target: Path) -> None:
+    ticks = iter(range(0, 100_000, 100))
+    server.answer = sends(bytes(50_000))
+    client = DebuginfodClient(server.url, limits=DownloadLimits(seconds=50), clock=lambda: float(next(ticks)))
+    outcome = client.fetch(ID, "debuginfo", target)
+    assert isinstance(outcome, NotFetched)
+    assert "50 s" in outcome.reason
+
+
+def test_a_server_that_does_not_answer_is_left_alone_for_a_while(target: Path) -> None:
+    server = Server()
+    server.close()
+    now = [0.0]
+    client = DebuginfodClient(server.url, clock=lambda: now[0])
+    first = client.fetch(ID, "debuginfo", target)
+    assert isinstance(first, NotFetched)
+    assert first.lifetime_s == 0  # it says nothing about the file
+    again = client.fetch(ID, "debuginfo", target)
+    assert isinstance(again, NotFetched)
+    assert "moment ago" in again.reason
+    now[0] += DownloadLimits().retry_s
+    after = client.fetch(ID, "debuginfo", target)
+    assert isinstance(after, NotFetched)
+    assert "moment ago" not in after.reason
+
+
+@pytest.mark.parametrize("where", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://[", "http://\udc80/"])
+def test_a_redirection_leads_to_http_only(server: Server, target: Path, where: str) -> None:
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.wfile.write(b"")
+        request._headers_buffer.append(b"Location: " + where.encode("utf-8", "surrogateescape") + b"\r\n")
+        request.end_headers()
+
+    server.answer = answer
+    assert isinstance(DebuginfodClient(server.url).fetch(ID, "debuginfo", target), NotFetched)
+    assert target.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "body", [b"no http at all", b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
+)
+def test_what_speaks_no_http_is_a_value(server: Server, target: Path, body: bytes) -> None:
+    server.answer = lambda request: request.wfile.write(body)
+    assert isinstance(
+        DebuginfodClient(server.url, limits=DownloadLimits(answer_s=2)).fetch(ID, "debuginfo", target),
+        NotFetched | Fetched,
+    )
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "example.org", "https://u:p@x", "http://", "http://x?y=z"])
+def test_only_addresses_of_servers_are_accepted(url: str) -> None:
+    with pytest.raises(ValueError, match="debuginfod"):
+        DebuginfodClient(url)
