@@ -30,11 +30,12 @@ from storage.landing.line_counts import line_counts
 from storage.landing.lines import encode_lines_many
 from storage.landing.markers import MARKERS, Kind
 from storage.landing.new_stacks import new_rows
-from storage.landing.observations import binary_rows, counter_rows, cpu_rows, segment_rows
+from storage.landing.observations import binary_rows, counter_rows, segment_rows
 from storage.landing.remembered import Ids, Int64s
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import TableRows, VisitFacts
 from storage.landing.stacks import Calls
+from storage.landing.system import cpu_rows, system_rows
 from storage.schema import chunk, line_chunk, profile
 
 
@@ -147,6 +148,7 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
         segment_rows(visit, capture, types),
         binary_rows(interner, visit, capture, material.resolved, per_stack),
         cpu_rows(visit, capture),
+        system_rows(visit, capture),
         counter_rows(visit, capture, who.applications),
     )
     watched = any(sample_type is not None for sample_type in types)

@@ -50,6 +50,7 @@ from storage.schema import (
     capture_counter,
     capture_cpu,
     capture_segment,
+    capture_system,
     chunk,
     line_chunk,
     machine,
@@ -270,7 +271,7 @@ def _take_out(connection: Connection, visit_id: UUID, day: date) -> None:
     for table in (chunk, line_chunk):
         connection.execute(delete(table).where(table.c.day == day, table.c.profile_id.in_(ids)))
     connection.execute(delete(profile).where(mine))
-    for table in (capture_segment, capture_binary, capture_cpu, capture_counter):
+    for table in (capture_segment, capture_binary, capture_cpu, capture_counter, capture_system):
         connection.execute(delete(table).where(table.c.visit_id == visit_id))
 
 

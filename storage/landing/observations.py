@@ -1,4 +1,4 @@
-"""What a visit brought besides samples: how long it watched what, CPUs, counters, and its binaries."""
+"""What a visit brought besides samples: how long it watched what, counters, and its binaries."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from storage.landing.interning import Interner
 from storage.landing.labels import clean
 from storage.landing.resolved import ResolvedFrames, Status
 from storage.landing.rows import TableRows, VisitFacts
-from storage.schema import capture_binary, capture_counter, capture_cpu, capture_segment
+from storage.schema import capture_binary, capture_counter, capture_segment
 
 _STATUS = {
     capture_pb2.SUPPORT_OK: "ok",
@@ -20,7 +20,6 @@ _STATUS = {
     capture_pb2.SUPPORT_BUSY: "busy",
     capture_pb2.SUPPORT_NOT_COUNTED: "not_counted",
 }
-_INT4_MAX = (1 << 31) - 1
 _INT8_MAX = (1 << 63) - 1
 _TABLE = 1 << 25
 """Cells of a table of (stack, image), one byte each; a larger one is sorted instead."""
@@ -45,23 +44,6 @@ def segment_rows(
             segment.duration_ns / 1e9, _int8(segment.period), _int8(segment.requested_period),
             strings[segment.thinned_why], segment.samples, _int8(sum(segment.lost)) if segment.lost else None,
         )  # fmt: skip
-    return rows
-
-
-def cpu_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
-    """One row a logical CPU."""
-    rows = TableRows(
-        capture_cpu,
-        ("visit_id", "cpu", "day", "core", "package", "numa_node", "user_ms", "system_ms", "idle_ms", "iowait_ms",
-         "irq_ms", "steal_ms", "mhz"),
-    )  # fmt: skip
-    for usage in capture.cpus:
-        place = [n if n >= 0 else None for n in (usage.core, usage.package, usage.numa_node)]
-        states = (
-            usage.user_ms, usage.system_ms, usage.idle_ms, usage.iowait_ms, usage.irq_ms, usage.steal_ms,
-        )  # fmt: skip
-        times = [min(ms, _INT4_MAX) for ms in states]
-        rows.add(visit.visit_id, usage.cpu, visit.day, *place, *times, usage.mhz or None)
     return rows
 
 

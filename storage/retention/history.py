@@ -15,6 +15,7 @@ from storage.schema import (
     capture_counter,
     capture_cpu,
     capture_segment,
+    capture_system,
     coverage,
     exposure,
     fseries,
@@ -78,7 +79,8 @@ def drop_visits(connection: Connection, before: date, *, limit: int = BATCH) -> 
             .with_for_update(skip_locked=True, of=visit)
         ).all()
         if ids:
-            for table in (capture_segment, capture_binary, capture_cpu, capture_counter, capture, visit):
+            brought = (capture_segment, capture_binary, capture_cpu, capture_counter, capture_system)
+            for table in (*brought, capture, visit):
                 connection.execute(delete(table).where(table.c.visit_id.in_(ids)))
             return len(ids)
     return 0

@@ -1,7 +1,7 @@
 """Every table of the store, with the meaning of every column.
 
 The tables fall into families, a module each: who there is (`fleet`), what was visited (`visits`) and what
-captures brought beside samples (`observations`), the interned `dictionaries`, where `symbols` come from, the
+captures brought beside samples (`observations`, `system`), the interned `dictionaries`, where `symbols` come from, the
 `facts` (partitioned by UTC day), and what is `merged` from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
 Only migrations create these tables; `storage/migrations` must stay equal to this package (a test
@@ -30,7 +30,7 @@ from storage.schema.merged import (
     roll_replaced,
     roll_weighted,
 )
-from storage.schema.observations import capture_binary, capture_counter, capture_cpu, capture_segment
+from storage.schema.observations import capture_binary, capture_counter, capture_segment
 from storage.schema.symbols import (
     debug_file,
     relanding,
@@ -41,6 +41,7 @@ from storage.schema.symbols import (
     symbol_ask,
     symcache,
 )
+from storage.schema.system import capture_cpu, capture_system
 from storage.schema.visits import capture, coverage, visit
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "capture_counter",
     "capture_cpu",
     "capture_segment",
+    "capture_system",
     "chunk",
     "coverage",
     "debug_file",

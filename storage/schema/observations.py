@@ -1,4 +1,4 @@
-"""What a capture says beside its samples: who was in it, for how long, on which CPUs, with which counters."""
+"""What a capture says beside its samples: who was in it, for how long, with which counters."""
 
 from sqlalchemy import (
     BigInteger,
@@ -73,25 +73,6 @@ capture_segment = Table(
     Column("lost", BigInteger, comment="samples the kernel could not write; NULL: it does not count them"),
     Index(None, "day", "sample_type_id"),
     comment="how long each visit watched each event: the exposure behind its profiles, also when there are none",
-)
-
-capture_cpu = Table(
-    "capture_cpu",
-    metadata,
-    Column("visit_id", Uuid, primary_key=True),
-    Column("cpu", Integer, primary_key=True, comment="logical CPU"),
-    Column("day", Date, nullable=False),
-    Column("core", Integer, comment="NULL: topology not readable"),
-    Column("package", Integer),
-    Column("numa_node", Integer),
-    Column("user_ms", Integer, nullable=False),
-    Column("system_ms", Integer, nullable=False),
-    Column("idle_ms", Integer, nullable=False),
-    Column("iowait_ms", Integer, nullable=False),
-    Column("irq_ms", Integer, nullable=False),
-    Column("steal_ms", Integer, nullable=False),
-    Column("mhz", Double, comment="NULL: not readable"),
-    Index(None, "day"),
 )
 
 capture_counter = Table(

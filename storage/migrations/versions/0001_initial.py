@@ -132,19 +132,100 @@ def upgrade() -> None:
         sa.Column("visit_id", sa.Uuid(), nullable=False),
         sa.Column("cpu", sa.Integer(), nullable=False, comment="logical CPU"),
         sa.Column("day", sa.Date(), nullable=False),
-        sa.Column("core", sa.Integer(), nullable=True, comment="NULL: topology not readable"),
+        sa.Column(
+            "core", sa.Integer(), nullable=True, comment="the kernel's number; NULL: topology not readable"
+        ),
         sa.Column("package", sa.Integer(), nullable=True),
         sa.Column("numa_node", sa.Integer(), nullable=True),
+        sa.Column(
+            "core_cpu",
+            sa.Integer(),
+            nullable=True,
+            comment="lowest logical CPU of its core, what threads of one core share; NULL: not known",
+        ),
         sa.Column("user_ms", sa.Integer(), nullable=False),
         sa.Column("system_ms", sa.Integer(), nullable=False),
         sa.Column("idle_ms", sa.Integer(), nullable=False),
         sa.Column("iowait_ms", sa.Integer(), nullable=False),
         sa.Column("irq_ms", sa.Integer(), nullable=False),
         sa.Column("steal_ms", sa.Integer(), nullable=False),
-        sa.Column("mhz", sa.Double(), nullable=True, comment="NULL: not readable"),
+        sa.Column("mhz", sa.Double(), nullable=True, comment="mean over the window; NULL: not measured"),
+        sa.Column("min_mhz", sa.Double(), nullable=True, comment="limits of the governor; NULL: no cpufreq"),
+        sa.Column("max_mhz", sa.Double(), nullable=True),
+        sa.Column(
+            "idle_state_ms",
+            postgresql.JSONB(),
+            nullable=True,
+            comment="time in each idle state by its name; NULL: not readable",
+        ),
         sa.PrimaryKeyConstraint("visit_id", "cpu", name=op.f("pk_capture_cpu")),
+        comment="time of each logical CPU over the window; one that came or went within it has no row",
     )
     op.create_index(op.f("ix_capture_cpu_day"), "capture_cpu", ["day"], unique=False)
+    op.create_table(
+        "capture_system",
+        sa.Column("visit_id", sa.Uuid(), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column(
+            "seconds",
+            sa.Double(),
+            nullable=True,
+            comment="length of the window; NULL: not recorded, like all below",
+        ),
+        sa.Column(
+            "utilisation", sa.Double(), nullable=True, comment="mean busy share of all logical CPUs, 0…1"
+        ),
+        sa.Column("load_1", sa.Double(), nullable=True),
+        sa.Column("load_5", sa.Double(), nullable=True),
+        sa.Column("load_15", sa.Double(), nullable=True),
+        sa.Column("tasks", sa.Integer(), nullable=True),
+        sa.Column("tasks_runnable", sa.Integer(), nullable=True, comment="at the end of the window"),
+        sa.Column(
+            "pressure",
+            postgresql.JSONB(),
+            nullable=True,
+            comment="stall shares avg10 in percent: {cpu: {some, full}, memory: …, io: …, irq: {full}}",
+        ),
+        sa.Column(
+            "stalled_us",
+            postgresql.JSONB(),
+            nullable=True,
+            comment='time stalled within the window, "some", by resource',
+        ),
+        sa.Column("memory_bytes", sa.BigInteger(), nullable=True),
+        sa.Column(
+            "memory_available_bytes", sa.BigInteger(), nullable=True, comment="at the end of the window"
+        ),
+        sa.Column("memory_available_before_bytes", sa.BigInteger(), nullable=True),
+        sa.Column("swap_used_bytes", sa.BigInteger(), nullable=True),
+        sa.Column(
+            "governor", sa.Text(), nullable=True, comment="several, joined by commas, where CPUs differ"
+        ),
+        sa.Column("frequency_driver", sa.Text(), nullable=True),
+        sa.Column("nominal_mhz", sa.Double(), nullable=True),
+        sa.Column(
+            "min_mhz", sa.Double(), nullable=True, comment="lowest and highest limit of any CPU's governor"
+        ),
+        sa.Column("max_mhz", sa.Double(), nullable=True),
+        sa.Column("hardware_min_mhz", sa.Double(), nullable=True),
+        sa.Column("hardware_max_mhz", sa.Double(), nullable=True),
+        sa.Column("logical_cpus", sa.Integer(), nullable=True),
+        sa.Column("cores", sa.Integer(), nullable=True),
+        sa.Column("packages", sa.Integer(), nullable=True),
+        sa.Column("threads_per_core", sa.SmallInteger(), nullable=True),
+        sa.Column("numa_nodes", sa.Integer(), nullable=True),
+        sa.Column("smt", sa.Text(), nullable=True, comment="on, off, forceoff, notsupported"),
+        sa.Column(
+            "idle_states", postgresql.JSONB(), nullable=True, comment="time to leave each, µs, by its name"
+        ),
+        sa.Column("microcode", sa.Text(), nullable=True),
+        sa.Column("kernel_release", sa.Text(), nullable=True),
+        sa.Column("virtualization", sa.Text(), nullable=True, comment="the hypervisor; none: bare metal"),
+        sa.Column("boot_id", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("visit_id", name=op.f("pk_capture_system")),
+        comment="system parameters of the machine in the window of a visit",
+    )
+    op.create_index(op.f("ix_capture_system_day"), "capture_system", ["day"], unique=False)
     op.create_table(
         "chunk",
         sa.Column("day", sa.Date(), nullable=False),
@@ -1324,6 +1405,8 @@ def downgrade() -> None:
     op.drop_table("debug_file")
     op.drop_table("coverage")
     op.drop_table("chunk")
+    op.drop_index(op.f("ix_capture_system_day"), table_name="capture_system")
+    op.drop_table("capture_system")
     op.drop_index(op.f("ix_capture_cpu_day"), table_name="capture_cpu")
     op.drop_table("capture_cpu")
     op.drop_index(op.f("ix_capture_counter_day"), table_name="capture_counter")
