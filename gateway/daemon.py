@@ -9,17 +9,19 @@ import os
 import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway.doorman import Door, Doorman
 from gateway.errors import GatewayError
 from gateway.ledger import Ledger
-from gateway.listening import listen
+from gateway.listening import listen, require_private, take_passed
 from gateway.settings import (
     Address,
     Limits,
     OwnProcesses,
+    PassedSockets,
     Settings,
     Share,
     Sharing,
@@ -73,11 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(settings: Settings) -> int:
-    ledger, sightings = Ledger(), Sightings()
     with contextlib.ExitStack() as resources:
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="fleetprof-gateway-")))
-        sockets = [resources.enter_context(_listening(address)) for address in settings.listen]
-        inner = [folder / f"{number}.sock" for number in range(len(sockets))]
+        bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
+        # Checks again: whether a socket that was handed over needs TLS is known only now.
+        settings = replace(settings, listen=tuple(address for address, _ in bound))
+        ledger, sightings = _memories(settings.state_dir)
+        inner = [folder / f"{number}.sock" for number in range(len(bound))]
 
         def serve(ready: int) -> int:
             # Loaded here, in the child: the process that waits stays small.
@@ -90,21 +94,37 @@ def _run(settings: Settings) -> int:
                 return _FAILED
 
         def on_ready() -> None:
-            for address, bound in zip(settings.listen, sockets, strict=True):
-                _log.info("listening on %s", _bound(address, bound))
+            for address, socket in bound:
+                _log.info("listening on %s", _bound(address, socket))
 
-        doors = [Door(bound, path) for bound, path in zip(sockets, inner, strict=True)]
+        doors = [Door(socket, path) for (_, socket), path in zip(bound, inner, strict=True)]
         return Doorman(
-            doors, serve, idle_s=settings.idle_s, busy=lambda: ledger.is_working, on_ready=on_ready
+            doors,
+            serve,
+            idle_s=settings.idle_s,
+            busy=lambda: ledger.is_working,
+            on_ready=on_ready,
+            exit_when_idle=settings.exit_when_idle,
         ).run()
 
 
+def _memories(folder: Path | None) -> tuple[Ledger, Sightings]:
+    """What must be remembered from one visit to the next; raises UnsafeAddress, OSError."""
+    if folder is None:
+        return Ledger(), Sightings()
+    require_private(folder)
+    return Ledger(folder / "visits"), Sightings(file=folder / "sightings")
+
+
 @contextlib.contextmanager
-def _listening(address: Address) -> Iterator[socket]:
-    """The socket; its file is removed at the end."""
+def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address, socket]]]:
+    """The sockets; a file of ours is removed at the end, what was handed over stays for the next process."""
+    if isinstance(address, PassedSockets):
+        yield take_passed()
+        return
     with listen(address) as bound:
         try:
-            yield bound
+            yield [(address, bound)]
         finally:
             if isinstance(address, UnixAddress):
                 address.path.unlink(missing_ok=True)
@@ -132,7 +152,8 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         action="append",
         required=True,
-        help="unix:/PATH or HOST:PORT; may be given several times; HOST:PORT needs the three --tls options",
+        help="unix:/PATH, HOST:PORT, or systemd for the sockets a socket unit hands over; may be given several "
+        "times; what others can reach needs the three --tls options",
     )
     tls = parser.add_argument_group("mutual TLS")
     tls.add_argument("--tls-cert", metavar="FILE", type=Path, help="certificate chain of this gateway, PEM")
@@ -205,6 +226,18 @@ def build_parser() -> argparse.ArgumentParser:
         "within about half a second (default: %(default)g)",
     )
     parser.add_argument(
+        "--exit-when-idle",
+        action="store_true",
+        help="then end altogether; systemd starts the service anew at the next call. Only with --listen systemd",
+    )
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        type=Path,
+        help="where served visit ids and seen binaries are remembered when the daemon ends, for as long as this "
+        "boot lasts: below /run (default: nowhere)",
+    )
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -218,6 +251,8 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         addresses = tuple(parse_address(text) for text in options.listen)
     except ValueError as error:
         parser.error(str(error))
+    if options.exit_when_idle and not all(isinstance(address, PassedSockets) for address in addresses):
+        parser.error("--exit-when-idle: nobody would listen; it goes with --listen systemd alone")
     files = (options.tls_cert, options.tls_key, options.tls_client_ca)
     if any(files) and not all(files):
         parser.error("--tls-cert, --tls-key and --tls-client-ca must be set together")
@@ -236,6 +271,8 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         own_processes=OwnProcesses(options.own_processes),
         labels=tuple(options.label),
         idle_s=options.idle_seconds,
+        exit_when_idle=options.exit_when_idle,
+        state_dir=options.state_dir,
         sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
     )
 

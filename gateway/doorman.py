@@ -46,7 +46,7 @@ class Doorman:
     """Waits at the doors.
 
     `serve` is called in a forked child with a descriptor to write a byte to when ready. The child is ended when
-    no byte has moved for `idle_s`, unless `busy` says that it works.
+    no byte has moved for `idle_s`, unless `busy` says that it works; with `exit_when_idle` `run` then ends too.
     """
 
     def __init__(
@@ -57,11 +57,13 @@ class Doorman:
         idle_s: float,
         busy: Callable[[], bool],
         on_ready: Callable[[], None],
+        exit_when_idle: bool = False,
     ) -> None:
         self._doors = doors
         self._serve = serve
         self._idle_s = idle_s
         self._busy = busy
+        self._exit_when_idle = exit_when_idle
         self._on_ready = on_ready
         self._selector = selectors.DefaultSelector()
         self._relays: set[Relay] = set()
@@ -164,7 +166,8 @@ class Doorman:
         code = os.waitstatus_to_exitcode(status)
         for relay in tuple(self._relays):
             relay.finish()
-        if self._stopping:
+        if self._stopping or (expected and self._exit_when_idle):
+            # Who calls now waits in the backlog of a socket that the service manager holds.
             self._status = 0
         elif not self._was_up:
             self._status = code if code > 0 else 1

@@ -1,16 +1,20 @@
 """Visits this gateway has served: kept while its server process comes and goes.
 
-The memory is an anonymous mapping shared by the waiting process and the servers it forks, so that a visit id
-is refused the second time even if another server took the first.
+The memory is shared by the waiting process and the servers it forks, so that a visit id is refused the second
+time even if another server took the first; with a file, even if another daemon did.
 """
 
 from __future__ import annotations
 
-import mmap
 import struct
 import threading
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from gateway.keeping import shared_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REMEMBERED: Final = 4096
 _ID_BYTES: Final = 16
@@ -24,10 +28,11 @@ class Ledger:
     One process writes at a time, the server; the waiting one reads.
     """
 
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, _HEADER.size + REMEMBERED * _ID_BYTES)
+    def __init__(self, file: Path | None = None) -> None:
+        self._memory = shared_memory(_HEADER.size + REMEMBERED * _ID_BYTES, file)
         self._lock = threading.Lock()
-        _HEADER.pack_into(self._memory, 0, 0, 0, 0, time.monotonic(), 0)
+        served = self._header()[0]
+        _HEADER.pack_into(self._memory, 0, served, 0, 0, time.monotonic(), 0)
 
     @property
     def finished(self) -> int:

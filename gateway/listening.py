@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import socket
 import stat
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from gateway.errors import UnsafeAddress
-from gateway.settings import Address, UnixAddress
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from gateway.settings import Address, TcpAddress, UnixAddress
 
 _BACKLOG: Final = 64
 # sun_path holds 108 bytes with the final NUL (unix(7)).
 _LONGEST_PATH: Final = 107
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+_FIRST_PASSED: Final = 3
+"""SD_LISTEN_FDS_START of sd-daemon.h."""
 
 
 def listen(address: Address) -> socket.socket:
@@ -25,6 +25,55 @@ def listen(address: Address) -> socket.socket:
         return _listen_unix(address.path)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+
+
+def take_passed() -> list[tuple[Address, socket.socket]]:
+    """The sockets a service manager opened for this process, each once; raises UnsafeAddress.
+
+    The protocol is that of sd_listen_fds(3): LISTEN_PID names the process they are for, LISTEN_FDS says how many
+    there are, from descriptor 3 on. Processes started later do not inherit them.
+    """
+    meant_for, count = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
+    os.environ.pop("LISTEN_FDNAMES", None)
+    if meant_for != str(os.getpid()) or not count.isdecimal() or not int(count):
+        raise UnsafeAddress(
+            "no sockets were handed over; `--listen systemd` works in a service that a socket unit starts "
+            "(systemctl start fleetprof-gateway.socket)"
+        )
+    sockets = []
+    for descriptor in range(_FIRST_PASSED, _FIRST_PASSED + int(count)):
+        try:
+            os.set_inheritable(descriptor, False)
+            passed = socket.socket(fileno=descriptor)
+        except OSError as error:
+            raise UnsafeAddress(
+                f"descriptor {descriptor} was handed over and is no socket: {error.strerror}"
+            ) from None
+        sockets.append((_address_of(passed), passed))
+    return sockets
+
+
+def _address_of(passed: socket.socket) -> Address:
+    """Where it listens; raises UnsafeAddress if it does not, or if everybody on this machine can connect."""
+    if (
+        passed.type != socket.SOCK_STREAM
+        or not passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        or passed.family not in {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6}
+    ):
+        raise UnsafeAddress(
+            "a socket was handed over that is none to listen on; use ListenStream= and Accept=no"
+        )
+    name = passed.getsockname()
+    if passed.family != socket.AF_UNIX:
+        return TcpAddress(*name[:2])
+    if not isinstance(name, str) or not name.startswith("/"):
+        raise UnsafeAddress(f"{name!r} is an abstract socket, which everybody can connect to; use a path")
+    path = Path(name)
+    # Connecting takes the right to write; a socket unit's default mode is 0666.
+    if path.stat().st_mode & stat.S_IWOTH:
+        raise UnsafeAddress(f"everybody on this machine can connect to {path}; set SocketMode=0600")
+    require_private(path.parent)
+    return UnixAddress(path)
 
 
 def require_private(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from gateway.errors import UnsafeAddress
 
 _UNIX: Final = "unix:"
+_SYSTEMD: Final = "systemd"
 
 
 class OwnProcesses(Enum):
@@ -81,20 +82,34 @@ class TcpAddress:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class PassedSockets:
+    """The sockets that the service manager opened and hands over (sd_listen_fds(3))."""
+
+    def __str__(self) -> str:
+        return _SYSTEMD
+
+
 Address = UnixAddress | TcpAddress
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything; `idle_s` after the last byte the gRPC server ends and the daemon only waits."""
+    """Everything.
 
-    listen: tuple[Address, ...]
+    `idle_s` after the last byte the gRPC server ends and the daemon only waits, or ends too if `exit_when_idle`.
+    What must be remembered lies in `state_dir`; None: it is forgotten when the daemon ends.
+    """
+
+    listen: tuple[Address | PassedSockets, ...]
     tls: Tls | None
     limits: Limits
     own_processes: OwnProcesses
     labels: tuple[tuple[str, str], ...]
     idle_s: float
     sharing: Sharing = Sharing()
+    exit_when_idle: bool = False
+    state_dir: Path | None = None
 
     def __post_init__(self) -> None:
         """Refuse an address that anybody could use; raises UnsafeAddress."""
@@ -107,8 +122,10 @@ class Settings:
                     )
 
 
-def parse_address(text: str) -> Address:
-    """`unix:/path` or `host:port`, with IPv6 in brackets; raises ValueError with what is wrong."""
+def parse_address(text: str) -> Address | PassedSockets:
+    """`unix:/path`, `host:port` with IPv6 in brackets, or `systemd`; raises ValueError with what is wrong."""
+    if text == _SYSTEMD:
+        return PassedSockets()
     if text.startswith(_UNIX):
         path = Path(text.removeprefix(_UNIX))
         if not path.is_absolute():
@@ -119,5 +136,5 @@ def parse_address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdigit() or not 0 <= int(port) <= 0xFFFF:
-        raise ValueError(f"{text}: must be unix:/PATH or HOST:PORT")
+        raise ValueError(f"{text}: must be unix:/PATH, HOST:PORT or systemd")
     return TcpAddress(host, int(port))

@@ -1,19 +1,22 @@
 """Where captures of this machine saw which build: kept while the server process comes and goes.
 
-The memory is an anonymous mapping shared by the waiting process and the servers it forks (as the ledger's
-is): a collector asks minutes after a capture, when the server that took it may have ended.
+The memory is shared by the waiting process and the servers it forks, and may be kept in a file (as the
+ledger's): a collector asks minutes after a capture, when the server that took it may have ended. A file is of
+one boot: its times are CLOCK_MONOTONIC's.
 """
 
 from __future__ import annotations
 
-import mmap
 import struct
 import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from gateway.keeping import shared_memory
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 REMEMBERED: Final = 1024
 LATELY_S: Final = 3 * 86_400.0
@@ -38,8 +41,8 @@ class Sighting(NamedTuple):
 class Sightings:
     """The `REMEMBERED` builds first seen last, each where it was seen last. One process writes at a time."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._memory = mmap.mmap(-1, _ENTRIES_AT + REMEMBERED * _ENTRY_BYTES)
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, file: Path | None = None) -> None:
+        self._memory = shared_memory(_ENTRIES_AT + REMEMBERED * _ENTRY_BYTES, file)
         self._lock = threading.Lock()
         self._clock = clock
 

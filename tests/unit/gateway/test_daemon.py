@@ -12,7 +12,7 @@ from gateway.daemon import _Lines, main
     ("arguments", "says"),
     [
         ([], "--listen"),
-        (["--listen", "nowhere"], "must be unix:/PATH or HOST:PORT"),
+        (["--listen", "nowhere"], "must be unix:/PATH, HOST:PORT or systemd"),
         (["--listen", "unix:/x/y", "--max-rate-hz", "0"], "0 is not a positive number"),
         (["--listen", "unix:/x/y", "--max-rate-hz", "inf"], "inf is not a positive number"),
         (["--listen", "unix:/x/y", "--max-concurrent", "0"], "0 is not a count of at least 1"),

@@ -1,0 +1,36 @@
+"""Memory that several processes share, and that may outlive them in a file."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from gateway.errors import UnsafeAddress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def shared_memory(size: int, file: Path | None = None) -> mmap.mmap:
+    """So many bytes, zeros at first; forks share them. A file keeps them for the next daemon.
+
+    What has another size is from another version and begins anew. Raises UnsafeAddress for what is no file
+    of our own, OSError where it cannot be written.
+    """
+    if file is None:
+        return mmap.mmap(-1, size)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(file, flags, 0o600)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            raise UnsafeAddress(f"{file} is not a file of this user; remove it or choose another --state-dir")
+        if status.st_size != size:
+            os.ftruncate(descriptor, 0)
+            # Written out, not left sparse: on a full disk a hole would be a SIGBUS in the middle of a capture.
+            os.posix_fallocate(descriptor, 0, size)
+        return mmap.mmap(descriptor, size)
+    finally:
+        os.close(descriptor)
