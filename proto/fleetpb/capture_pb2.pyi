@@ -82,7 +82,7 @@ class Capture(_message.Message):
     def __init__(self, format: _Optional[int] = ..., visit_id: _Optional[bytes] = ..., producer: _Optional[str] = ..., machine: _Optional[_Union[Machine, _Mapping]] = ..., window: _Optional[_Union[Window, _Mapping]] = ..., strings: _Optional[_Iterable[str]] = ..., mappings: _Optional[_Iterable[_Union[Mapping, _Mapping]]] = ..., frames: _Optional[_Union[FrameTable, _Mapping]] = ..., stacks: _Optional[_Union[StackTable, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[ProcessGroup, _Mapping]]] = ..., segments: _Optional[_Iterable[_Union[Segment, _Mapping]]] = ..., cpus: _Optional[_Iterable[_Union[CpuUsage, _Mapping]]] = ..., counters: _Optional[_Iterable[_Union[CounterGroup, _Mapping]]] = ..., system: _Optional[_Union[SystemState, _Mapping]] = ..., excerpts: _Optional[_Iterable[_Union[SymbolExcerpt, _Mapping]]] = ..., cost: _Optional[_Union[OwnCost, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Machine(_message.Message):
-    __slots__ = ("hostname", "platform", "architecture", "kernel_release", "kernel_version", "kernel_build_id", "boot_id", "logical_cpus", "cores", "packages", "threads_per_core", "nominal_mhz", "memory_bytes", "numa_nodes", "microcode", "virtualization", "os", "labels", "events", "smt", "hardware_min_mhz", "hardware_max_mhz", "frequency_driver", "nodes", "idle_states", "siblings")
+    __slots__ = ("hostname", "platform", "architecture", "kernel_release", "kernel_version", "kernel_build_id", "boot_id", "logical_cpus", "cores", "packages", "threads_per_core", "nominal_mhz", "memory_bytes", "numa_nodes", "microcode", "virtualization", "os", "labels", "events", "smt", "hardware_min_mhz", "hardware_max_mhz", "frequency_driver", "nodes", "idle_states", "siblings", "container")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -116,6 +116,7 @@ class Machine(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     IDLE_STATES_FIELD_NUMBER: _ClassVar[int]
     SIBLINGS_FIELD_NUMBER: _ClassVar[int]
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
     hostname: str
     platform: str
     architecture: str
@@ -142,7 +143,8 @@ class Machine(_message.Message):
     nodes: _containers.RepeatedCompositeFieldContainer[NumaNode]
     idle_states: _containers.RepeatedCompositeFieldContainer[IdleState]
     siblings: _containers.RepeatedCompositeFieldContainer[Siblings]
-    def __init__(self, hostname: _Optional[str] = ..., platform: _Optional[str] = ..., architecture: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., kernel_build_id: _Optional[str] = ..., boot_id: _Optional[str] = ..., logical_cpus: _Optional[int] = ..., cores: _Optional[int] = ..., packages: _Optional[int] = ..., threads_per_core: _Optional[int] = ..., nominal_mhz: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., microcode: _Optional[str] = ..., virtualization: _Optional[str] = ..., os: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., events: _Optional[_Iterable[_Union[EventSupport, _Mapping]]] = ..., smt: _Optional[str] = ..., hardware_min_mhz: _Optional[float] = ..., hardware_max_mhz: _Optional[float] = ..., frequency_driver: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[NumaNode, _Mapping]]] = ..., idle_states: _Optional[_Iterable[_Union[IdleState, _Mapping]]] = ..., siblings: _Optional[_Iterable[_Union[Siblings, _Mapping]]] = ...) -> None: ...
+    container: str
+    def __init__(self, hostname: _Optional[str] = ..., platform: _Optional[str] = ..., architecture: _Optional[str] = ..., kernel_release: _Optional[str] = ..., kernel_version: _Optional[str] = ..., kernel_build_id: _Optional[str] = ..., boot_id: _Optional[str] = ..., logical_cpus: _Optional[int] = ..., cores: _Optional[int] = ..., packages: _Optional[int] = ..., threads_per_core: _Optional[int] = ..., nominal_mhz: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., microcode: _Optional[str] = ..., virtualization: _Optional[str] = ..., os: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., events: _Optional[_Iterable[_Union[EventSupport, _Mapping]]] = ..., smt: _Optional[str] = ..., hardware_min_mhz: _Optional[float] = ..., hardware_max_mhz: _Optional[float] = ..., frequency_driver: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[NumaNode, _Mapping]]] = ..., idle_states: _Optional[_Iterable[_Union[IdleState, _Mapping]]] = ..., siblings: _Optional[_Iterable[_Union[Siblings, _Mapping]]] = ..., container: _Optional[str] = ...) -> None: ...
 
 class NumaNode(_message.Message):
     __slots__ = ("node", "cpus", "memory_bytes")
