@@ -9,6 +9,7 @@ from services.commands import (
     api,
     campaigns,
     captures,
+    certs,
     collector,
     db,
     gateway,
@@ -41,6 +42,7 @@ app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
 app.add_typer(captures.app, name="captures", rich_help_panel="The fleet")
+app.add_typer(certs.app, name="certs", rich_help_panel="The fleet")
 app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)
 app.command("collector", rich_help_panel="Processes")(collector.collector)
 app.command("worker", rich_help_panel="Processes")(worker.worker)

@@ -3,6 +3,7 @@
 ServiceError
 ├── SettingsProblem     operator: a setting is missing, wrong, or unsafe as it is
 ├── CannotStart         operator: a part of the stack did not come up; the text holds its last words
+├── CertificateProblem  operator: a certificate, a key or their folder is not as it must be
 ├── AlreadyRunning      user: another `fleetprof up` has this state directory
 └── NotRunning          user: start `fleetprof up` first, or name an address
 """
@@ -18,6 +19,10 @@ class SettingsProblem(ServiceError):
 
 class CannotStart(ServiceError):
     """A part of the stack did not come up."""
+
+
+class CertificateProblem(ServiceError):
+    """A certificate, a key or the folder they lie in is missing, in the way, or damaged."""
 
 
 class AlreadyRunning(ServiceError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from services.errors import SettingsProblem
@@ -123,6 +123,9 @@ class Settings(BaseSettings):
         default=None, description="Certificate the collector shows to gateways, PEM."
     )
     gateway_key: Path | None = Field(default=None, description="Private key of `gateway_cert`, PEM.")
+    ca_passphrase: SecretStr | None = Field(
+        default=None, description="Unlocks the key of the authority that `fleetprof certs` signs with."
+    )
     worker_processes: int = Field(
         default=0, ge=0, description="Processes of one worker; 0: one for each CPU."
     )
