@@ -28,6 +28,7 @@ BY_FRAME_POINTER: Final = 4
 _MAX_DISTANCE: Final = (1 << 32) - 1
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
+PERF_MAP: Final = "perf-map"
 
 
 class Image(NamedTuple):
@@ -201,15 +202,17 @@ class Packer:
         for segment in self._segments:
             for group, stack in segment.counts:
                 used[group].update(frame for frame in stacks[stack] if frame in named)
+        in_kernel = {index for frame, index in self._frames.items() if frame.name and frame.flags & KERNEL}
         for group, frames in sorted(used.items()):
-            if frames:
-                ordered = sorted(frames)
-                capture.excerpts.add(
-                    group=group,
-                    frame=[frame_order[frame] for frame in ordered],
-                    name=[self.text(named[frame]) for frame in ordered],
-                    source=self.text(KERNEL_SYMBOLS),
-                )
+            for source, its in ((KERNEL_SYMBOLS, frames & in_kernel), (PERF_MAP, frames - in_kernel)):
+                if its:
+                    ordered = sorted(its)
+                    capture.excerpts.add(
+                        group=group,
+                        frame=[frame_order[frame] for frame in ordered],
+                        name=[self.text(named[frame]) for frame in ordered],
+                        source=self.text(source),
+                    )
 
 
 def _put_profiles(segment: SegmentCounts, stack_order: list[int]) -> None:

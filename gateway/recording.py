@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
 from gateway.errors import AccessDenied, ProcessGone
+from gateway.jit.naming import JitNames
 from gateway.packing import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, user_ip
 from gateway.process.address_space import AddressSpace
@@ -36,6 +37,8 @@ _REAPED: Final = 0xFFFFFFFF
 _MOST_FRUITLESS: Final = 6
 _KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
 _VDSO: Final = "[vdso]"
+# Files that are memory only: .NET and others map the code that they make from one, to write it elsewhere.
+_MEMORY_FILES: Final = ("/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV")
 _FLAG_BITS: Final = 3
 _FLAGS: Final = (1 << _FLAG_BITS) - 1
 _GUESTS: Final = frozenset({int(Mode.GUEST_KERNEL), int(Mode.GUEST_USER)})
@@ -47,7 +50,9 @@ class _Process:
     `read_at`: /proc was read then, older records are already in it. `identity` is what is known so far,
     `executable` the first file that was mapped since it started a program. `look_again` is the number of the
     drain from which on its mappings may be read once more, `fruitless` how often that showed nothing new.
-    `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address.
+    `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address;
+    `made` has the keys of `frames` whose code has no file, with the address that was looked up for each.
+    `parent` is known of what was started during the window.
     """
 
     __slots__ = (
@@ -57,13 +62,23 @@ class _Process:
         "group",
         "identity",
         "look_again",
+        "made",
         "mappings",
+        "parent",
         "read_at",
         "sampled",
         "space",
     )
 
-    def __init__(self, space: AddressSpace, *, identity: Identity | None = None, read_at: int = 0) -> None:
+    def __init__(
+        self,
+        space: AddressSpace,
+        *,
+        identity: Identity | None = None,
+        read_at: int = 0,
+        parent: int | None = None,
+    ) -> None:
+        self.parent = parent
         self.space = space
         self.identity = identity
         self.read_at = read_at
@@ -73,11 +88,13 @@ class _Process:
         self.look_again = 0
         self.fruitless = 0
         self.frames: dict[int, int] = {}
+        self.made: dict[int, int] = {}
         self.mappings: dict[int, int] = {}
 
     def forget_frames(self) -> None:
         """Forget what was found at addresses: other mappings may be there now."""
         self.frames.clear()
+        self.made.clear()
         self.mappings.clear()
 
 
@@ -106,6 +123,7 @@ class Recorder:
         self._max_depth = max_depth
         self._processes: dict[int, _Process] = {}
         self._parents: dict[int, int] = {}
+        self._jit = JitNames()
         self._kernel_frames: dict[int, int] = {}
         self._unknown_frame: int | None = None
         self._denied = 0
@@ -140,6 +158,11 @@ class Recorder:
         """Look at every process anew; call it when their records were not followed for a while."""
         self._processes.clear()
         self._parents.clear()
+        self._jit.close()
+
+    def close(self) -> None:
+        """Close what was opened of processes; to be called at the end."""
+        self._jit.close()
 
     def notes(self) -> list[str]:
         """What could not be read, as sentences."""
@@ -153,7 +176,7 @@ class Recorder:
             notes.append(
                 "the kernel hides its addresses (kernel.kptr_restrict): the gateway lacks CAP_SYSLOG"
             )
-        return notes
+        return notes + self._jit.notes()
 
     def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
         self.samples += 1
@@ -161,6 +184,8 @@ class Recorder:
         if process is None:
             process = self._processes[sample.pid] = self._meet(sample.pid)
         process.sampled = True
+        if process.made:
+            self._renew_names(sample.pid, process)
         group = process.group
         if group is None:
             group = process.group = self._group(sample.pid, process)
@@ -209,6 +234,13 @@ class Recorder:
                 if key not in known:
                     known[key] = self._user_frame(pid, process, key >> _FLAG_BITS, flags=key & _FLAGS)
             return [known[key] for key in keys]
+
+    def _renew_names(self, pid: int, process: _Process) -> None:
+        """Forget the frames whose code has got another name since the last drain."""
+        changed = self._jit.refresh(pid, self._drains)
+        if changed:
+            for key in [key for key, address in process.made.items() if address in changed]:
+                del process.made[key], process.frames[key]
 
     def _walk(self, sample: Sample, process: _Process) -> Walk:
         pid, space = sample.pid, process.space
@@ -274,24 +306,33 @@ class Recorder:
             image = self._user_image(pid, vma)
             self.seen[image] = pid
             mapping = process.mappings[vma.start] = self._packer.image(image)
-        if not vma.has_file and vma.path != _VDSO:
-            return self._packer.frame(FrameKey(mapping, 0, 0, flags))
+        if self._is_made(pid, vma):
+            parent = process.parent if process.parent is not None else self._parents.get(pid)
+            process.made[address << _FLAG_BITS | flags] = lookup
+            name = self._jit.name(pid, parent, lookup, self._drains)
+            return self._packer.frame(FrameKey(mapping, 0, 0, flags, name))
         offset = address - vma.start + vma.offset
         looked_up = lookup - vma.start + vma.offset
         start = self._walker.function_start(pid, vma, looked_up)
         into = 0 if start is None else 1 + looked_up - start
         return self._packer.frame(FrameKey(mapping, offset, into, flags))
 
+    def _is_made(self, pid: int, vma: Vma) -> bool:
+        """Whether code there was made by the process itself, so that no file can name it."""
+        if vma.path.startswith(_MEMORY_FILES):
+            return not self._images.open(pid, vma).is_elf  # a library may be loaded from memory too
+        return not vma.has_file and vma.path != _VDSO
+
     def _user_image(self, pid: int, vma: Vma) -> Image:
+        if self._is_made(pid, vma):
+            return Image(capture_pb2.Mapping.ANONYMOUS, vma.path)
         if vma.has_file:
             image = self._images.open(pid, vma)
             build_id = vma.build_id or image.build_id
             content_key = "" if build_id else image.content_key
             return Image(capture_pb2.Mapping.FILE, vma.path, build_id, content_key, vma.deleted)
-        if vma.path == _VDSO:
-            image = self._images.open(pid, vma)
-            return Image(capture_pb2.Mapping.VDSO, _VDSO, image.build_id)
-        return Image(capture_pb2.Mapping.ANONYMOUS, vma.path)
+        image = self._images.open(pid, vma)
+        return Image(capture_pb2.Mapping.VDSO, _VDSO, image.build_id)
 
     def _meet(self, pid: int) -> _Process:
         if pid == 0:
@@ -370,13 +411,16 @@ class Recorder:
     def _fork(self, record: Forked) -> None:
         if record.pid == record.parent:
             return
+        self._jit.forget(record.pid)
         parent = self._processes.get(record.parent)
         if parent is None:
             # Seldom needed: only if the child is gone before its first sample is read.
             self._parents[record.pid] = record.parent
             self._processes.pop(record.pid, None)
             return
-        self._processes[record.pid] = _Process(parent.space.copy(), identity=parent.identity)
+        self._processes[record.pid] = _Process(
+            parent.space.copy(), identity=parent.identity, parent=record.parent
+        )
 
     def _exit(self, record: Exited) -> None:
         if record.tid != record.pid:
@@ -395,4 +439,6 @@ class Recorder:
         # Another program, in the control group that it was in.
         before = process.identity if process is not None and process.identity else _NOBODY
         named = replace(before, comm=record.comm, exe="", script="")
-        self._processes[record.pid] = _Process(AddressSpace(()), identity=named)
+        parent = None if process is None else process.parent
+        self._jit.forget(record.pid)
+        self._processes[record.pid] = _Process(AddressSpace(()), identity=named, parent=parent)

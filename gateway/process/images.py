@@ -87,6 +87,11 @@ class Image:
         return self.rules.why
 
     @property
+    def is_elf(self) -> bool:
+        """Whether it could be read as an ELF file of this machine."""
+        return self._layout is not None
+
+    @property
     def build_id(self) -> bytes:
         """The GNU build id; empty: none."""
         return b"" if self._layout is None else self._layout.build_id

@@ -23,6 +23,7 @@ from services.simulate.rates import units_per_core_second
 from services.simulate.stacks import stack_table
 from services.simulate.variants import Variant, shares
 from symbolizer.demangle import demangle
+from symbolizer.jit_names import parse
 
 _CLASSES = len(PRESSURES) + 1
 
@@ -207,7 +208,8 @@ def _applications(wanted: Wanted) -> list[int]:
 def _named(function: Function, application: int, seed: int) -> tuple[str, str]:
     """Name and binary as the store has them."""
     if function.image == JIT:
-        return function.symbol, "[jit]"
+        known = parse(function.symbol)
+        return known.name, known.file or "[jit]"
     build = build_of(function, APPLICATIONS[application], seed, 0, 0)
     assert build is not None
     return demangle(function.symbol), build.path.rpartition("/")[2]

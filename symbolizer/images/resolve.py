@@ -4,7 +4,7 @@ Nothing is dropped and nothing guessed: each frame becomes at least one entry, a
 rendered by its binary and position, so that all samples of one nameless function are one row:
 
     named by debug data           inlined calls innermost first, then the function itself
-    named by symbols, perf map    the function
+    named by symbols, perf map    the function; of a perf map's, file and first line too where it tells them
     nameless, in a known image    lib.so+0x1234, the start of its function by the unwind table, else itself
     code without a file           [jit]
     no image                      [unknown]
@@ -26,6 +26,7 @@ from symbolizer.identity import ImageIdentity, identity_of
 from symbolizer.images.calls import CallTable, ranges
 from symbolizer.images.image import Image
 from symbolizer.images.images import Images
+from symbolizer.jit_names import JitName, parse
 from symbolizer.kernel.identity import kernel_of
 from symbolizer.sources.source import SymbolSource
 from symbolizer.tables.address_table import Indexes
@@ -99,9 +100,7 @@ class Resolver:
             calls.add_single(
                 rest,
                 [
-                    FunctionName(given[frame], given[frame], "", where, Status.SYMTAB)
-                    if frame in given
-                    else name
+                    _given(given[frame], where) if frame in given else name
                     for frame, name in zip(rest.tolist(), nameless, strict=True)
                 ],
             )
@@ -125,6 +124,17 @@ def _add_named(calls: CallTable, image: Image, binary: str, positions: Indexes, 
     ]
     calls.add_chains(positions[named], depth[named], entries, names, frames.status[which])
     return positions[~named]
+
+
+def _given(name: str, where: str) -> FunctionName:
+    """The function that the machine itself named. The kernel's names are as they are.
+
+    Code made from a source file is shown as that file's: `run` of a hundred scripts would be one word otherwise.
+    """
+    read = JitName(name) if where == KERNEL else parse(name)
+    return FunctionName(
+        read.name, read.name, read.file, read.file or where, Status.SYMTAB, start_line=read.line
+    )
 
 
 def _nameless(identity: ImageIdentity, start: int) -> FunctionName:

@@ -10,6 +10,7 @@ import pytest
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.limits import Capacity, schedule
 from gateway.settings import Limits
+from services.simulate.calls import JIT
 from services.simulate.captures import take
 from services.simulate.catalogue import APPLICATIONS
 from services.simulate.draws import generator
@@ -22,6 +23,7 @@ from services.simulate.truth import Wanted, truth
 from services.simulate.variants import Variant, shares
 from storage.landing.decode import decode_capture
 from symbolizer.demangle import demangle
+from symbolizer.jit_names import parse
 
 MONDAY_NOON = 1_763_380_800.0
 SMALL = Fleet(24, seed=5, strata=4)
@@ -53,7 +55,9 @@ def slowly(
                 for function, own in zip(
                     stack_table(application, fleet.seed).functions, share.self, strict=True
                 ):
-                    functions[demangle(function.symbol)] += units * own
+                    made = function.image == JIT
+                    name = parse(function.symbol).name if made else demangle(function.symbol)
+                    functions[name] += units * own
     return applications, functions
 
 

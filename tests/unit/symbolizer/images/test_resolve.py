@@ -271,9 +271,11 @@ def test_code_without_a_file_has_the_runtimes_names(resolver: Resolver) -> None:
     jit = captured.mapping(Mapping.ANONYMOUS, "[anon]")
     unknown = captured.mapping(Mapping.UNKNOWN, "")
     named, nameless, nowhere = (captured.frame(image, 0) for image in (jit, jit, unknown))
-    captured.named(named, "JS:~render page.js:10")
+    captured.named(named, "JS:~render /srv/page.js:10:3")
     resolved = resolver.resolve(captured.message)
-    assert calls(resolved, named) == [("JS:~render page.js:10", 0)]
+    assert function(resolved, named) == FunctionName(
+        "render", "render", "/srv/page.js", "/srv/page.js", Status.SYMTAB, start_line=10
+    )
     assert function(resolved, nameless) == JIT
     assert function(resolved, nowhere) == UNKNOWN
     assert resolved.status.tolist() == [Status.SYMTAB, Status.UNKNOWN, Status.UNKNOWN]

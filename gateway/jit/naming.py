@@ -1,0 +1,158 @@
+"""The perf maps of one capture: opened when a sample first lies in code without a file, read with each drain.
+
+A name is what the map says within a drain (0.25 s) of the sample. A map once open outlives its process. What
+a process that is gone has left behind is looked for where its parent lives.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from gateway.errors import AccessDenied, ProcessGone
+from gateway.jit.map_file import MapRefused, open_map, open_map_left_behind
+from gateway.jit.perf_map import Allowance, PerfMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Maps open at once: a descriptor each.
+_MAX_MAPS: Final = 128
+# Most code made at run time has no map. Drains between two looks double up to 2 to the power of this: 4 s.
+_MOST_FRUITLESS: Final = 4
+# Maps whose refusal is told one by one.
+_MAX_TOLD: Final = 4
+
+
+class _Process:
+    """What was asked of one process, and its map if there is one."""
+
+    __slots__ = ("asked", "fruitless", "look_again", "looked", "map")
+
+    def __init__(self) -> None:
+        self.map: PerfMap | None = None
+        self.asked: set[int] = set()
+        self.looked = -1
+        self.look_again = 0
+        self.fruitless = 0
+
+
+class JitNames:
+    """Names of code without a file. Not for use by several threads at once; close it."""
+
+    def __init__(self, *, open_live: Callable[[int], int | None] = open_map) -> None:
+        """Nothing is opened yet. Maps of processes that are gone must have been written from now on."""
+        self._open_live = open_live
+        self._began = time.time()
+        self._allowance = Allowance()
+        self._processes: dict[int, _Process] = {}
+        self._maps = 0
+        self._refused: dict[int, str] = {}
+        self._denied: set[int] = set()
+        self._left_out: set[int] = set()
+
+    def name(self, pid: int, parent: int | None, address: int, drain: int) -> str:
+        """The name of the code at an address of a process; empty: none is known.
+
+        `address` lies in the instruction, `drain` counts up, `parent` is asked for only if the process is gone.
+        """
+        process = self._processes.setdefault(pid, _Process())
+        process.asked.add(address)
+        if process.map is None and drain >= process.look_again:
+            self._look(pid, parent, process, drain)
+        return "" if process.map is None else process.map.name(address)
+
+    def refresh(self, pid: int, drain: int) -> set[int]:
+        """Read what the process wrote since the last drain; the addresses whose names must be asked again."""
+        process = self._processes.get(pid)
+        if process is None or process.looked == drain:
+            return set()
+        process.looked = drain
+        if process.map is None:
+            if drain < process.look_again:
+                return set()
+            self._look(pid, None, process, drain)
+            return set() if process.map is None else set(process.asked)
+        added = process.map.refresh()
+        self._note_cut(pid, process.map)
+        return _covered(process.asked, added) if added else set()
+
+    def forget(self, pid: int) -> None:
+        """Drop what is known of a process: another has its number, or it runs another program."""
+        process = self._processes.pop(pid, None)
+        if process is not None and process.map is not None:
+            process.map.close()
+            self._maps -= 1
+
+    def close(self) -> None:
+        """Close every map. Names can be asked on; the maps are opened again."""
+        for pid in tuple(self._processes):
+            self.forget(pid)
+
+    def notes(self) -> list[str]:
+        """What could not be read, as sentences."""
+        notes = []
+        if self._denied:
+            notes.append(
+                f"the perf maps of {len(self._denied)} processes could not be read: "
+                "the gateway lacks CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
+            )
+        for pid, why in sorted(self._refused.items())[:_MAX_TOLD]:
+            notes.append(f"the perf map of process {pid} was not used: {why}")
+        if len(self._refused) > _MAX_TOLD:
+            notes.append(f"nor were those of {len(self._refused) - _MAX_TOLD} other processes")
+        if self._left_out:
+            notes.append(
+                f"the perf maps of {len(self._left_out)} processes were read in part, or not at all: "
+                "they are larger, or more, than one capture reads"
+            )
+        return notes
+
+    def _look(self, pid: int, parent: int | None, process: _Process, drain: int) -> None:
+        """Open the map, if there is one by now, and read it."""
+        process.looked = drain
+        process.look_again = drain + (1 << process.fruitless)
+        process.fruitless = min(process.fruitless + 1, _MOST_FRUITLESS)
+        if self._maps >= _MAX_MAPS:
+            self._left_out.add(pid)
+            return
+        descriptor = self._open(pid, parent)
+        if descriptor is None:
+            return
+        process.map = PerfMap(descriptor, self._allowance)
+        self._maps += 1
+        self._refused.pop(pid, None)
+        process.map.refresh()
+        self._note_cut(pid, process.map)
+
+    def _open(self, pid: int, parent: int | None) -> int | None:
+        try:
+            try:
+                return self._open_live(pid)
+            except ProcessGone:
+                return None if parent is None else open_map_left_behind(pid, parent, since=self._began)
+        except ProcessGone:
+            return None
+        except AccessDenied:
+            self._denied.add(pid)
+        except MapRefused as reason:
+            self._refused[pid] = str(reason)
+        return None
+
+    def _note_cut(self, pid: int, its_map: PerfMap) -> None:
+        if its_map.cut:
+            self._left_out.add(pid)
+
+
+def _covered(addresses: set[int], ranges: list[tuple[int, int]]) -> set[int]:
+    """The addresses that lie in any of the ranges (start, end)."""
+    found = set()
+    ranges = sorted(ranges)
+    place = reach = 0
+    for address in sorted(addresses):
+        while place < len(ranges) and ranges[place][0] <= address:
+            reach = max(reach, ranges[place][1])
+            place += 1
+        if address < reach:
+            found.add(address)
+    return found

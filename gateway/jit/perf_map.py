@@ -1,0 +1,110 @@
+"""One perf map while its process goes on writing it: what was appended is read, the rest is known."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.jit.entries import MAX_NAME, Entries, name_in
+
+# What one capture reads and keeps of all maps together: 0.4 s of CPU and 10 MiB at most.
+MAX_BYTES: Final = 32 << 20
+MAX_ENTRIES: Final = 400_000
+# Of one map the newest so many bytes are read: V8 writes the functions that it optimizes last.
+MAX_MAP_BYTES: Final = 16 << 20
+_PIECE_BYTES: Final = 256 << 10
+# Bytes before the place that was read up to, by which a file that was written anew is noticed.
+_MARK_BYTES: Final = 64
+_LINE_BYTES: Final = MAX_NAME + 64
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What may still be read and kept, of all maps of a capture."""
+
+    bytes: int = MAX_BYTES
+    entries: int = MAX_ENTRIES
+
+
+class PerfMap:
+    """The map behind a descriptor, which it closes. `cut`: not all of it was read."""
+
+    __slots__ = ("_allowance", "_descriptor", "_entries", "_mark", "cut")
+
+    def __init__(self, descriptor: int, allowance: Allowance) -> None:
+        """Nothing is read before `refresh`."""
+        self._descriptor = descriptor
+        self._allowance = allowance
+        self._mark = b""
+        self.cut = False
+        self._entries = self._begin()
+
+    def refresh(self) -> list[tuple[int, int]]:
+        """Read what was appended; the ranges (start, end) that were named by it.
+
+        A file that was written anew, as JDK's `Compiler.perfmap` does, is read from its beginning.
+        """
+        try:
+            size = os.fstat(self._descriptor).st_size
+            if size == self._entries.position:
+                return []
+            if not self._continues(size):
+                self._allowance.entries += len(self._entries)
+                self._entries = self._begin()
+            return self._read_to(size)
+        except OSError:
+            return []  # the file system is gone; what was read stays good
+
+    def name(self, address: int) -> str:
+        """The name of the code at an address; empty: the map has none."""
+        line = self._entries.find(address)
+        if line is None:
+            return ""
+        try:
+            return name_in(os.pread(self._descriptor, _LINE_BYTES, line), address)
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """Give the descriptor back; may be called twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _begin(self) -> Entries:
+        try:
+            size = os.fstat(self._descriptor).st_size
+        except OSError:
+            size = 0
+        self._mark = b""
+        skipped = max(0, size - MAX_MAP_BYTES)
+        self.cut |= skipped > 0
+        return Entries(limit=self._allowance.entries, position=skipped)
+
+    def _continues(self, size: int) -> bool:
+        """Whether what was read is still there, and more behind it."""
+        position = self._entries.position
+        if size < position:
+            return False
+        return os.pread(self._descriptor, len(self._mark), position - len(self._mark)) == self._mark
+
+    def _read_to(self, size: int) -> list[tuple[int, int]]:
+        entries = self._entries
+        added: list[tuple[int, int]] = []
+        had = len(entries)
+        entries.limit = had + self._allowance.entries
+        while entries.position < size:
+            wanted = min(_PIECE_BYTES, size - entries.position, self._allowance.bytes)
+            if entries.full or wanted <= 0:
+                self.cut = True
+                break
+            piece = os.pread(self._descriptor, wanted, entries.position)
+            if not piece:
+                break
+            self._allowance.bytes -= len(piece)
+            self._mark = (self._mark + piece)[-_MARK_BYTES:]
+            added += entries.feed(piece)
+        self.cut |= entries.full
+        self._allowance.entries -= len(entries) - had
+        return added

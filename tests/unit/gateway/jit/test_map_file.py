@@ -1,0 +1,132 @@
+"""GIVEN a file in /tmp WHEN a process's map is opened THEN it is the one that the process wrote, or none."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import ProcessGone
+from gateway.jit import map_file
+from gateway.jit.map_file import MapRefused, open_map, open_map_left_behind, read_owner
+
+GONE = 1 << 23
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that waits until its input is closed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as child:
+        yield child
+        child.kill()
+
+
+@pytest.fixture
+def place(process: subprocess.Popen[bytes]) -> Iterator[Path]:
+    path = Path(f"/tmp/perf-{process.pid}.map")
+    yield path
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+def content(descriptor: int | None) -> bytes:
+    assert descriptor is not None
+    try:
+        return os.read(descriptor, 100)
+    finally:
+        os.close(descriptor)
+
+
+def test_a_process_without_a_map_has_none(process: subprocess.Popen[bytes]):
+    assert open_map(process.pid) is None
+
+
+def test_the_map_is_found_by_the_process_number(process: subprocess.Popen[bytes], place: Path):
+    place.write_bytes(b"1000 10 f\n")
+    assert content(open_map(process.pid)) == b"1000 10 f\n"
+
+
+def test_a_link_is_refused(process: subprocess.Popen[bytes], place: Path, tmp_path: Path):
+    target = tmp_path / "secret"
+    target.write_bytes(b"1000 10 f\n")
+    place.symlink_to(target)
+    with pytest.raises(MapRefused):
+        open_map(process.pid)
+    place.unlink()
+    if target.stat().st_dev == place.parent.stat().st_dev:
+        place.hardlink_to(target)
+        with pytest.raises(MapRefused, match="link"):
+            open_map(process.pid)
+
+
+def test_what_is_no_regular_file_is_not_opened(process: subprocess.Popen[bytes], place: Path):
+    os.mkfifo(place)
+    with pytest.raises(MapRefused, match="no regular file"):
+        open_map(process.pid)
+    place.unlink()
+    place.mkdir()
+    with pytest.raises(MapRefused, match="no regular file"):
+        open_map(process.pid)
+    place.rmdir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_somebody_elses_file_is_refused(process: subprocess.Popen[bytes], place: Path):
+    place.write_bytes(b"1000 10 f\n")
+    os.chown(place, 4711, -1)
+    with pytest.raises(MapRefused, match="4711"):
+        open_map(process.pid)
+
+
+def test_a_file_older_than_the_process_is_refused(process: subprocess.Popen[bytes], place: Path):
+    """The number was another process's before."""
+    place.write_bytes(b"1000 10 f\n")
+    hour_ago = time.time() - 3600
+    os.utime(place, (hour_ago, hour_ago))
+    with pytest.raises(MapRefused, match="before"):
+        open_map(process.pid)
+
+
+def test_a_process_that_is_gone_has_left_its_map_where_its_parent_lives():
+    place = Path(f"/tmp/perf-{GONE}.map")
+    with pytest.raises(ProcessGone):
+        open_map(GONE)
+    assert open_map_left_behind(GONE, os.getpid(), since=time.time()) is None
+    try:
+        place.write_bytes(b"1000 10 f\n")
+        assert content(open_map_left_behind(GONE, os.getpid(), since=time.time() - 1)) == b"1000 10 f\n"
+        with pytest.raises(MapRefused, match="before"):
+            open_map_left_behind(GONE, os.getpid(), since=time.time() + 60)
+    finally:
+        place.unlink()
+
+
+def test_who_a_process_is(process: subprocess.Popen[bytes]):
+    owner = read_owner(process.pid)
+    assert owner.users == {os.geteuid()}
+    assert not owner.nested
+    assert owner.own_pid == process.pid
+    assert abs(owner.started - time.time()) < 30
+    assert owner.started <= time.time() + 1
+
+
+@pytest.mark.parametrize(
+    ("mounts", "refused"),
+    [
+        (b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n", False),
+        (b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:50 / /tmp rw shared:9 - fuse.sshfs x rw\n", True),
+        (b"22 1 0:50 / / rw - fuse x rw\n", True),
+        (b"22 1 0:50 / / rw - fuse x rw\n30 22 0:51 / /tmp rw - tmpfs tmpfs rw\n", False),
+        (b"30 22 0:50 / /tmp rw - fuse x rw\n31 30 0:51 / /tmp rw - tmpfs t rw\n", False),
+        (b"", False),
+        (b"garbage\n - \n", False),
+    ],
+)
+def test_a_file_system_that_a_program_serves_is_known_by_its_mount(mounts: bytes, refused: bool):
+    assert map_file._served_by_a_program(mounts) is refused
