@@ -17,6 +17,7 @@ from gateway.doorman import Door, Doorman
 from gateway.errors import GatewayError
 from gateway.ledger import Ledger
 from gateway.listening import listen, require_private, take_passed
+from gateway.roles import Role, parse_caller
 from gateway.settings import (
     Address,
     Limits,
@@ -47,7 +48,8 @@ examples:
   fleetprof-gateway --listen unix:/run/fleetprof/gateway.sock
       for callers on this machine that run as the same user; the socket has mode 0600
   fleetprof-gateway --listen 0.0.0.0:7411 --tls-cert gw.pem --tls-key gw.key --tls-client-ca ca.pem
-      for a collector elsewhere; only callers with a certificate signed by ca.pem get in
+      for a collector elsewhere; only callers whose certificate is signed by ca.pem
+      and names the role of a collector get captures (`fleetprof certs` makes them)
 
 privileges:
   Root, or CAP_PERFMON to sample, SYS_PTRACE, CHECKPOINT_RESTORE and DAC_READ_SEARCH to read the
@@ -159,6 +161,16 @@ def build_parser() -> argparse.ArgumentParser:
     tls.add_argument("--tls-cert", metavar="FILE", type=Path, help="certificate chain of this gateway, PEM")
     tls.add_argument("--tls-key", metavar="FILE", type=Path, help="its private key, PEM")
     tls.add_argument("--tls-client-ca", metavar="FILE", type=Path, help="authority that signs callers, PEM")
+    tls.add_argument(
+        "--allow-caller",
+        metavar="NAME[=ROLE]",
+        type=_caller,
+        action="append",
+        default=[],
+        help="for certificates of an authority that does not know fleetprof's roles: a common name or alternative "
+        "name that may call, as collector or viewer; may be given several times. Roles in certificates then count "
+        "no more (default: they count, and nothing else)",
+    )
     caps = parser.add_argument_group("limits, kept whatever a caller asks")
     caps.add_argument(
         "--max-rate-hz",
@@ -273,6 +285,7 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         idle_s=options.idle_seconds,
         exit_when_idle=options.exit_when_idle,
         state_dir=options.state_dir,
+        callers=tuple(options.allow_caller),
         sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
     )
 
@@ -303,6 +316,13 @@ def _label(text: str) -> tuple[str, str]:
     if not equals or not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_.-]{0,62}", key):
         raise argparse.ArgumentTypeError(f"{text} is not KEY=VALUE with a key like rack or k8s_node")
     return key, value
+
+
+def _caller(text: str) -> tuple[str, Role]:
+    try:
+        return parse_caller(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 class _Lines(logging.Formatter):

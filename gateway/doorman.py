@@ -14,10 +14,12 @@ import os
 import selectors
 import signal
 import socket
+import struct
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gateway.quiet import Quiet
 from gateway.relay import Relay
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ _PATIENCE_S: Final = 10.0
 # More callers wait in the sockets' backlogs. A collector holds one connection; strangers can open many, and
 # without a limit they would use up the descriptors.
 _MAX_CALLERS: Final = 64
+
+_CREDENTIALS: Final = struct.Struct("=iII")
 
 _log: Final = logging.getLogger("gateway.doorman")
 
@@ -75,6 +79,7 @@ class Doorman:
         self._told_to_end = 0.0
         self._stopping = False
         self._status: int | None = None
+        self._quiet = Quiet()
 
     def run(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit status.
@@ -204,6 +209,11 @@ class Doorman:
             caller, _ = door.public.accept()
         except OSError:
             return  # the caller has gone already
+        if not _is_ours(caller):
+            if (unsaid := self._quiet.say("stranger")) is not None:
+                _log.warning("caller shown out", extra={"fields": {"why": "another user's"} | unsaid})
+            caller.close()
+            return
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             server.connect(str(door.inner))
@@ -266,3 +276,14 @@ class Doorman:
                 self._last_bytes = now
             else:
                 self._end_server()
+
+
+def _is_ours(caller: socket.socket) -> bool:
+    """A caller on a Unix socket runs as root or as we do, whatever the socket's mode has become. Others show a certificate."""
+    if caller.family != socket.AF_UNIX:
+        return True
+    # struct ucred: pid, uid, gid, when it connected (unix(7)).
+    _, user, _ = _CREDENTIALS.unpack(
+        caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    return user in {0, os.geteuid()}

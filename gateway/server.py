@@ -7,7 +7,6 @@ import gc
 import logging
 import os
 import signal
-import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
@@ -16,12 +15,13 @@ import grpc
 
 from fleetpb import gateway_pb2_grpc
 from gateway.arrival import Arrivals
-from gateway.errors import BadCertificates
+from gateway.authorisation import Authorisation
 from gateway.host import find_access, require_supported
 from gateway.service import GatewayService
-from gateway.settings import Settings, TcpAddress, Tls
+from gateway.settings import Settings, TcpAddress, UnixAddress
 from gateway.station import Station
 from gateway.symbols.sharing import SymbolDesk
+from gateway.tls import Certificates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,9 @@ _OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 0),
+    # A connection shows its certificate once: after this long it must show one that is good by then. Calls
+    # under way go on.
+    ("grpc.max_connection_age_ms", 600_000),
 )
 
 _log: Final = logging.getLogger("gateway.server")
@@ -58,17 +61,20 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     station = Station(find_access(settings.own_processes), settings.limits, dict(settings.labels))
     desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
     service = GatewayService(station, ledger, desk)
+    has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
-        interceptors=[Arrivals()],
+        interceptors=[Arrivals(), Authorisation(settings.callers, sockets=has_sockets)],
         options=_OPTIONS,
     )
     gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
+    certificates: Certificates | None = None
     for address, path in zip(settings.listen, inner, strict=True):
         target = f"unix:{path}"
         if isinstance(address, TcpAddress):
             assert settings.tls is not None
-            server.add_secure_port(target, _credentials(settings.tls))
+            certificates = certificates or Certificates(settings.tls)
+            server.add_secure_port(target, certificates.credentials())
         else:
             server.add_insecure_port(target)
     stop = threading.Event()
@@ -85,29 +91,6 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     service.stop()
     server.stop(_GRACE_S).wait()
     return 0
-
-
-def _credentials(tls: Tls) -> grpc.ServerCredentials:
-    """Mutual TLS: a caller without a certificate of the authority does not get in. Raises BadCertificates."""
-    # gRPC says of bad files only that the port could not be bound.
-    trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        trial.load_cert_chain(tls.certificate, tls.key)
-    except ssl.SSLError as error:
-        raise BadCertificates(
-            f"{tls.certificate} and {tls.key} are not a certificate and its key: {error.reason or error}"
-        ) from error
-    try:
-        trial.load_verify_locations(tls.client_authority)
-    except ssl.SSLError as error:
-        raise BadCertificates(
-            f"{tls.client_authority} holds no certificate of an authority: {error.reason or error}"
-        ) from error
-    return grpc.ssl_server_credentials(
-        [(tls.key.read_bytes(), tls.certificate.read_bytes())],
-        root_certificates=tls.client_authority.read_bytes(),
-        require_client_auth=True,
-    )
 
 
 def _die_with_parent() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway.errors import UnsafeAddress
+from gateway.roles import Role
 
 _UNIX: Final = "unix:"
 _SYSTEMD: Final = "systemd"
@@ -98,7 +99,8 @@ class Settings:
     """Everything.
 
     `idle_s` after the last byte the gRPC server ends and the daemon only waits, or ends too if `exit_when_idle`.
-    What must be remembered lies in `state_dir`; None: it is forgotten when the daemon ends.
+    What must be remembered lies in `state_dir`; None: it is forgotten when the daemon ends. `callers` are names in
+    certificates that may call, and as what; none: the roles that certificates name count.
     """
 
     listen: tuple[Address | PassedSockets, ...]
@@ -108,6 +110,7 @@ class Settings:
     labels: tuple[tuple[str, str], ...]
     idle_s: float
     sharing: Sharing = Sharing()
+    callers: tuple[tuple[str, Role], ...] = ()
     exit_when_idle: bool = False
     state_dir: Path | None = None
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import grpc
 import pytest
 
 from fleetpb import capture_pb2, gateway_pb2
@@ -543,40 +542,6 @@ def test_an_address_of_the_network_needs_tls():
     message = refused("--listen", "0.0.0.0:0")
     assert "mutual TLS" in message
     assert "--tls-cert" in message
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed")
-    folder = tmp_path_factory.mktemp("certificates")
-    subprocess.run(
-        ["sh", ROOT / "infra/docker/make-certs", folder, "localhost"], check=True, capture_output=True
-    )
-    return folder
-
-
-def credentials(folder: Path, name: str | None) -> grpc.ChannelCredentials:
-    return grpc.ssl_channel_credentials(
-        (folder / "ca.crt").read_bytes(),
-        *([(folder / f"{name}.{kind}").read_bytes() for kind in ("key", "crt")] if name else []),
-    )
-
-
-def test_mutual_tls_lets_in_callers_with_a_certificate_and_nobody_else(tmp_path: Path, certificates: Path):
-    options = [
-        *("--tls-cert", str(certificates / "localhost.crt")),
-        *("--tls-key", str(certificates / "localhost.key")),
-        *("--tls-client-ca", str(certificates / "ca.crt")),
-    ]
-    with running(tmp_path, *options, listen="127.0.0.1:0") as secure:
-        secure.target = secure.target.replace("127.0.0.1", "localhost")
-        with secure.stub(credentials(certificates, "collector")) as stub:
-            assert ask(stub, plan(seconds=0.2)).capture.segments[0].samples
-        for stranger in (credentials(certificates, None), None):
-            with secure.stub(stranger) as stub, pytest.raises(grpc.RpcError) as failure:
-                stub.Health(gateway_pb2.HealthRequest(), timeout=5)
-            assert failure.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
 def test_certificates_that_make_no_sense_keep_it_from_starting(tmp_path: Path):

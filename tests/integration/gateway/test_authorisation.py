@@ -1,0 +1,267 @@
+"""The real daemon behind mutual TLS: who gets what, and who is taken for a gateway."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+
+from collector.channel import Credentials
+from collector.describe import describe
+from collector.errors import NoAnswer
+from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
+from services.certificates.kinds import Kind
+from services.certificates.register import Register
+from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
+
+pytestmark = pytest.mark.integration
+
+HOST = "localhost"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _permitted() -> None:
+    require_perf_events()
+
+
+@pytest.fixture(scope="module")
+def certs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return issue(tmp_path_factory.mktemp("certs") / "fleet")
+
+
+def issue(folder: Path) -> Path:
+    """One certificate of each kind; the gateway's is for localhost."""
+    register = Register(folder)
+    register.init()
+    register.issue(Kind.GATEWAY, (HOST, "127.0.0.1"))
+    register.issue(Kind.GATEWAY, ("other.example",))
+    register.issue(Kind.API, (HOST,))
+    register.issue(Kind.COLLECTOR, ("main",))
+    register.issue(Kind.VIEWER, ("grafana",))
+    return folder
+
+
+def tls(folder: Path) -> list[str]:
+    return [
+        *("--tls-cert", f"{folder}/gateway/{HOST}.crt", "--tls-key", f"{folder}/gateway/{HOST}.key"),
+        *("--tls-client-ca", f"{folder}/ca.crt"),
+    ]
+
+
+def shown(folder: Path, kind: str, name: str, *, trusting: Path | None = None) -> grpc.ChannelCredentials:
+    """A caller who shows this certificate, and believes what the authority of `trusting` (its own) signed."""
+    pair = ((folder / kind / f"{name}.{part}").read_bytes() for part in ("key", "crt"))
+    return grpc.ssl_channel_credentials(((trusting or folder) / "ca.crt").read_bytes(), *pair)
+
+
+@contextmanager
+def secured(folder: Path, certs: Path, *options: str) -> Iterator[Daemon]:
+    with running(folder, *tls(certs), *options, listen="127.0.0.1:0") as daemon:
+        daemon.target = daemon.target.replace("127.0.0.1", HOST)
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, certs: Path) -> Iterator[Daemon]:
+    with secured(tmp_path_factory.mktemp("gateway"), certs) as started:
+        yield started
+
+
+def answered(daemon: Daemon, credentials: grpc.ChannelCredentials) -> dict[str, grpc.StatusCode]:
+    """The status of each method, as this caller gets it."""
+    symbols = gateway_pb2.SymbolsRequest(what=gateway_pb2.SymbolsRequest.KERNEL)
+    with daemon.stub(credentials) as stub:
+        methods: dict[str, Callable[[], object]] = {
+            "Describe": lambda: stub.Describe(gateway_pb2.DescribeRequest(), timeout=DEADLINE_S),
+            "Health": lambda: stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S),
+            "Symbols": lambda: list(stub.Symbols(symbols, timeout=DEADLINE_S)),
+            "Capture": lambda: ask(stub, plan(seconds=0.1)).capture,
+        }
+        return {name: status(call) for name, call in methods.items()}
+
+
+def status(call: Callable[[], object]) -> grpc.StatusCode:
+    try:
+        call()
+    except grpc.RpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
+OK, DENIED, UNREACHABLE = (
+    grpc.StatusCode.OK,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNAVAILABLE,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "statuses"),
+    [
+        ("collector", "main", [OK, OK, OK, OK]),
+        ("viewer", "grafana", [OK, OK, DENIED, DENIED]),
+    ],
+)
+def test_each_role_gets_what_it_may_have(
+    daemon: Daemon, certs: Path, kind: str, name: str, statuses: list[grpc.StatusCode]
+):
+    assert answered(daemon, shown(certs, kind, name)) == dict(
+        zip(("Describe", "Health", "Symbols", "Capture"), statuses, strict=True)
+    )
+
+
+def test_who_has_no_certificate_for_calling_gets_no_connection(daemon: Daemon, certs: Path, tmp_path: Path):
+    strangers = issue(tmp_path / "strangers")
+    for nobody in (
+        None,
+        grpc.ssl_channel_credentials((certs / "ca.crt").read_bytes()),
+        shown(strangers, "collector", "main", trusting=certs),
+        # A gateway commands nobody, itself included; nor does what the API's authority signed.
+        shown(certs, "gateway", HOST),
+        shown(certs, "gateway", "other.example"),
+        shown(certs, "api", HOST),
+    ):
+        assert greeted(daemon, nobody) == UNREACHABLE
+
+
+def greeted(daemon: Daemon, credentials: grpc.ChannelCredentials | None) -> grpc.StatusCode:
+    with daemon.stub(credentials) as stub:
+        return status(lambda: stub.Health(gateway_pb2.HealthRequest(), timeout=5))
+
+
+def test_what_is_denied_is_said_to_the_caller_and_in_the_log(daemon: Daemon, certs: Path):
+    with daemon.stub(shown(certs, "viewer", "grafana")) as stub, pytest.raises(grpc.RpcError) as denied:
+        ask(stub, plan())
+    assert "grafana" in denied.value.details()
+    assert "fleetprof certs issue" in denied.value.details()
+    wait_until(
+        "it is in the log", lambda: 'call denied method=Capture caller="grafana' in daemon.log.read_text()
+    )
+
+
+def test_a_list_of_callers_takes_the_place_of_roles(tmp_path: Path, certs: Path):
+    with secured(tmp_path, certs, "--allow-caller", "grafana") as daemon:
+        assert set(answered(daemon, shown(certs, "viewer", "grafana")).values()) == {OK}
+        assert set(answered(daemon, shown(certs, "collector", "main")).values()) == {DENIED}
+
+
+def test_a_socket_and_an_address_side_by_side(tmp_path: Path, certs: Path):
+    """The socket's caller needs no certificate; that does not open the address to anybody."""
+    with (
+        secured(tmp_path, certs, "--listen", f"unix:{tmp_path}/gateway.sock") as daemon,
+        grpc.insecure_channel(f"unix:{tmp_path}/gateway.sock") as channel,
+    ):
+        assert gateway_pb2_grpc.GatewayStub(channel).Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S)
+        assert answered(daemon, shown(certs, "viewer", "grafana"))["Capture"] == DENIED
+        assert greeted(daemon, None) == UNREACHABLE
+
+
+CONNECT = """
+import os, socket, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+with socket.socket(socket.AF_UNIX) as caller:
+    caller.connect(sys.argv[1])
+    sys.exit(len(caller.recv(1)))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_is_shown_out_even_of_a_socket_that_everybody_can_open(tmp_path: Path):
+    folder = Path("/tmp") / f"fp-open-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    try:
+        with running(folder) as daemon:
+            path = daemon.target.removeprefix("unix:")
+            Path(path).chmod(0o666)
+            shut = subprocess.run([sys.executable, "-c", CONNECT, path], timeout=DEADLINE_S, check=False)
+            assert shut.returncode == 0  # the end of the connection, not a byte
+            with socket.socket(socket.AF_UNIX) as ours:
+                ours.connect(path)
+                assert ours.recv(1)  # gRPC's greeting
+            assert "caller shown out" in daemon.log.read_text()
+    finally:
+        shutil.rmtree(folder)
+
+
+# New files
+
+
+def test_new_certificates_are_taken_without_a_restart(tmp_path: Path, certs: Path):
+    """Not even the server's process is another one; and an authority that is gone lets nobody in."""
+    place = tmp_path / "place"
+    shutil.copytree(certs, place)
+    new = issue(tmp_path / "new")
+    with secured(tmp_path, place) as daemon:
+        assert answered(daemon, shown(certs, "collector", "main"))["Capture"] == OK
+        server = daemon.server
+        # Half of a rotation: a key that does not fit. The old pair goes on.
+        replaced(new / f"gateway/{HOST}.key", place / f"gateway/{HOST}.key")
+        assert greeted(daemon, shown(certs, "collector", "main")) == OK
+        assert "certificates not reloaded" in daemon.log.read_text()
+        replaced(new / f"gateway/{HOST}.crt", place / f"gateway/{HOST}.crt")
+        replaced(new / "ca.crt", place / "ca.crt")
+        assert answered(daemon, shown(new, "collector", "main"))["Capture"] == OK
+        assert greeted(daemon, shown(certs, "collector", "main", trusting=new)) == UNREACHABLE
+        assert daemon.server == server
+
+
+def replaced(source: Path, target: Path) -> None:
+    new = target.with_suffix(".new")
+    shutil.copy(source, new)
+    new.rename(target)
+
+
+# Who is taken for a gateway
+
+
+class Describing(gateway_pb2_grpc.GatewayServicer):
+    """Answers whoever asks, as an impostor would."""
+
+    def Describe(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.DescribeRequest, context: grpc.ServicerContext
+    ) -> capture_pb2.Machine:
+        return capture_pb2.Machine(hostname="impostor")
+
+
+@contextmanager
+def serving(folder: Path, kind: str, name: str) -> Iterator[str]:
+    """A server that shows this certificate and lets anybody in; its address."""
+    pair = tuple((folder / kind / f"{name}.{part}").read_bytes() for part in ("key", "crt"))
+    server = grpc.server(ThreadPoolExecutor(2))
+    gateway_pb2_grpc.add_GatewayServicer_to_server(Describing(), server)
+    port = server.add_secure_port(f"{HOST}:0", grpc.ssl_server_credentials([pair]))
+    server.start()
+    try:
+        yield f"{HOST}:{port}"
+    finally:
+        server.stop(None).wait()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "is_believed"),
+    [
+        ("gateway", "localhost", True),
+        ("gateway", "other.example", False),  # a gateway, but of another machine
+        ("collector", "main", False),
+        ("viewer", "grafana", False),
+        ("api", "localhost", False),  # the right name, but no gateway
+    ],
+)
+def test_the_collector_takes_only_the_machines_own_gateway_for_it(
+    certs: Path, kind: str, name: str, is_believed: bool
+):
+    ours = Credentials(certs / "ca.crt", certs / "collector/main.crt", certs / "collector/main.key")
+    with serving(certs, kind, name) as address:
+        if is_believed:
+            assert asyncio.run(describe(address, ours)).hostname == "impostor"
+        else:
+            with pytest.raises(NoAnswer, match="UNAVAILABLE"):
+                asyncio.run(describe(address, ours))
