@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from analysis.reliability import Convergence, Measured, converge, entropy_of, halves, seen_by
+from analysis.measured import Measured
+from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
 from storage.query.arrays import Int64, sum_at
 from storage.query.design import Ids
 from storage.query.evidence import Visits

@@ -1,0 +1,144 @@
+"""The model from the counters of one run at one frequency (DIGEST D1, D2).
+
+    T(f) = I·r·t_off + I·(1 − r)·CPI_on/f        r = n/I
+    CPI_on = (T0 − I·r·t_off) / (I·(1 − r)/f0)
+
+with I instructions retired, n of them loads that missed the last cache, t_off the platform's mean memory latency.
+A fleet's visits are added up the same way: what each did on the chip is (T − n·t_off)·f cycles, whatever its f was.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis import estimate, moments
+from analysis.arrays import Float, Int
+from analysis.dvfs.frequency_model import FrequencyModel
+from analysis.errors import BadShape, Contradictory
+from analysis.evidence import enough, number, numbers, positive, positives
+from analysis.measured import Measured
+from analysis.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class OneRun:
+    """What one run's counters say."""
+
+    model: FrequencyModel
+    miss_share: float
+    """r: misses of the last cache for each instruction, 0…1."""
+    cpi_on_chip: float
+    """Cycles for each instruction that stays on the chip."""
+
+
+def from_counters(
+    instructions: float, misses: float, seconds: float, hertz: float, latency_s: float
+) -> OneRun:
+    """The model of a run of `seconds` at `hertz`; `latency_s` is t_off.
+
+    Raises NotANumber, and Contradictory where there are more misses than instructions, or they alone would take longer than the
+    run did: its misses overlap, and the serial model does not hold for it.
+    """
+    count = positive("instructions", instructions)
+    missed = number("misses of the last cache", misses, 0)
+    time, frequency = positive("seconds", seconds), positive("frequency in Hz", hertz)
+    latency = positive("memory latency in s", latency_s)
+    if missed >= count:
+        raise Contradictory(
+            f"{missed:g} of {count:g} instructions missed the last cache: one of the two was not counted."
+        )
+    off = missed * latency
+    if off >= time:
+        raise Contradictory(
+            f"{missed:g} misses of {latency * 1e9:.0f} ns one after another take {off:.3g} s, the run took {time:.3g} s:"
+            " they overlap, or the latency is not this platform's."
+        )
+    on = (time - off) * frequency
+    return OneRun(FrequencyModel(on, off), missed / count, on / (count - missed))
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSensitivity:
+    """How an application's time depends on frequency, from the counters of many visits."""
+
+    off_chip_share: Measured
+    """Share of its time at `base_hz` that waits for memory, 0…1."""
+    base_hz: float
+    visits: int
+    few: bool
+    """Too few visits contribute: the interval is wide, and not to be narrowed by belief."""
+
+    def slowdown(self, hertz: float) -> Measured:
+        """How much longer the application takes than at the base frequency, time ratio − 1, with its interval."""
+        gain = self.base_hz / positive("frequency in Hz", hertz) - 1
+        ends = [gain * (1 - share) for share in (self.off_chip_share.lo, self.off_chip_share.hi)]
+        return Measured(gain * (1 - self.off_chip_share.value), min(ends), max(ends))
+
+    def lowest_frequency(self, performance: float) -> Measured:
+        """Lowest frequency in Hz that keeps P relative to the base; take `hi` to be safe. ∞ where an end has none.
+
+        Raises Unreachable where the value itself has none.
+        """
+        value = self._model(self.off_chip_share.value).lowest_frequency(performance, self.base_hz)
+        ends = [
+            self._frequency(share, performance) for share in (self.off_chip_share.lo, self.off_chip_share.hi)
+        ]
+        return Measured(value, min(value, *ends), max(value, *ends))
+
+    def _model(self, share: float) -> FrequencyModel:
+        return FrequencyModel((1 - share) * self.base_hz, share)
+
+    def _frequency(self, share: float, performance: float) -> float:
+        left = 1 / performance - share
+        return (1 - share) * self.base_hz / left if left > 0 else np.inf
+
+
+def from_visits(
+    weight: Float,
+    group: Int,
+    weights: Weights,
+    *,
+    seconds: ArrayLike,
+    hertz: ArrayLike,
+    misses: ArrayLike,
+    latency_s: ArrayLike,
+    base_hz: float,
+) -> FleetSensitivity:
+    """An application's dependence on frequency, visits as clusters; (V,) each.
+
+    `seconds`: its CPU time in the visit; `hertz`: the mean frequency while it ran (cycles ÷ seconds); `latency_s`: of the
+    visit's platform. Weights as in `moments.from_visits`. Raises TooLittle, NotANumber, BadShape, and Contradictory where
+    misses would have taken longer than all the time.
+    """
+    time, frequency, missed = (
+        positives("CPU seconds", seconds),
+        positives("frequency in Hz", hertz),
+        numbers("misses of the last cache", misses, 0),
+    )
+    latency = np.broadcast_to(positives("memory latency in s", latency_s), time.shape)
+    if not len(weight) == len(group) == len(time) == len(frequency) == len(missed):
+        raise BadShape("Visits need a weight, a group, seconds, a frequency and misses each.")
+    enough("visits with this application's counters", len(time), 2)
+    base = positive("base frequency in Hz", base_hz)
+    off = missed * latency
+    if float(weight @ off) >= float(weight @ time):
+        raise Contradictory(
+            "Misses one after another would have taken longer than all the time: they overlap, or the latency is wrong."
+        )
+    at_base = (time - off) * frequency / base + off
+    seen = np.flatnonzero(off)
+    found = estimate.shares(
+        moments.from_visits(
+            weight,
+            group,
+            weights,
+            x=at_base,
+            row=np.zeros(len(seen), np.int64),
+            visit=seen,
+            y=off[seen],
+            rows=1,
+        )
+    )
+    share = Measured(float(found.value[0]), float(found.lo[0]), float(found.hi[0]))
+    return FleetSensitivity(share, base, len(time), bool(found.few[0]))

@@ -1,0 +1,124 @@
+"""Ordinary least squares with everything that a verdict about the fit needs.
+
+y = X·β + ε with an intercept first. Standard errors, t and F tests and intervals assume independent errors of one variance;
+what is fitted here are load tests, mixes and hours of a day, and each model says where that is doubtful.
+Source: Draper and Smith, Applied Regression Analysis (1998), chapters 1, 5 and 8.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from analysis.arrays import Float
+from analysis.errors import BadShape, Constant, TooLittle
+
+_ROUNDING = 1e-20
+"""Residual sum of squares, as a share of the values' own, that rounding leaves of a perfect fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """n observations fitted with k coefficients, the intercept first."""
+
+    coefficients: Float
+    """(k,)."""
+    covariance: Float
+    """Of the coefficients; (k, k). Without spread around the fit all zeros."""
+    residuals: Float
+    """(n,)."""
+    leverage: Float
+    """Weight of each observation in its own fitted value, 0…1; (n,)."""
+    sigma: float
+    """Standard deviation around the fit, in units of y."""
+    df: int
+    """n − k."""
+    r2: float
+    """Share of the variance explained, 0…1."""
+    f: float
+    """F of all slopes together; ∞ for a perfect fit, 0 without slopes."""
+    f_p: float
+    """Chance of such an F or more where nothing depends on X."""
+    t_p: Float
+    """Chance of such a coefficient, or one further from 0, where it is 0; (k,)."""
+
+    def at(self, x: Float) -> Float:
+        """Fitted values for rows of x without the intercept's column; (m, k − 1) → (m,)."""
+        return np.asarray(_design(x) @ self.coefficients)
+
+    def half_width(self, x: Float, level: float = 0.95) -> Float:
+        """Half of the interval that holds a *new observation* at each row of x; (m,)."""
+        design = _design(x)
+        variance = self.sigma**2 + np.einsum("ij,jk,ik->i", design, self.covariance, design)
+        return np.asarray(self.t(level) * np.sqrt(np.maximum(variance, 0.0)))
+
+    def t(self, level: float = 0.95) -> float:
+        """Quantile of Student's t for a two-sided interval."""
+        return float(special.stdtrit(self.df, (1 + level) / 2))
+
+    def outliers(self, level: float) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Observations whose residual's interval does not hold 0; (n,).
+
+        The interval is that of the residual with its own observation left out of the variance (externally studentised),
+        as common statistics programs give it beside a regression.
+        """
+        if self.df < 2 or self.sigma == 0:
+            return np.zeros(len(self.residuals), np.bool_)
+        left = np.maximum(1 - self.leverage, 1e-12)
+        others = self.sigma**2 * self.df - self.residuals**2 / left
+        error = np.sqrt(np.maximum(others, 0.0) / (self.df - 1) * left)
+        # One that the others fit without any error is an outlier however near: nothing to divide by.
+        return np.abs(self.residuals) > float(special.stdtrit(self.df - 1, (1 + level) / 2)) * error
+
+
+def fit(x: Float, y: Float) -> Fit:
+    """The fit of y, (n,), on the columns of x, (n, k − 1); k = 1 fits the mean.
+
+    Raises TooLittle with fewer than k + 1 observations, Constant where columns of x do not vary or follow from one another.
+    """
+    if len(x) != len(y):
+        raise BadShape("A regression needs a row of x for each y.")
+    design = _design(x)
+    n, k = design.shape
+    if n < k + 1:
+        raise TooLittle(f"{n} observations fit no {k} coefficients: {k + 1} are needed at least.")
+    scale = np.sqrt((design**2).mean(axis=0))
+    if (scale == 0).any() or np.linalg.matrix_rank(design / scale, tol=1e-9 * np.sqrt(n)) < k:
+        raise Constant("What a fit explains by does not vary, or follows from another of its variables.")
+    q, r = np.linalg.qr(design)
+    coefficients = np.linalg.solve(r, q.T @ y)
+    residuals = y - design @ coefficients
+    left, all_squares = float(residuals @ residuals), float(((y - y.mean()) ** 2).sum())
+    if left <= _ROUNDING * float(y @ y):
+        left, residuals = 0.0, np.zeros(n)
+    df = n - k
+    inverse = np.linalg.inv(r)
+    covariance = inverse @ inverse.T * (left / df)
+    f, f_p = _f_test(max(all_squares - left, 0.0), left, k - 1, df)
+    error = np.sqrt(np.diag(covariance))
+    t = np.divide(np.abs(coefficients), error, out=np.full(k, np.inf), where=error > 0)
+    return Fit(
+        coefficients=coefficients,
+        covariance=covariance,
+        residuals=residuals,
+        leverage=np.asarray((q**2).sum(axis=1)),
+        sigma=float(np.sqrt(left / df)),
+        df=df,
+        r2=1 - left / all_squares if all_squares > 0 else 1.0,
+        f=f,
+        f_p=f_p,
+        t_p=np.where((error == 0) & (coefficients == 0), 1.0, 2 * special.stdtr(df, -np.minimum(t, 1e300))),
+    )
+
+
+def _f_test(explained: float, left: float, slopes: int, df: int) -> tuple[float, float]:
+    if slopes == 0 or explained == 0:
+        return 0.0, 1.0
+    if left == 0:
+        return np.inf, 0.0
+    f = explained / slopes / (left / df)
+    return f, float(special.fdtrc(slopes, df, f))
+
+
+def _design(x: Float) -> Float:
+    return np.column_stack([np.ones(len(x)), x])

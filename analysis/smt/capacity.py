@@ -1,0 +1,98 @@
+"""How many requests a service could serve, from a day of its load: a line extended to 100 %.
+
+Load rises with the request rate; where the line reaches 1 nothing is left. Plain utilisation foresees too much, since the
+second half of a core with two threads gives less than the first; APU is what rises evenly (DIGEST A7). The interval of the
+limit is Fieller's, with the spread of a single observation in it. Minutes of a day resemble one another, so that the
+interval is too narrow rather than too wide; give means of at least several minutes.
+Source: Draper and Smith, Applied Regression Analysis (1998), §3.2 (inverse regression).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.arrays import Float
+from analysis.errors import Constant, Contradictory
+from analysis.evidence import enough, numbers, same_length, varied
+from analysis.least_squares import Fit, fit
+from analysis.measured import Measured
+
+_LEAST = 8
+"""Observations of rate and load."""
+_CURVED = 0.01
+"""Below this p-value the points follow a curve rather than the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """A line load = intercept + slope · rate, and where it ends."""
+
+    intercept: float
+    """Load without requests."""
+    slope: float
+    """Load for each request per second."""
+    limit: Measured
+    """Rate at which the load is full, requests per second, as one new observation would show it."""
+    r2: float
+    observations: int
+    reach: float
+    """Largest rate seen, as a share of the limit: the further from 1, the more is extrapolated."""
+    curved: bool
+    """The points bend: a line is the wrong shape, and the limit is not to be trusted."""
+
+    def load(self, rate: float) -> float:
+        """Load at a rate; above 1 it cannot be served."""
+        return self.intercept + self.slope * rate
+
+
+def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
+    """The forecast from request rates, requests per second, and a load 0…1 (utilisation or APU) at the same times.
+
+    Raises TooLittle below 8 observations, Constant where the rate does not vary or load does not rise with it
+    (slope not above 0 at 5 %), NotANumber, BadShape, and Contradictory where the line is full without any request.
+    """
+    x, y = numbers("request rate", rate, 0), numbers("load", load, 0)
+    same_length("Request rate and load", x, y)
+    enough("observations of rate and load", len(x), _LEAST)
+    varied("request rates", x)
+    line = fit(x[:, None], y)
+    intercept, slope = (float(value) for value in line.coefficients)
+    if slope <= 0 or line.t_p[1] > 0.05:
+        raise Constant("Load does not rise with the request rate: something else keeps these machines busy.")
+    limit = (full - intercept) / slope
+    if limit <= 0:
+        raise Contradictory("The line says that the machines are full without any request.")
+    lo, hi = _fieller(line, x, full)
+    return Capacity(
+        intercept=intercept,
+        slope=slope,
+        limit=Measured(limit, min(lo, limit), max(hi, limit)),
+        r2=line.r2,
+        observations=len(x),
+        reach=float(x.max() / limit),
+        curved=_bends(x, y),
+    )
+
+
+def _fieller(line: Fit, x: Float, full: float) -> tuple[float, float]:
+    """Rates at which one new observation may be `full`: where the band of predictions crosses it."""
+    intercept, slope = (float(value) for value in line.coefficients)
+    mean, square = float(x.mean()), float(((x - x.mean()) ** 2).sum())
+    share = (line.t() * line.sigma) ** 2
+    over = slope**2 - share / square
+    if over <= 0:
+        return 0.0, np.inf
+    # In d, the distance of the limit from the mean rate: over·d² − 2·slope·gap·d + gap² − share·(1 + 1/n) = 0.
+    gap = full - (intercept + slope * mean)
+    root = np.sqrt(max((slope * gap) ** 2 - over * (gap**2 - share * (1 + 1 / len(x))), 0.0))
+    return max(0.0, mean + (slope * gap - root) / over), mean + (slope * gap + root) / over
+
+
+def _bends(x: Float, y: Float) -> bool:
+    """Whether a parabola explains what the line does not, at rates as they are spread here."""
+    centred = (x - x.mean()) / x.std()
+    if len(np.unique(centred)) < 3:
+        return False
+    curve = fit(np.column_stack([centred, centred**2]), y)
+    return bool(curve.sigma > 0 and curve.t_p[2] < _CURVED)

@@ -1,0 +1,107 @@
+"""APU of clusters and of applications, from visits (DIGEST A2–A5 over many machines).
+
+A cluster's APU is the used core-time of its machines over all their core-time: a ratio of sums with visits as clusters.
+An application has no cores of its own. It is given the part of each machine's used core-time that its CPU time is of the
+machine's: what all applications of a machine are given adds up to what the machine uses. That is also what a price by use
+would be charged for (DIGEST A9).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import estimate, moments
+from analysis.arrays import Float, Int
+from analysis.errors import BadShape
+from analysis.estimate import Estimates
+from analysis.evidence import enough, numbers, positives
+from analysis.ratios import Ratios, of_sums
+from analysis.smt.machine import MachineLoad
+from analysis.weights import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLoad:
+    """A set of machines' load by four measures, each an estimate of one row, 0…1, of core-time."""
+
+    utilisation: Estimates
+    thread_any: Estimates
+    apu: Estimates
+    simplified: Estimates
+    visits: int
+
+
+def of_cluster(
+    weight: Float, group: Int, weights: Weights, *, loads: list[MachineLoad], seconds: Float
+) -> ClusterLoad:
+    """The load of a set of machines from visits that watched them for `seconds`; one entry per visit each.
+
+    Raises TooLittle without a visit, NotANumber, BadShape.
+    """
+    if not len(weight) == len(group) == len(loads) == len(seconds):
+        raise BadShape("Visits need a weight, a group, a load and seconds each.")
+    enough("visits", len(loads), 1)
+    core_s = np.array([load.cores for load in loads]) * positives("seconds watched", seconds)
+    measures = np.array([[load.utilisation, load.thread_any, load.apu, load.simplified] for load in loads])
+    visit, row = np.nonzero(measures)
+    found = moments.from_visits(
+        weight,
+        group,
+        weights,
+        x=core_s,
+        row=row,
+        visit=visit,
+        y=(measures * core_s[:, None])[visit, row],
+        rows=measures.shape[1],
+    )
+    utilisation, thread_any, apu, simplified = (
+        estimate.shares(found.of(np.array([place]))) for place in range(measures.shape[1])
+    )
+    return ClusterLoad(utilisation, thread_any, apu, simplified, visits=len(loads))
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationLoad:
+    """What each of R applications uses up of the fleet's cores."""
+
+    core_seconds: Float
+    """Core-time used up, adjusted; (R,)."""
+    per_cpu_second: Ratios
+    """Adjusted core-seconds for each CPU-second that accounting shows, 0.5 … 1 where cores have two threads and OC ≤ 2: low where threads
+    share cores well, high where an application has cores to itself."""
+
+
+def of_applications(
+    weight: Float,
+    group: Int,
+    weights: Weights,
+    *,
+    loads: list[MachineLoad],
+    seconds: Float,
+    row: Int,
+    visit: Int,
+    cpu_seconds: Float,
+    rows: int,
+) -> ApplicationLoad:
+    """What applications use up, from `cpu_seconds` > 0 for each pair of an application (row) and a visit.
+
+    A visit's applications should bring all of its CPU time, the kernel's too; what they leave out is given to those named.
+    Raises TooLittle, NotANumber, BadShape.
+    """
+    if not len(weight) == len(group) == len(loads) == len(seconds):
+        raise BadShape("Visits need a weight, a group, a load and seconds each.")
+    enough("visits", len(loads), 1)
+    time = positives("CPU seconds of an application", cpu_seconds)
+    core_s = np.array([load.cores * load.apu for load in loads]) * numbers("seconds watched", seconds, 0)
+    of_visit = np.bincount(visit, weights=time, minlength=len(loads))
+    found = of_sums(
+        weight,
+        group,
+        weights,
+        row=row,
+        visit=visit,
+        y=time / of_visit[visit] * core_s[visit],
+        x=time,
+        rows=rows,
+    )
+    return ApplicationLoad(found.y, found)

@@ -1,0 +1,81 @@
+"""A machine's APU from the utilisation of its logical CPUs and which of them share a core.
+
+A core with one thread online has no overlap: its APU is its utilisation. Cores with more than two threads (POWER) are
+refused, as the model knows two.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.arrays import Float, Int
+from analysis.errors import BadShape, Contradictory
+from analysis.evidence import enough, number, numbers
+from analysis.smt.apu import apu, simplified
+from analysis.smt.states import States, from_utilisation
+
+NONE = States(np.zeros(0), np.zeros(0), np.zeros(0))
+"""The states of no core at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoad:
+    """How busy one machine is, by four measures of the same CPUs, each 0…1."""
+
+    utilisation: float
+    thread_any: float
+    apu: float
+    simplified: float
+    """APU by mean utilisation of each core alone."""
+    overlap: float
+    """Share of core-time with both threads busy."""
+    cores: int
+    sibling_cores: int
+    """Cores with two threads online."""
+
+
+def of_cpus(core: Int, utilisation: ArrayLike, coefficient: float) -> MachineLoad:
+    """The load of a machine from its logical CPUs, (L,) each: the same `core` number for threads of one core.
+
+    `coefficient` is the OC of what runs there (`overlap.mixed` for a mix). Cores of different packages need
+    different numbers. Raises TooLittle, NotANumber, BadShape, and Contradictory for cores of more than two threads.
+    """
+    u = numbers("utilisation of logical CPUs", utilisation, 0, 1)
+    oc = number("overlap coefficient", coefficient, 1)
+    if u.ndim != 1 or len(core) != len(u):
+        raise BadShape("Logical CPUs need a core and a utilisation each.")
+    enough("logical CPUs", len(u), 1)
+    _, of = np.unique(core, return_inverse=True)
+    threads = np.bincount(of)
+    if threads.max() > 2:
+        raise Contradictory(f"A core has {threads.max()} threads online: APU is defined for one or two.")
+    by_core = u[np.argsort(of, kind="stable")]
+    first = np.cumsum(threads) - threads
+    paired = threads == 2
+    return of_cores(
+        from_utilisation(by_core[first[paired]], by_core[first[paired] + 1]) if paired.any() else NONE,
+        by_core[first[~paired]],
+        oc,
+    )
+
+
+def of_cores(paired: States, single: Float, coefficient: float) -> MachineLoad:
+    """The load of a machine from the states of its cores with two threads and the utilisations of those with one.
+
+    The states may come from counters (`states.from_cycles`). Raises TooLittle, NotANumber.
+    """
+    single = numbers("utilisation", single, 0, 1)
+    cores = len(paired.overlap) + len(single)
+    enough("cores", cores, 1)
+    busy = float(single.sum())
+    mean = np.clip(paired.utilisation, 0.0, 1.0)
+    return MachineLoad(
+        utilisation=float(2 * mean.sum() + busy) / (2 * len(mean) + len(single)),
+        thread_any=(float(paired.thread_any.sum()) + busy) / cores,
+        apu=(float(apu(paired, coefficient).sum()) + busy) / cores,
+        simplified=(float(simplified(mean, coefficient).sum()) + busy) / cores,
+        overlap=float(paired.overlap.sum()) / cores,
+        cores=cores,
+        sibling_cores=len(mean),
+    )

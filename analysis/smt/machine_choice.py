@@ -1,0 +1,96 @@
+"""Which of two machine types serves the same load for less money (DIGEST A8).
+
+At equal load, one old machine does the work of old load / new load new ones. If that ratio is above the ratio of prices the
+new type is worth its price. Utilisation and APU may say different things; then a stress test has to decide.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, hypot, inf, log
+
+from analysis.errors import CannotSay
+from analysis.evidence import number, positive
+from analysis.measured import Measured
+
+
+class Advice(StrEnum):
+    """Which machine type costs less for the same work."""
+
+    OLD = "old"
+    NEW = "new"
+    UNCLEAR = "unclear"
+    """The ratio's interval holds the ratio of prices."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineType:
+    """A machine type under the load of one service."""
+
+    price: float
+    """In any currency, > 0."""
+    utilisation: Measured
+    """0…1, at the load that is compared."""
+    apu: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What two measures say about two types at equal load."""
+
+    price_ratio: float
+    """new ÷ old."""
+    utilisation_ratio: Measured
+    """old ÷ new: machines of the old type that one of the new type replaces."""
+    apu_ratio: Measured
+    by_utilisation: Advice
+    by_apu: Advice
+
+    @property
+    def stress_test(self) -> bool:
+        """Whether a stress test must decide: the measures disagree, or APU itself is unclear."""
+        return self.by_apu is not self.by_utilisation or self.by_apu is Advice.UNCLEAR
+
+
+def choose(old: MachineType, new: MachineType) -> Choice:
+    """The comparison at equal load; loads must be above 0. Raises NotANumber."""
+    price = positive("price of the new type", new.price) / positive("price of the old type", old.price)
+    by_utilisation = _ratio(old.utilisation, new.utilisation)
+    by_apu = _ratio(old.apu, new.apu)
+    return Choice(price, by_utilisation, by_apu, _advice(by_utilisation, price), _advice(by_apu, price))
+
+
+def screen(
+    services: Iterable[tuple[str, MachineType, MachineType]],
+) -> tuple[list[str], dict[str, CannotSay]]:
+    """Names of the services to stress-test, of (name, old, new) each; and those of which nothing can be said, and why."""
+    wanted: list[str] = []
+    unknown: dict[str, CannotSay] = {}
+    for name, old, new in services:
+        try:
+            if choose(old, new).stress_test:
+                wanted.append(name)
+        except CannotSay as because:
+            unknown[name] = because
+    return wanted, unknown
+
+
+def _ratio(old: Measured, new: Measured) -> Measured:
+    """The ratio of two loads; its interval is made of both, on logarithms, as independent ones' are."""
+    above = [positive("load", load.value) for load in (old, new)]
+    for load in (old, new):
+        number("load", load.value, 0, 1)
+    value = above[0] / above[1]
+    if old.exact and new.exact:
+        return Measured(value, value, value)
+    if min(old.lo, new.lo) <= 0:
+        return Measured(value, 0.0, inf)
+    below = hypot(log(old.value / old.lo), log(new.hi / new.value))
+    beyond = hypot(log(old.hi / old.value), log(new.value / new.lo))
+    return Measured(value, value * exp(-below), value * exp(beyond))
+
+
+def _advice(ratio: Measured, price: float) -> Advice:
+    if ratio.lo > price:
+        return Advice.NEW
+    return Advice.OLD if ratio.hi < price else Advice.UNCLEAR
