@@ -18,10 +18,8 @@ from gateway.perf.counters import Counters
 from gateway.perf.own_sampler import OwnSampler
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling
 from gateway.recording import Recorder
-from gateway.system import read_state
-from gateway.topology import frequencies, online_cpus, topology
+from gateway.topology import online_cpus
 from gateway.unwind.walker import Walker
-from gateway.usage import Reading, read, usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
     from gateway.limits import PlannedEvent, Schedule
     from gateway.station import Station
+    from gateway.system import Window
 
 PRODUCER: Final = "fleetprof-gateway 0.1.0"
 
@@ -122,7 +121,7 @@ class Capturing:
         if not self._station.own:
             # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
             self._station.kernel()
-        mhz_before, before = frequencies(self._cpus), read()
+        window = self._station.instruments.open_window()
         self._began = time.monotonic()
         self._capture.window.wall_start_ns = time.time_ns()
         self._capture.window.monotonic_start_ns = round(self._began * 1e9)
@@ -131,12 +130,11 @@ class Capturing:
             resources.enter_context(_precedence())
             counters = self._open_counters(resources)
             for turn in self._schedule.turns:
-                yield from self._run_turn(turn, stopped)
+                yield from self._run_turn(turn, stopped, window)
             if counters:
                 self._capture.counters.extend(counters.read(self._packer.text))
-        after = read()
         self._capture.window.duration_ns = round((time.monotonic() - self._began) * 1e9)
-        self._describe_window(before, after, mhz_before)
+        self.utilisation = window.close(self._capture)
         self._capture.notes.extend(self._recorder.notes())
         cost = self._capture.cost
         cost.cpu_ms = (time.process_time() - cpu_before) * 1000
@@ -157,7 +155,7 @@ class Capturing:
             return None
         return resources.enter_context(Counters(self._cpus))
 
-    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal) -> Iterator[Done]:
+    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal, window: Window) -> Iterator[Done]:
         # Between turns nobody follows processes; what was known of them may be out of date.
         self._recorder.forget_processes()
         with contextlib.ExitStack() as samplers:
@@ -176,6 +174,7 @@ class Capturing:
                         self._go_on(event, now)
                 if now - reported >= _PROGRESS_S:
                     reported = now
+                    window.glance()
                     yield Done(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
 
     def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_Running]:
@@ -305,10 +304,3 @@ class Capturing:
             else:
                 event.sampler.drain(consume, everything=everything)
         self._drain_s += time.thread_time() - began
-
-    def _describe_window(self, before: Reading, after: Reading, mhz_before: dict[int, float]) -> None:
-        mhz_after = frequencies(self._cpus)
-        mhz = {cpu: (mhz_before.get(cpu, value) + value) / 2 for cpu, value in mhz_after.items()}
-        self.utilisation = after.utilisation_since(before)
-        self._capture.cpus.extend(usage(before, after, mhz, topology(self._cpus)))
-        self._capture.system.CopyFrom(read_state(self.utilisation))

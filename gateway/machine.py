@@ -1,54 +1,63 @@
-"""What this machine is: the answer to Describe, read once (DIGEST G1, G10)."""
+"""What this machine is: the answer to Describe (DIGEST G1, G10)."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
 from gateway.kernel import read_kernel_build_id
+from gateway.kernel_files import read_line, read_number, read_text
+from gateway.memory import meminfo
 from gateway.perf.events import EVENTS, probe, support_of
-from gateway.topology import PROC, SYS, online_cpus, read_number, topology
+from gateway.topology import PROC, SYS
+from gateway.virtualization import container, hypervisor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_MAX_OS_RELEASE_BYTES: Final = 64 << 10
+    from gateway.system import Gauges
+
+_OS_RELEASE: Final = ("/etc/os-release", "/usr/lib/os-release")
+# The first processor's fields fit: its longest line, the flags, has some 2 KiB.
+_CPUINFO_BYTES: Final = 16 << 10
+_SPEED: Final = re.compile(r"@ (\d{1,2}(?:\.\d{1,4})?)GHz$")
+_FIGURE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)
 
 
 def describe(
-    labels: Mapping[str, str], *, own: bool, proc: Path = PROC, sys: Path = SYS
+    gauges: Gauges, labels: Mapping[str, str], *, own: bool, proc: Path = PROC, sys: Path = SYS
 ) -> capture_pb2.Machine:
     """Read everything. `own`: events are probed as an unprivileged user may open them."""
     names = os.uname()
-    cpus = online_cpus(sys)
-    places = topology(cpus, sys)
-    cores = {(place.package, place.core) for place in places.values() if place.core >= 0}
-    packages = {place.package for place in places.values() if place.package >= 0}
-    nodes = {place.numa_node for place in places.values() if place.numa_node >= 0}
-    cpuinfo = _cpuinfo(proc)
-    return capture_pb2.Machine(
+    fields = cpuinfo(proc)
+    low, high = gauges.frequencies.hardware
+    machine = capture_pb2.Machine(
         hostname=names.nodename,
-        platform=cpuinfo.get("model name", ""),
+        platform=fields.get("model name", ""),
         architecture=names.machine,
         kernel_release=names.release,
         kernel_version=names.version,
         kernel_build_id=read_kernel_build_id(sys).hex(),
-        boot_id=_line(proc / "sys/kernel/random/boot_id"),
-        logical_cpus=len(cpus),
-        cores=len(cores),
-        packages=len(packages),
-        threads_per_core=len(cpus) // len(cores) if cores else 0,
-        nominal_mhz=_nominal_mhz(cpuinfo, sys),
+        boot_id=read_line(f"{proc}/sys/kernel/random/boot_id"),
+        nominal_mhz=nominal_mhz(fields, gauges, sys),
+        hardware_min_mhz=low,
+        hardware_max_mhz=high,
+        frequency_driver=gauges.frequencies.driver,
         memory_bytes=meminfo(proc).get("MemTotal", 0),
-        numa_nodes=len(nodes),
-        microcode=cpuinfo.get("microcode", ""),
-        virtualization=_virtualization(cpuinfo, sys),
+        microcode=fields.get("microcode", ""),
+        virtualization=hypervisor(fields, proc, sys),
+        container=container(proc),
+        smt=read_line(f"{sys}/devices/system/cpu/smt/control"),
+        idle_states=gauges.idle.messages(),
         os=_os_name(),
         labels=dict(labels),
         events=event_support(own=own),
     )
+    gauges.topology.put(machine)
+    return machine
 
 
 def event_support(*, own: bool) -> list[capture_pb2.EventSupport]:
@@ -67,71 +76,38 @@ def event_support(*, own: bool) -> list[capture_pb2.EventSupport]:
     return verdicts
 
 
-def meminfo(proc: Path = PROC) -> dict[str, int]:
-    """/proc/meminfo in bytes."""
-    sizes = {}
-    try:
-        text = (proc / "meminfo").read_text()
-    except OSError:
-        return {}
-    for line in text.splitlines():
-        name, _, rest = line.partition(":")
-        value, _, unit = rest.strip().partition(" ")
-        if value.isdigit():
-            sizes[name] = int(value) * (1024 if unit == "kB" else 1)
-    return sizes
-
-
-def _cpuinfo(proc: Path) -> dict[str, str]:
-    """Fields of the first processor."""
+def cpuinfo(proc: Path = PROC) -> dict[str, str]:
+    """Fields of the first processor of /proc/cpuinfo; empty where it cannot be read."""
     fields: dict[str, str] = {}
-    try:
-        with (proc / "cpuinfo").open() as file:
-            for line in file:
-                name, colon, value = line.partition(":")
-                if not colon:
-                    break
-                fields[name.strip()] = value.strip()
-    except OSError:
-        return {}
+    for line in read_text(f"{proc}/cpuinfo", _CPUINFO_BYTES).splitlines():
+        name, colon, value = line.partition(":")
+        if not colon:
+            break
+        fields[name.strip()] = value.strip()
     return fields
 
 
-def _nominal_mhz(cpuinfo: Mapping[str, str], sys: Path) -> float:
-    """Base frequency: by cpufreq, by the model's name ("… @ 2.30GHz"), or the TSC's, which runs at it."""
-    base = read_number(sys / "devices/system/cpu/cpu0/cpufreq/base_frequency")
-    if base > 0:
-        return base / 1000
-    _, at, speed = cpuinfo.get("model name", "").rpartition("@ ")
-    if at and speed.endswith("GHz"):
-        return float(speed.removesuffix("GHz")) * 1000
-    try:
-        return round(float(cpuinfo["bogomips"]) / 2, 1)
-    except (KeyError, ValueError):
-        return 0.0
+def nominal_mhz(fields: Mapping[str, str], gauges: Gauges, sys: Path = SYS) -> float:
+    """Base frequency of the first CPU, MHz; 0: not known.
 
-
-def _virtualization(cpuinfo: Mapping[str, str], sys: Path) -> str:
-    if "hypervisor" not in cpuinfo.get("flags", "").split():
-        return "none" if cpuinfo else ""
-    return _line(sys / "hypervisor/type") or _line(sys / "class/dmi/id/sys_vendor")
+    By cpufreq or the firmware (CPPC), by the model's name ("… @ 2.30GHz"), or the time stamp counter's, which
+    runs at it; bogomips are twice that.
+    """
+    first = gauges.topology.cpus[0] if gauges.topology.cpus else 0
+    folder = f"{sys}/devices/system/cpu/cpu{first}"
+    if (kilohertz := read_number(f"{folder}/cpufreq/base_frequency")) > 0:
+        return kilohertz / 1000
+    if (megahertz := read_number(f"{folder}/acpi_cppc/nominal_freq")) > 0:
+        return float(megahertz)
+    if speed := _SPEED.search(fields.get("model name", "")):
+        return float(speed[1]) * 1000
+    figure = fields.get("bogomips", "")
+    return round(float(figure) / 2, 1) if _FIGURE.fullmatch(figure) else 0.0
 
 
 def _os_name() -> str:
-    for path in ("/etc/os-release", "/usr/lib/os-release"):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - two fixed paths
-                text = file.read(_MAX_OS_RELEASE_BYTES)
-        except OSError:
-            continue
-        for line in text.splitlines():
+    for path in _OS_RELEASE:
+        for line in read_text(path).splitlines():
             if line.startswith("PRETTY_NAME="):
                 return line.partition("=")[2].strip().strip("\"'")
     return ""
-
-
-def _line(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

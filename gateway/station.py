@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from gateway.host import Access
-from gateway.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map, read_modules
+from gateway.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map
 from gateway.limits import Capacity
-from gateway.machine import describe
+from gateway.machine import cpuinfo, describe
 from gateway.process.images import Images
+from gateway.system import Instruments
 from gateway.topology import online_cpus
 from gateway.usage import UtilisationMeter
 
@@ -40,8 +41,9 @@ class Station:
         self.images: Final = Images()
         self.walking: Final = threading.Lock()
         self.kernel_build_id: Final = read_kernel_build_id()
+        self.instruments: Final = Instruments(cpuinfo().get("flags", ""))
         self._labels = labels
-        self._machine = describe(labels, own=self.own)
+        self._machine = self._describe()
         self._kernel: KernelMap | None = None
         self._modules: list[Module] = []
         self._drain_cost_s = _FIRST_GUESS_S
@@ -61,8 +63,11 @@ class Station:
 
     def look_again(self) -> capture_pb2.Machine:
         """Read the machine anew: CPUs come and go, counters get busy."""
-        self._machine = describe(self._labels, own=self.own)
+        self._machine = self._describe()
         return self._machine
+
+    def _describe(self) -> capture_pb2.Machine:
+        return describe(self.instruments.gauges(), self._labels, own=self.own)
 
     def utilisation(self) -> float:
         """Mean busy share of all CPUs lately, 0…1."""
@@ -81,7 +86,7 @@ class Station:
 
     def kernel(self) -> KernelMap:
         """The kernel's map, read when first needed and again when the loaded modules have changed."""
-        modules = read_modules()
+        modules = self.instruments.modules.read()
         if self._kernel is None or modules != self._modules:
             self._kernel, self._modules = read_kernel_map(), modules
         return self._kernel

@@ -6,6 +6,7 @@ The kernel counts in ticks of 1/100 s, so a reading over less than about 0.1 s s
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from gateway.topology import Place
 
+# At least user, nice, system and idle; the others came with Linux 2.6.
+_LINE: Final = re.compile(r"cpu(\d{1,5})((?: +\d{1,20}){4,})\s*$", re.ASCII)
+_UINT32_MAX: Final = (1 << 32) - 1
 _SHORTEST_S: Final = 0.2
 _LONGEST_S: Final = 60.0
 
@@ -69,30 +73,33 @@ class Reading:
 
 
 def parse_stat(text: str) -> dict[int, CpuTimes]:
-    """The `cpuN` lines of /proc/stat."""
+    """The `cpuN` lines of /proc/stat; a line that is damaged is left out."""
     cpus = {}
     for line in text.splitlines():
-        name, *fields = line.split()
-        if not name.startswith("cpu"):
-            break
-        if name == "cpu":
+        match = _LINE.match(line)
+        if not match:
+            if not line.startswith("cpu"):
+                break
             continue
-        ticks = [int(field) for field in fields[:8]]
+        ticks = [int(field) for field in match[2].split()[:8]]
         ticks += [0] * (8 - len(ticks))
         user, nice, system, idle, iowait, irq, softirq, steal = ticks
-        cpus[int(name[3:])] = CpuTimes(user + nice, system, idle, iowait, irq + softirq, steal)
+        cpus[int(match[1])] = CpuTimes(user + nice, system, idle, iowait, irq + softirq, steal)
     return cpus
 
 
 def read(proc: Path = PROC) -> Reading:
-    """Now."""
-    with (proc / "stat").open() as file:
-        # Behind the CPUs comes one number per interrupt; on a large machine that is most of the file.
-        lines = []
-        for line in file:
-            if not line.startswith("cpu"):
-                break
-            lines.append(line)
+    """Now; no CPU is in it where the file cannot be read."""
+    # Behind the CPUs comes one number per interrupt; on a large machine that is most of the file.
+    lines = []
+    try:
+        with (proc / "stat").open(errors="replace") as file:
+            for line in file:
+                if not line.startswith("cpu"):
+                    break
+                lines.append(line)
+    except OSError:
+        lines.clear()
     return Reading(time.monotonic(), parse_stat("".join(lines)))
 
 
@@ -115,15 +122,18 @@ class UtilisationMeter:
         return now.utilisation_since(last)
 
 
-def usage(
-    before: Reading, after: Reading, megahertz: Mapping[int, float], places: Mapping[int, Place]
-) -> list[capture_pb2.CpuUsage]:
-    """Time of each CPU between two readings, with where it sits."""
+def usage(before: Reading, after: Reading, places: Mapping[int, Place]) -> list[capture_pb2.CpuUsage]:
+    """Time of each CPU between two readings, with where it sits, ascending.
+
+    A CPU that came or went meanwhile is left out, and so is one whose counters leapt by weeks.
+    """
     tick_ms = 1000 / os.sysconf("SC_CLK_TCK")
     rows = []
     for cpu in sorted(before.cpus.keys() & after.cpus.keys()):
         spent = after.cpus[cpu] - before.cpus[cpu]
         place = places.get(cpu, NOWHERE)
+        if spent.total * tick_ms > _UINT32_MAX:
+            continue
         rows.append(
             capture_pb2.CpuUsage(
                 cpu=cpu,
@@ -136,7 +146,6 @@ def usage(
                 iowait_ms=round(spent.iowait * tick_ms),
                 irq_ms=round(spent.irq * tick_ms),
                 steal_ms=round(spent.steal * tick_ms),
-                mhz=megahertz.get(cpu, 0.0),
             )
         )
     return rows

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.kernel import NOWHERE, KernelMap, Module, Place, build_id_of_notes, read_modules
+from gateway.kernel import NOWHERE, KernelMap, LoadedModules, Module, Place, build_id_of_notes, read_modules
 
 BASE = 0xFFFFFFFF81000000
 MODULE = 0xFFFFFFFFC0300000
@@ -132,3 +132,27 @@ def test_modules_are_read_from_sysfs_and_built_in_ones_left_out(tmp_path: Path):
     hidden.mkdir()
     (hidden / "coresize").write_text("8192\n")
     assert read_modules(tmp_path) == [EXT4, Module("fuse", 0, 8192, b"")]
+
+
+def test_modules_are_read_anew_only_when_the_list_changes(tmp_path):
+    def module(name, size="4096", base="0xffffffffc0000000"):
+        folder = tmp_path / "module" / name
+        (folder / "sections").mkdir(parents=True, exist_ok=True)
+        (folder / "coresize").write_text(f"{size}\n")
+        (folder / "sections/.text").write_text(f"{base}\n")
+
+    module("ext4")
+    (tmp_path / "modules").write_text("ext4 4096 1 - Live 0xffffffffc0000000\n")
+    loaded = LoadedModules(tmp_path, tmp_path)
+    first = loaded.read()
+    assert [each.name for each in first] == ["ext4"]
+    (tmp_path / "modules").write_text("ext4 4096 2 fuse, Live 0xffffffffc0000000\n")
+    assert loaded.read() is first
+    module("fuse", size="garbage")
+    module("nfs", base="garbage")
+    (tmp_path / "modules").write_text("ext4 4096 1 - Live 0xf\nnfs 4096 0 - Live 0x0\n")
+    assert [(each.name, each.base) for each in loaded.read()] == [("ext4", 0xFFFFFFFFC0000000), ("nfs", 0)]
+
+
+def test_a_kernel_without_modules(tmp_path):
+    assert LoadedModules(tmp_path, tmp_path).read() == []
