@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,26 +79,37 @@ def test_the_gateway_drops_every_capability_it_does_not_document():
     assert granted == ambient == documented
 
 
-def test_certificates_are_made_and_verify(tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    make = [str(ROOT / "infra/docker/make-certs"), str(tmp_path / "certs"), "gateway"]
-    subprocess.run(make, check=True, capture_output=True)
-    before = (tmp_path / "certs/ca.crt").read_bytes()
-    subprocess.run(make, check=True, capture_output=True)
-    assert (tmp_path / "certs/ca.crt").read_bytes() == before
-    good_for = {
-        (name, purpose)
-        for name in ("gateway", "collector")
-        for purpose in ("sslserver", "sslclient")
-        if subprocess.run(
-            ["openssl", "verify", "-CAfile", "ca.crt", "-purpose", purpose, f"{name}.crt"],
-            cwd=tmp_path / "certs",
-            capture_output=True,
-            check=False,
-        ).returncode
-        == 0
+def certs_job(folder: Path) -> None:
+    """The job's script, with the program of this checkout and the volumes below a folder."""
+    (script,) = COMPOSE["services"]["certs"]["command"]
+    program = folder / "fleetprof"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m services "$@"\n')
+    program.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "PYTHONPATH": f"{ROOT}:{ROOT}/proto",
     }
-    # Or whoever has the key of one node could call the gateways of all others.
-    assert good_for == {("gateway", "sslserver"), ("collector", "sslclient")}
-    assert (tmp_path / "certs/ca.key").stat().st_mode & 0o077 == 0
+    shell = [
+        *COMPOSE["services"]["certs"]["entrypoint"],
+        script.replace("$$", "$").replace("/certs/", f"{folder}/"),
+    ]
+    subprocess.run(shell, check=True, capture_output=True, env=environment, cwd=folder)
+
+
+def test_the_certificates_that_the_deployment_names_are_made_and_kept(tmp_path):
+    certs_job(tmp_path)
+    made = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    certs_job(tmp_path)
+    assert {path: path.read_bytes() for path in made} == made
+    for name, service in COMPOSE["services"].items():
+        if name == "certs":
+            continue
+        volumes = dict(volume.split(":")[:2] for volume in service.get("volumes", []))
+        named = re.findall(r"/certs/([\w./-]+)", f"{service.get('command')} {service.get('environment')}")
+        sources = [volume for volume, place in volumes.items() if place == "/certs"]
+        for file in named:
+            (source,) = sources
+            assert (tmp_path / source.removesuffix("-certs") / file).is_file(), (name, file)
+        # Whoever has the authority's key can call every gateway.
+        assert "authority" not in volumes
+    assert {path.parent.name for path in tmp_path.rglob("*ca.key")} == {"authority"}
