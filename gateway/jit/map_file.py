@@ -142,3 +142,6 @@ def _read(path: str, limit: int = 16 << 10) -> bytes:
         raise ProcessGone(f"{path} is gone") from reason
     except PermissionError as reason:
         raise AccessDenied(f"{path} may not be read") from reason
+    except OSError as reason:
+        # A process that has ended but was not waited for answers EINVAL.
+        raise ProcessGone(f"{path} cannot be read any more: {reason.strerror}") from reason

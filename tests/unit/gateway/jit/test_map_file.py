@@ -107,6 +107,13 @@ def test_a_process_that_is_gone_has_left_its_map_where_its_parent_lives():
         place.unlink()
 
 
+def test_a_process_that_ended_and_was_not_waited_for_is_gone(process: subprocess.Popen[bytes]):
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(ProcessGone):
+        open_map(process.pid)
+
+
 def test_who_a_process_is(process: subprocess.Popen[bytes]):
     owner = read_owner(process.pid)
     assert owner.users == {os.geteuid()}

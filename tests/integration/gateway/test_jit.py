@@ -1,0 +1,208 @@
+"""Programs that compile while they run, sampled by a real gateway: rows are named after their functions."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from benchmarks.agreement.product import Product
+from fleetpb import capture_pb2
+from storage.archive import Archive
+from storage.landing.resolved import FunctionName
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from tests.gateway_daemon import (
+    DEADLINE_S,
+    Daemon,
+    ask,
+    ends_of,
+    groups_where,
+    plan,
+    require_perf_events,
+    running,
+    stacks_of,
+    wait_until,
+)
+
+pytestmark = pytest.mark.integration
+
+NODE = """
+const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
+class Shape {
+  area(x) { let sum = 0; for (let i = 0; i < 1000; i++) sum += Math.sqrt(i * x); return sum; }
+}
+function rounds(end) {
+  let sum = 0;
+  const shape = new Shape();
+  while (Date.now() < end) sum += fib(12) + shape.area(sum % 7) + [3, 1, 2].map(n => n * sum % 5).length;
+  return sum;
+}
+console.log('ready');
+rounds(Date.now() + 1000 * parseFloat(process.argv[2]));
+"""
+PYTHON = """
+import json, sys, time
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+class Shape:
+    def area(self): return sum(n * n for n in range(300))
+def rounds(end):
+    while time.monotonic() < end:
+        fib(12), Shape().area(), json.dumps([1, 2, 3], indent=1)
+print('ready', flush=True)
+rounds(time.monotonic() + float(sys.argv[1]))
+"""
+# Starts the command again and again, each for a moment.
+BRIEFLY = """
+import subprocess, sys
+print('ready', flush=True)
+while True:
+    subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _permitted() -> None:
+    require_perf_events()
+
+
+@pytest.fixture(scope="module")
+def symbols(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where symbol caches are kept: that of node takes seconds to build."""
+    return tmp_path_factory.mktemp("symbols")
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(tmp_path_factory.mktemp("gateway"), "--max-cpu-percent", "50") as made:
+        yield made
+
+
+@contextmanager
+def started(command: Sequence[str | Path]) -> Iterator[int]:
+    """The pid of a program that has said that it is ready; it and its children are ended."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            wait_until("the program is ready", lambda: b"ready" in process.stdout.readline())
+            yield process.pid
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(DEADLINE_S)
+
+
+@dataclass
+class Rows:
+    """What the samples of some groups resolve to: functions anywhere in stacks, by how many samples."""
+
+    functions: dict[FunctionName, int]
+    ends: dict[str, int]
+
+    def named(self, name: str) -> FunctionName:
+        found = [function for function in self.functions if function.name == name]
+        assert len(found) == 1, (name, sorted(function.name for function in self.functions))
+        return found[0]
+
+
+def resolved(capture: capture_pb2.Capture, symbols: Path, **labels: str) -> Rows:
+    groups = groups_where(capture, **labels)
+    names = Resolver(LocalFiles(), symbols).resolve(capture)
+    starts = [0]
+    for length in capture.stacks.length:
+        starts.append(starts[-1] + length)
+    counted: dict[FunctionName, int] = {}
+    for profile in capture.segments[0].profiles:
+        stack = 0
+        for delta, count in zip(profile.stack_delta, profile.count, strict=True):
+            stack += delta
+            if profile.group in groups:
+                frames = capture.stacks.frames[starts[stack] : starts[stack + 1]]
+                entries = {e for f in frames for e in range(names.offsets[f], names.offsets[f + 1])}
+                for function in {names.functions[names.function[entry]] for entry in entries}:
+                    counted[function] = counted.get(function, 0) + count
+    return Rows(counted, dict(ends_of(stacks_of(capture, groups))))
+
+
+def captured(daemon: Daemon, seconds: float = 2) -> capture_pb2.Capture:
+    with daemon.stub() as stub:
+        return ask(stub, plan(seconds=seconds, rate_hz=499)).capture
+
+
+def node() -> str:
+    path = shutil.which("node")
+    if path is None:
+        pytest.skip("node is not installed")
+    return path
+
+
+def new_python() -> str:
+    """A CPython that has -X perf."""
+    for path in (shutil.which(f"python3.{minor}") for minor in (13, 12, 14)):
+        if (
+            path
+            and not subprocess.run(
+                [path, "-X", "perf", "-c", ""], capture_output=True, check=False
+            ).returncode
+        ):
+            return path
+    for folder in sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*")):
+        return str(folder / "bin" / "python3")
+    pytest.skip("no CPython ≥ 3.12 is installed")
+
+
+def test_nodes_functions_are_rows(
+    daemon: Daemon, engine: Engine, archive: Archive, tmp_path: Path, symbols: Path
+):
+    """Through the whole product: a visit, the archive, the symbolizer, PostgreSQL, a query."""
+    script = tmp_path / "app.js"
+    script.write_text(NODE)
+    product = Product(engine, archive, symbols, daemon.target)
+    command = [node(), "--perf-basic-prof", "--interpreted-frames-native-stack", script, "30"]
+    with closing(product), started(command) as pid:
+        visited = product.profile(2, 499, lambda _done, _samples: None)
+    Path(f"/tmp/perf-{pid}.map").unlink()
+    table = product.table(visited, '{application="app.js"}').table
+    rows = {(row.key["function"], row.key["binary"]): row for row in table.rows}
+    fib = rows["fib", str(script)]
+    assert fib.self_samples > 20
+    assert rows["rounds", str(script)].total_samples > fib.total_samples
+    assert fib.total_samples >= fib.self_samples
+    nameless = rows.get(("[jit]", "[jit]"))
+    assert nameless is None or nameless.total_samples <= fib.total_samples / 50
+
+
+def test_cpythons_functions_are_rows(daemon: Daemon, tmp_path: Path, symbols: Path):
+    script = tmp_path / "app.py"
+    script.write_text(PYTHON)
+    with started([new_python(), "-X", "perf", script, "30"]) as pid:
+        capture = captured(daemon)
+    Path(f"/tmp/perf-{pid}.map").unlink()
+    rows = resolved(capture, symbols, script="app.py")
+    for name in ("fib", "rounds", "Shape.area", "<module>"):
+        assert rows.named(name).file == str(script)
+    assert rows.named("dumps").file.endswith("json/__init__.py")
+    # Walked through the trampolines, to the thread's start.
+    assert rows.ends["COMPLETE"] >= 0.95 * sum(rows.ends.values()), rows.ends
+
+
+def test_processes_that_are_gone_when_they_are_looked_at_are_named_too(
+    daemon: Daemon, tmp_path: Path, symbols: Path
+):
+    """Each lives for 0.1 s or so, and samples are read every 0.25 s."""
+    script = tmp_path / "brief.js"
+    script.write_text(NODE)
+    command = [node(), "--perf-basic-prof", "--interpreted-frames-native-stack", script, "0.05"]
+    before = set(Path("/tmp").glob("perf-*.map"))
+    with started([sys.executable, "-c", BRIEFLY, *command]):
+        capture = captured(daemon, seconds=3)
+    for path in set(Path("/tmp").glob("perf-*.map")) - before:
+        path.unlink()
+    rows = resolved(capture, symbols, exe=os.path.realpath(command[0]))
+    assert rows.named("fib").file == str(script)
