@@ -8,15 +8,15 @@ import os
 import resource
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
 from gateway.errors import EventUnavailable
 from gateway.packing import Packed, Packer, SegmentCounts
-from gateway.perf.counters import Counters
 from gateway.perf.own_sampler import OwnSampler
-from gateway.perf.sampler import MachineSampler, Sampler, Sampling
+from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
+from gateway.perf.window_counters import WindowCounters
 from gateway.recording import Recorder
 from gateway.topology import online_cpus
 from gateway.unwind.walker import Walker
@@ -36,7 +36,11 @@ _NICENESS: Final = -15
 _RESCAN_S: Final = 1.0
 # How long a segment runs before its cost is compared with the budget, and by how much it may exceed it.
 _JUDGED_AFTER_S: Final = 0.5
+# Of an event whose rate is not known beforehand: a burst is soon seen, and what a ring loses is not read.
+_JUDGED_SOON_S: Final = 0.1
 _TOLERANCE: Final = 1.5
+# By then the control groups that use most CPU time have been sampled, and most of the window is still to come.
+_FIRST_LOOK_S: Final = 0.5
 
 
 class Interrupted(Exception):
@@ -66,8 +70,13 @@ class _Running:
     segment: SegmentCounts
     began: float
     ends: float
-    lost_before: list[int]
+    before: Totals
+    """Of the segments that are closed."""
     rescanned: float
+
+    def close(self) -> None:
+        """Close the sampler it has now."""
+        self.sampler.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,9 @@ class Capturing:
         self._cpus = online_cpus()
         self._began = 0.0
         self._drain_s = 0.0
+        self._counters: WindowCounters | None = None
+        self._looked_after = False
+        self._first_look_s = min(_FIRST_LOOK_S, schedule.seconds / 4)
         self.utilisation = 0.0
         self.seconds = 0.0
         self.sampled_events = 0
@@ -127,12 +139,13 @@ class Capturing:
         self._capture.window.monotonic_start_ns = round(self._began * 1e9)
         with contextlib.ExitStack() as resources:
             resources.enter_context(self._station.images_in_use())
+            resources.callback(self._recorder.close)
             resources.enter_context(_precedence())
-            counters = self._open_counters(resources)
+            self._counters = self._open_counters(resources)
             for turn in self._schedule.turns:
                 yield from self._run_turn(turn, stopped, window)
-            if counters:
-                self._capture.counters.extend(counters.read(self._packer.text))
+            if self._counters:
+                self._capture.counters.extend(self._counters.read(self._packer.text))
         self._capture.window.duration_ns = round((time.monotonic() - self._began) * 1e9)
         self.utilisation = window.close(self._capture)
         self._capture.notes.extend(self._recorder.notes())
@@ -147,13 +160,26 @@ class Capturing:
         """The finished capture."""
         return self._packer.pack(self._capture)
 
-    def _open_counters(self, resources: contextlib.ExitStack) -> Counters | None:
-        if not self._schedule.counters:
+    def _open_counters(self, resources: contextlib.ExitStack) -> WindowCounters | None:
+        schedule = self._schedule
+        if not (schedule.counters or schedule.counter_events or schedule.counted_cgroups):
             return None
         if self._station.own:
             self._capture.notes.append("counters were left out: they need CAP_PERFMON")
             return None
-        return resources.enter_context(Counters(self._cpus))
+        return resources.enter_context(
+            WindowCounters(self._cpus, schedule.counter_events, standing=schedule.counters)
+        )
+
+    def _look_after_counters(self, now: float) -> None:
+        """Once: split what gets no turn, and count the control groups that were seen to run most."""
+        if self._counters is None or self._looked_after or now - self._began < self._first_look_s:
+            return
+        self._looked_after = True
+        self._counters.split_idle()
+        if self._schedule.counted_cgroups:
+            samples = self._packer.samples_by_process()
+            self._capture.notes.extend(self._counters.count_cgroups(samples, self._schedule.counted_cgroups))
 
     def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal, window: Window) -> Iterator[Done]:
         # Between turns nobody follows processes; what was known of them may be out of date.
@@ -172,6 +198,7 @@ class Capturing:
                         running.remove(event)
                     else:
                         self._go_on(event, now)
+                self._look_after_counters(now)
                 if now - reported >= _PROGRESS_S:
                     reported = now
                     window.glance()
@@ -191,18 +218,17 @@ class Capturing:
         for planned, sampler in opened:
             now = time.monotonic()
             segment = self._segment(planned, planned.period, planned.thinned_why, now, sampler)
-            running.append(_Running(planned, sampler, segment, now, now + planned.seconds, [], now))
+            event = _Running(planned, sampler, segment, now, now + planned.seconds, Totals(), now)
+            samplers.callback(event.close)
+            running.append(event)
             sampler.enable()
             self.sampled_events += 1
         return running
 
     def _open(self, planned: PlannedEvent, *, follow: bool) -> Sampler:
         if planned.event is None:
-            raise EventUnavailable(
-                f"{planned.name}: no event goes by that name here",
-                support=capture_pb2.SUPPORT_UNSUPPORTED,
-                errno=0,
-            )
+            assert planned.unavailable is not None
+            raise planned.unavailable
         sampling = Sampling(
             planned.event, planned.period, planned.stacks, self._schedule.stack_bytes, follow=follow
         )
@@ -250,10 +276,13 @@ class Capturing:
             return
         self._drain(event)
         lasted = now - event.began
-        if lasted < _JUDGED_AFTER_S or self._station.own:
+        counts_time = event.sampler.sampling.event.counts_time
+        if lasted < (_JUDGED_AFTER_S if counts_time else _JUDGED_SOON_S):
             return
         limits, capacity = self._station.limits, self._station.capacity()
-        rate = event.segment.samples / lasted / len(self._cpus)
+        # What did not fit happened too: a full ring would make any rate look bearable.
+        taken = event.segment.samples + sum(event.sampler.totals().since(event.before).lost)
+        rate = taken / lasted / len(self._cpus)
         highest = capacity.highest_rate(limits)
         if rate > highest * _TOLERANCE:
             self._thin(event, math.ceil(rate / highest), rate)
@@ -271,8 +300,20 @@ class Capturing:
             event.began,
             event.sampler,
         )
-        event.sampler.set_period(period)
+        if self._station.own:
+            # The kernel sets the period of the thread it is told of, not of those that inherited the event.
+            self._reopen(event, period)
+        else:
+            event.sampler.set_period(period)
         event.sampler.enable()
+
+    def _reopen(self, event: _Running, period: int) -> None:
+        self._capture.cost.ring_bytes += event.sampler.bytes_read
+        event.sampler.close()
+        event.sampler = OwnSampler(replace(event.sampler.sampling, period=period), self._cpus)
+        event.before = Totals()
+        # Who started or ended meanwhile is not in the records.
+        self._recorder.forget_processes()
 
     def _finish(self, event: _Running) -> None:
         self._close_segment(event)
@@ -289,10 +330,13 @@ class Capturing:
         self._drain(event, everything=True)
         message = event.segment.message
         message.duration_ns = round((ended - event.began) * 1e9)
-        lost = event.sampler.lost()
-        before = event.lost_before or [0] * len(lost)
-        message.lost.extend(now - then for now, then in zip(lost, before, strict=True))
-        event.lost_before = lost
+        totals = event.sampler.totals()
+        passed, event.before = totals.since(event.before), totals
+        message.lost.extend(passed.lost)
+        message.time_enabled_ns, message.time_running_ns = passed.enabled_ns, passed.running_ns
+        if passed.enabled_ns and not passed.running_ns and not event.segment.samples:
+            # It opened but no counter was ever free for it, or the hypervisor's do not count.
+            message.support = capture_pb2.SUPPORT_NOT_COUNTED
         self.seconds = max(self.seconds, ended - event.began)
 
     def _drain(self, event: _Running, *, everything: bool = False, rescan: bool = False) -> None:

@@ -6,8 +6,11 @@ GatewayError
 ├── BadImage           nobody: a file is not what it claims; its code is left without unwind rules
 ├── UnsupportedHost    the operator: this system or kernel cannot be sampled at all
 ├── EventUnavailable   nobody: the event cannot be opened here; the capture says why
+├── BadEventName       the caller: no event could ever go by that name
+├── BadFormat          nobody: a file of sysfs or tracefs holds what is not understood; its event is unsupported
 ├── UnsafeAddress      the operator: an address or socket that anybody could use
 ├── BadCertificates    the operator: a certificate, key or authority that TLS cannot use
+├── CannotConfine      the operator: privileges cannot be given up as was asked
 ├── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
 └── SymbolsRefused     the caller or the operator: symbols are not given, and why
 
@@ -49,12 +52,24 @@ class EventUnavailable(GatewayError):
         self.errno: Final = errno
 
 
+class BadEventName(GatewayError):
+    """A name that follows no form that events' names have. The text says what they look like."""
+
+
+class BadFormat(GatewayError):
+    """A file of sysfs or tracefs, or a value for its term, that is not understood. Nobody must act."""
+
+
 class UnsafeAddress(GatewayError):
     """Listening there would let anybody command the gateway. The text says what to set."""
 
 
 class BadCertificates(GatewayError):
     """A certificate, key or authority that TLS cannot use. The text names the files."""
+
+
+class CannotConfine(GatewayError):
+    """Privileges cannot be given up, or the user to become cannot be become. The text says what to do."""
 
 
 class PlanRefused(GatewayError):

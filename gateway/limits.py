@@ -7,16 +7,18 @@ machines that refuse when busy are missing from the fleet's estimate exactly whe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import gateway_pb2
-from gateway.errors import PlanRefused
+from gateway.errors import BadEventName, EventUnavailable, PlanRefused
 from gateway.perf.attributes import MAX_STACK_BYTES
-from gateway.perf.events import CYCLES, EVENTS, NANOSECONDS, Event
+from gateway.perf.event_names import parse_event_name
+from gateway.perf.events import CYCLES, DEFAULT_RATE_HZ, NANOSECONDS, Event
+from gateway.perf.registry import find_event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gateway.settings import Limits
 
@@ -24,7 +26,9 @@ DEFAULT_STACK_BYTES: Final = 16384
 DEFAULT_DEPTH: Final = 256
 _MAX_DEPTH: Final = 1024
 _MAX_EVENTS: Final = 32
-_MAX_NAME: Final = 64
+_MAX_COUNTERS: Final = 64
+# Each costs an event per CPU and counter, and every switch between control groups takes the longer.
+MOST_CGROUPS: Final = 16
 _SHORTEST_MS: Final = 10
 _VISIT_ID_BYTES: Final = 16
 # Without a nominal frequency, cycles of a common server.
@@ -34,7 +38,7 @@ _MAX_PERIOD: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class PlannedEvent:
-    """One event as it will be sampled. `event` None: nothing here goes by that name."""
+    """One event as it will be sampled. `event` None: this machine cannot have it, as `unavailable` says."""
 
     name: str
     event: Event | None
@@ -43,17 +47,23 @@ class PlannedEvent:
     thinned_why: str
     seconds: float
     stacks: bool
+    unavailable: EventUnavailable | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Turns one after the other, the events of a turn together; `changes` are sentences for the caller."""
+    """Turns one after the other, the events of a turn together; `changes` are sentences for the caller.
+
+    `counter_events` are counted besides the standing ones, `counted_cgroups` is how many control groups are.
+    """
 
     turns: tuple[tuple[PlannedEvent, ...], ...]
     changes: tuple[str, ...]
     stack_bytes: int
     max_depth: int
     counters: bool
+    counter_events: tuple[str, ...] = ()
+    counted_cgroups: int = 0
 
     @property
     def seconds(self) -> float:
@@ -78,23 +88,37 @@ class Capacity:
         return min(whole, 0.5 / self.sample_cost_s / self.cpus)
 
 
-def schedule(plan: gateway_pb2.Plan, limits: Limits, capacity: Capacity) -> Schedule:
-    """Turn a plan into what will be done; raises PlanRefused INVALID for one that makes no sense."""
+def schedule(
+    plan: gateway_pb2.Plan,
+    limits: Limits,
+    capacity: Capacity,
+    find: Callable[[str], Event] = find_event,
+) -> Schedule:
+    """Turn a plan into what will be done; raises PlanRefused INVALID for one that makes no sense.
+
+    `find` gives the event of a name on this machine.
+    """
     _check(plan)
     changes: list[str] = []
     turns: dict[int, list[PlannedEvent]] = {}
     for wanted in plan.events:
-        planned = _plan_event(wanted, limits, capacity)
+        planned = _plan_event(wanted, limits, capacity, find)
         if planned.thinned_why:
             changes.append(f"{planned.name}: {planned.thinned_why}")
         turns.setdefault(wanted.turn, []).append(planned)
     ordered = tuple(tuple(turns[turn]) for turn in sorted(turns))
+    if plan.counted_cgroups > MOST_CGROUPS:
+        changes.append(
+            f"{MOST_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
+        )
     return Schedule(
         _shorten(ordered, limits, changes),
         tuple(changes),
         plan.stack_bytes or DEFAULT_STACK_BYTES,
         plan.max_depth or DEFAULT_DEPTH,
         plan.counters,
+        tuple(dict.fromkeys(plan.counter_events)),
+        min(plan.counted_cgroups, MOST_CGROUPS),
     )
 
 
@@ -116,10 +140,18 @@ def _check(plan: gateway_pb2.Plan) -> None:
         raise _invalid(f"stack_bytes must be a multiple of 8 up to {MAX_STACK_BYTES}, not {plan.stack_bytes}")
     if plan.max_depth > _MAX_DEPTH:
         raise _invalid(f"max_depth must be at most {_MAX_DEPTH}, not {plan.max_depth}")
+    if len(plan.counter_events) > _MAX_COUNTERS:
+        raise _invalid(
+            f"counter_events must name at most {_MAX_COUNTERS} events, not {len(plan.counter_events)}"
+        )
+    for field, names in (("counter_events", plan.counter_events), ("events", [e.event for e in plan.events])):
+        for name in names:
+            try:
+                parse_event_name(name)
+            except BadEventName as error:
+                raise _invalid(f"{field}: {error}") from error
     seen = set()
     for wanted in plan.events:
-        if not wanted.event or len(wanted.event) > _MAX_NAME:
-            raise _invalid(f"events: a name has 1 to {_MAX_NAME} characters")
         if (wanted.turn, wanted.event) in seen:
             raise _invalid(f"events: {wanted.event} is there twice in turn {wanted.turn}")
         seen.add((wanted.turn, wanted.event))
@@ -129,27 +161,31 @@ def _check(plan: gateway_pb2.Plan) -> None:
             raise _invalid(f"{wanted.event}: rate_hz must be a positive number")
         if wanted.period > _MAX_PERIOD:
             raise _invalid(f"{wanted.event}: period must be at most {_MAX_PERIOD}")
-        if not wanted.rate_hz and not wanted.period:
-            raise _invalid(f"{wanted.event}: one of rate_hz and period must be set")
 
 
-def _plan_event(wanted: gateway_pb2.EventPlan, limits: Limits, capacity: Capacity) -> PlannedEvent:
-    event = EVENTS.get(wanted.event)
+def _plan_event(
+    wanted: gateway_pb2.EventPlan, limits: Limits, capacity: Capacity, find: Callable[[str], Event]
+) -> PlannedEvent:
     seconds = wanted.duration_ms / 1000
-    if event is None:
-        return PlannedEvent(wanted.event, None, 0, 0, "", seconds, wanted.stacks)
+    try:
+        event = find(wanted.event)
+    except EventUnavailable as reason:
+        return PlannedEvent(wanted.event, None, 0, 0, "", seconds, wanted.stacks, reason)
     units_per_second = _units_per_second(event, capacity)
-    if units_per_second and wanted.rate_hz:
-        requested = max(1, round(units_per_second / wanted.rate_hz))
-    elif wanted.period:
-        requested = wanted.period
+    rate_hz = wanted.rate_hz
+    if units_per_second and not rate_hz and not wanted.period:
+        rate_hz = min(DEFAULT_RATE_HZ, limits.max_rate_hz)
+    if units_per_second and rate_hz:
+        requested = max(1, round(units_per_second / rate_hz))
+    elif wanted.rate_hz and not wanted.period:
+        raise _invalid(f"{wanted.event}: does not count time, so it takes a period, not rate_hz")
     else:
-        raise _invalid(f"{wanted.event}: does not count time, so period must be set, not rate_hz")
+        requested = wanted.period or event.default_period
     factor, why = 1, ""
     if units_per_second:
         # Of the rate that was asked for: the whole period may be a little short of it, and a rate that is
         # just allowed would be halved for that.
-        rate = wanted.rate_hz or units_per_second / requested
+        rate = rate_hz or units_per_second / requested
         factor, why = _thin(rate, limits, capacity)
     return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
 
@@ -188,18 +224,4 @@ def _shorten(
         return tuple(turns)
     scale = limits.max_seconds / asked
     changes.append(f"shortened from {asked:g} s to {limits.max_seconds:g} s, the longest window allowed here")
-    return tuple(
-        tuple(
-            PlannedEvent(
-                event.name,
-                event.event,
-                event.requested_period,
-                event.period,
-                event.thinned_why,
-                event.seconds * scale,
-                event.stacks,
-            )
-            for event in turn
-        )
-        for turn in turns
-    )
+    return tuple(tuple(replace(event, seconds=event.seconds * scale) for event in turn) for turn in turns)

@@ -123,6 +123,15 @@ class Packer:
         self._processes.setdefault(index, set()).add(pid)
         return index
 
+    def samples_by_process(self) -> dict[int, int]:
+        """Samples so far of each group, under the id of one of its processes."""
+        pids = [next(iter(self._processes[index])) for index in self._groups.values()]
+        samples = dict.fromkeys(pids, 0)
+        for segment in self._segments:
+            for (group, _), count in segment.counts.items():
+                samples[pids[group]] += count
+        return samples
+
     def segment(self, message: capture_pb2.Segment) -> SegmentCounts:
         """A new segment to count into; the caller fills in its message."""
         segment = SegmentCounts(message)

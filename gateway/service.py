@@ -185,7 +185,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         for turn in planned.turns:
             for event in turn:
                 if event.event is None:
-                    reasons.append(f"{event.name}: no event goes by that name here")
+                    reasons.append(str(event.unavailable))
                     continue
                 code = probe(event.event, own=self._station.own)
                 if not code:

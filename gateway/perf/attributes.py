@@ -11,6 +11,7 @@ from typing import Final
 
 # x86-64 only, as the registers and the ring's memory order are (see ring.py).
 _NR_PERF_EVENT_OPEN: Final = 298
+_PERF_FLAG_PID_CGROUP: Final = 4
 _PERF_FLAG_FD_CLOEXEC: Final = 8
 
 IOC_ENABLE: Final = 0x2400
@@ -32,11 +33,13 @@ KERNEL_STACK_DEPTH: Final = 127
 
 
 class EventType(IntEnum):
-    """perf_type_id."""
+    """perf_type_id. Every other event source has the number that its folder in /sys/bus/event_source says."""
 
     HARDWARE = 0
     SOFTWARE = 1
+    TRACEPOINT = 2
     CACHE = 3
+    RAW = 4
 
 
 class SampleType(IntFlag):
@@ -112,10 +115,13 @@ class Attributes(ctypes.Structure):
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
-def open_event(attributes: Attributes, *, pid: int, cpu: int, group: int = -1) -> int:
+def open_event(
+    attributes: Attributes, *, pid: int, cpu: int, group: int = -1, in_cgroup: bool = False
+) -> int:
     """A new descriptor for the event, closed on exec; raises OSError with the kernel's errno.
 
     `pid` −1 with a CPU is everything on that CPU; a thread id with a CPU is that thread while it runs there.
+    `in_cgroup`: `pid` is a descriptor of a control group's directory, and its tasks are meant.
     """
     attributes.size = ctypes.sizeof(Attributes)
     descriptor: int = _libc.syscall(
@@ -124,7 +130,7 @@ def open_event(attributes: Attributes, *, pid: int, cpu: int, group: int = -1) -
         pid,
         cpu,
         group,
-        ctypes.c_ulong(_PERF_FLAG_FD_CLOEXEC),
+        ctypes.c_ulong(_PERF_FLAG_FD_CLOEXEC | (_PERF_FLAG_PID_CGROUP if in_cgroup else 0)),
     )
     if descriptor < 0:
         code = ctypes.get_errno()

@@ -1,7 +1,9 @@
 """Counters read over the window, in groups that the kernel schedules together.
 
-A counter that cannot be had is an entry with its status, never a 0: cycles of 0 would be an answer. Where
-groups share the hardware (multiplexing) the raw reading and both times are given, nothing is scaled here.
+Counters that are divided by each other are one group: they counted at the same moments, however many others
+took turns with them. A group that the hardware cannot hold at once is split. A counter that cannot be had is an
+entry with its status, never a 0: cycles of 0 would be an answer. Where groups took turns the raw reading and
+both times are given; value × enabled / running estimates the whole (`scaled`), and nothing is scaled here.
 """
 
 from __future__ import annotations
@@ -9,73 +11,85 @@ from __future__ import annotations
 import errno
 import os
 import struct
+from collections import defaultdict
 from dataclasses import dataclass
 from fcntl import ioctl
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from fleetpb import capture_pb2
-from gateway.perf.attributes import (
-    IOC_ENABLE,
-    Attributes,
-    Flag,
-    ReadFormat,
-    open_event,
-)
-from gateway.perf.events import EVENTS, support_of
+from gateway.perf.attributes import IOC_ENABLE, Attributes, EventType, Flag, ReadFormat, open_event
+from gateway.perf.events import COUNT, Event, support_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-# Pairs that are divided by each other are counted together; the software group works on every machine.
-GROUPS: Final = (
-    ("cycles", "instructions"),
-    ("llc-references", "llc-misses"),
-    ("branches", "branch-misses"),
-    ("l1d-misses", "dtlb-misses"),
-    ("page-faults", "context-switches", "cpu-migrations"),
-)
-_WHOLE_MACHINE: Final = -1
+WHOLE_MACHINE: Final = -1
 _READ_FORMAT: Final = ReadFormat.GROUP | ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 
 
+class Open(Protocol):
+    """`open_event`, or a test's kernel."""
+
+    def __call__(
+        self, attributes: Attributes, *, pid: int, cpu: int, group: int = -1, in_cgroup: bool = False
+    ) -> int:
+        """A descriptor; raises OSError."""
+
+
 @dataclass(frozen=True, slots=True)
+class Place:
+    """What a group counts: a CPU; a socket, by one of its CPUs; or a control group, on each CPU."""
+
+    cpu: int = WHOLE_MACHINE
+    package: int = -1
+    cgroup: str = ""
+
+
+class Reading(NamedTuple):
+    """One group, read: values in the order of its events, both times in ns since it was opened."""
+
+    enabled: int
+    running: int
+    values: tuple[int, ...]
+
+
+def scaled(value: int, enabled: int, running: int) -> float | None:
+    """What a counter would have read had it counted all the time; None: it never did (perf-stat's scaling)."""
+    return value * enabled / running if running else None
+
+
+@dataclass(slots=True)
 class _Group:
-    cpu: int
-    names: tuple[str, ...]
+    place: Place
+    events: tuple[Event, ...]
     descriptors: tuple[int, ...]
+    pid: int
+    cpu: int
+
+    def read(self) -> Reading:
+        count = len(self.events)
+        read = os.read(self.descriptors[0], 8 * (3 + count))
+        _, enabled, running, *values = struct.unpack(f"<{3 + count}Q", read)
+        return Reading(enabled, running, tuple(values))
 
 
 class Counters:
-    """Open counters of a window. A context manager: it counts from entry, and closes all at the end."""
+    """Open counters of a window. A context manager: it closes all at the end."""
 
-    def __init__(self, cpus: Sequence[int]) -> None:
-        self._cpus: Final = tuple(cpus)
+    def __init__(self, open_: Open = open_event) -> None:
+        self._open_event: Final = open_
         self._groups: list[_Group] = []
-        self._failed: list[tuple[str, int]] = []
+        self._refused: dict[tuple[str, int], int] = {}
+        self._without: set[str] = set()
+        self._cgroups: list[int] = []
+        self.opened = 0
+        """Descriptors opened so far: what opening and reading costs grows with it."""
 
     def __enter__(self) -> Self:
-        try:
-            for names in GROUPS:
-                self._open(names)
-            for group in self._groups:
-                ioctl(group.descriptors[0], IOC_ENABLE, 0)
-        except BaseException:
-            self.close()
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def read(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
-        """The readings so far; `text` gives the string index of a name."""
-        groups = [self._read(group, text) for group in self._groups]
-        if self._failed:
-            failed = capture_pb2.CounterGroup(cpu=_WHOLE_MACHINE)
-            for name, code in self._failed:
-                failed.counters.add(name=text(name), support=support_of(code), errno=code)
-            groups.append(failed)
-        return groups
 
     def close(self) -> None:
         """Give the counters back; may be called twice."""
@@ -83,37 +97,149 @@ class Counters:
             for descriptor in group.descriptors:
                 os.close(descriptor)
         self._groups.clear()
+        while self._cgroups:
+            os.close(self._cgroups.pop())
 
-    def _open(self, names: tuple[str, ...]) -> None:
-        """Open a group on every CPU, without those members that this machine does not have."""
-        wanted = names
-        for cpu in self._cpus:
-            opened: list[tuple[str, int]] = []
-            for name in wanted:
-                event = EVENTS[name]
-                attributes = Attributes(type=event.type, config=event.config, read_format=_READ_FORMAT)
-                attributes.flags = Flag.EXCLUDE_HV | (0 if opened else Flag.DISABLED)
-                try:
-                    descriptor = open_event(attributes, pid=-1, cpu=cpu, group=opened[0][1] if opened else -1)
-                except OSError as error:
-                    if cpu == self._cpus[0]:
-                        self._failed.append((name, error.errno or errno.EINVAL))
-                        wanted = tuple(other for other in wanted if other != name)
-                    continue
-                opened.append((name, descriptor))
-            if opened:
-                self._groups.append(
-                    _Group(cpu, tuple(name for name, _ in opened), tuple(number for _, number in opened))
-                )
+    def count_cpus(self, events: Sequence[Event], cpus: Sequence[int]) -> None:
+        """Count a group on every CPU, without those members that this machine does not have."""
+        for cpu in cpus:
+            self._count(events, Place(cpu=cpu), pid=-1, cpu=cpu)
 
-    def _read(self, group: _Group, text: Callable[[str], int]) -> capture_pb2.CounterGroup:
-        count = len(group.names)
-        read = os.read(group.descriptors[0], 8 * (3 + count))
-        _, enabled, running, *values = struct.unpack(f"<{3 + count}Q", read)
-        reading = capture_pb2.CounterGroup(cpu=group.cpu, time_enabled_ns=enabled, time_running_ns=running)
-        for name, value in zip(group.names, values, strict=True):
-            if running:
-                reading.counters.add(name=text(name), support=capture_pb2.SUPPORT_OK, value=value)
-            else:
-                reading.counters.add(name=text(name), support=capture_pb2.SUPPORT_NOT_COUNTED)
-        return reading
+    def count_packages(self, events: Sequence[Event], package_of: Callable[[int], int]) -> None:
+        """Count a group of events that belong to a socket, on the CPUs that their source names."""
+        for cpu in events[0].cpus or ():
+            self._count(events, Place(package=package_of(cpu)), pid=-1, cpu=cpu)
+
+    def count_cgroup(self, events: Sequence[Event], cpus: Sequence[int], path: str, descriptor: int) -> None:
+        """Count a group on every CPU while a task of the control group runs there. Closes the descriptor."""
+        self._cgroups.append(descriptor)
+        for cpu in cpus:
+            self._count(events, Place(cgroup=path), pid=descriptor, cpu=cpu)
+
+    def refuse(self, name: str, code: int) -> None:
+        """Report a counter that was not even tried."""
+        self._refused.setdefault((name, WHOLE_MACHINE), code)
+
+    def split_idle(self) -> int:
+        """Split each group that has never run, though it was enabled; how many there were.
+
+        The kernel opens a group that fits into free counters; when the watchdog or a hypervisor holds one of
+        them it never gets its turn. Call it once, some tenths of a second after opening.
+        """
+        stuck = []
+        for group in self._groups:
+            if len(group.events) > 1:
+                reading = group.read()
+                if reading.enabled and not reading.running:
+                    stuck.append(group)
+        for group in stuck:
+            self._groups.remove(group)
+            for descriptor in group.descriptors:
+                os.close(descriptor)
+            for event in group.events:
+                self._count((event,), group.place, pid=group.pid, cpu=group.cpu)
+        return len(stuck)
+
+    def readings(self) -> Iterator[tuple[Place, tuple[Event, ...], Reading]]:
+        """What each place's groups read so far.
+
+        The parts of a socket or a control group are added up where they counted all the time. Where they took
+        turns each part is given, because each has its own share of the time.
+        """
+        parts: defaultdict[tuple[Place, tuple[str, ...]], list[tuple[_Group, Reading]]] = defaultdict(list)
+        for group in self._groups:
+            names = tuple(event.name for event in group.events)
+            parts[group.place, names].append((group, group.read()))
+        for (place, _), several in parts.items():
+            whole = [(group, one) for group, one in several if one.enabled == one.running]
+            # A control group that never ran on a CPU has no time there, which is no failure to count.
+            counted = [(group, one) for group, one in whole if one.running] or whole[:1]
+            if counted:
+                yield place, counted[0][0].events, _sum([one for _, one in counted])
+            for group, one in several:
+                if one.enabled != one.running:
+                    yield place, group.events, one
+
+    def read(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
+        """The readings and refusals so far; `text` gives the string index of a name."""
+        groups = [_message(*one, text) for one in self.readings()]
+        failed: dict[int, capture_pb2.CounterGroup] = {}
+        for (name, cpu), code in self._refused.items():
+            group = failed.setdefault(cpu, capture_pb2.CounterGroup(cpu=cpu))
+            group.counters.add(name=text(name), support=support_of(code or errno.ENOENT), errno=code)
+        return groups + list(failed.values())
+
+    def _count(self, events: Sequence[Event], place: Place, *, pid: int, cpu: int) -> None:
+        together: list[tuple[Event, int]] = []
+        alone: list[tuple[Event, int]] = []
+        for event in events:
+            if event.name in self._without:
+                continue
+            try:
+                leader = together[0][1] if together else -1
+                together.append((event, self._open(event, pid, cpu, leader, place)))
+            except OSError as error:
+                code = error.errno or errno.EINVAL
+                if together and code == errno.EINVAL:
+                    # It may be that it does not fit beside the others.
+                    try:
+                        alone.append((event, self._open(event, pid, cpu, -1, place)))
+                        continue
+                    except OSError as second:
+                        code = second.errno or errno.EINVAL
+                self._note(event.name, place, cpu, code)
+        for group in ([together] if together else []) + [[one] for one in alone]:
+            self._start(group, place, pid, cpu)
+
+    def _start(self, opened: list[tuple[Event, int]], place: Place, pid: int, cpu: int) -> None:
+        events, descriptors = zip(*opened, strict=True)
+        self._groups.append(_Group(place, events, descriptors, pid, cpu))
+        ioctl(descriptors[0], IOC_ENABLE, 0)
+
+    def _open(self, event: Event, pid: int, cpu: int, leader: int, place: Place) -> int:
+        attributes = event.attributes()
+        attributes.read_format = _READ_FORMAT
+        attributes.flags = Flag.DISABLED if leader < 0 else 0
+        descriptor = self._open_event(
+            attributes, pid=pid, cpu=cpu, group=leader, in_cgroup=bool(place.cgroup)
+        )
+        self.opened += 1
+        return descriptor
+
+    def _note(self, name: str, place: Place, cpu: int, code: int) -> None:
+        """What the first CPU does not have none has; what is busy may be free on the next."""
+        if support_of(code) == capture_pb2.SUPPORT_BUSY and not place.cgroup:
+            self._refused[name, cpu] = code
+        else:
+            self._refused[name, WHOLE_MACHINE] = code
+            self._without.add(name)
+
+
+def _sum(readings: Sequence[Reading]) -> Reading:
+    values = tuple(map(sum, zip(*(one.values for one in readings), strict=True)))
+    return Reading(sum(one.enabled for one in readings), sum(one.running for one in readings), values)
+
+
+def _message(
+    place: Place, events: Sequence[Event], reading: Reading, text: Callable[[str], int]
+) -> capture_pb2.CounterGroup:
+    message = capture_pb2.CounterGroup(
+        cpu=place.cpu,
+        package=place.package + 1,
+        cgroup=text(place.cgroup) if place.cgroup else 0,
+        time_enabled_ns=reading.enabled,
+        time_running_ns=reading.running,
+    )
+    for event, value in zip(events, reading.values, strict=True):
+        counter = message.counters.add(name=text(event.name))
+        if event.unit != COUNT:
+            counter.unit = text(event.unit)
+        if event.scale != 1.0:
+            counter.scale = event.scale
+        if event.type > EventType.CACHE or event.type == EventType.TRACEPOINT:
+            counter.source = text(event.source)
+        if reading.running:
+            counter.support, counter.value = capture_pb2.SUPPORT_OK, value
+        else:
+            counter.support = capture_pb2.SUPPORT_NOT_COUNTED
+    return message

@@ -1,7 +1,10 @@
-"""Generic events, what backs each of them on Linux, and whether this machine has it (DIGEST G8).
+"""What an event is, the generic ones and what backs each (DIGEST G8), and what an errno of opening one means.
 
 `cpu` is the kernel's per-CPU timer and counts nanoseconds on every machine, so that core-seconds of a fleet
-add up; `cycles` and the other hardware events exist beside it where there is a PMU, in their own units.
+add up; `cycles` and the other hardware events exist beside it where there is a PMU, in their own units. Where
+the kernel's own generic event means different things on different CPUs (its "cache-misses" are of the last
+level on Intel and of the second on AMD), the catalogue names the CPU's event instead. docs/events.md says what
+each one means on each platform.
 """
 
 import errno
@@ -12,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from fleetpb import capture_pb2
+from gateway.errors import EventUnavailable
 from gateway.perf.attributes import Attributes, EventType, Flag, open_event
 
 NANOSECONDS: Final = "nanoseconds"
@@ -21,18 +25,34 @@ COUNT: Final = "count"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A generic event: its fleet-wide name, the kernel's event behind it, and what one period unit is."""
+    """An event as the kernel opens it: its fleet-wide name, what backs it here, and what one unit of it is.
+
+    `default_period` is used where a plan names neither rate nor period: some hundred samples a second of a busy
+    CPU. They are prime, because a loop that does the same hundred things would be sampled at one of them.
+    `in_kernel`: it happens in the kernel only, so without the kernel's part nothing of it is left.
+    `cpus` are those an uncore event must be opened on; None: on every CPU. A count times `scale` is in `unit`.
+    """
 
     name: str
     source: str
-    type: EventType
+    type: int
     config: int
     unit: str
+    config1: int = 0
+    config2: int = 0
+    default_period: int = 0
+    in_kernel: bool = False
+    cpus: tuple[int, ...] | None = None
+    scale: float = 1.0
 
     @property
     def counts_time(self) -> bool:
         """A rate in Hz can be turned into a period: nanoseconds, or cycles at the nominal frequency."""
         return self.unit in {NANOSECONDS, CYCLES}
+
+    def attributes(self) -> Attributes:
+        """The kernel's form of which event it is, and nothing of what to record of it."""
+        return Attributes(type=self.type, config=self.config, config1=self.config1, config2=self.config2)
 
 
 def _cache_misses(cache: int) -> int:
@@ -40,28 +60,56 @@ def _cache_misses(cache: int) -> int:
     return cache | 0 << 8 | 1 << 16
 
 
+def _hardware(name: str, source: str, config: int, period: int) -> Event:
+    return Event(name, source, EventType.HARDWARE, config, COUNT, default_period=period)
+
+
+def _software(name: str, config: int, period: int, *, in_kernel: bool = False) -> Event:
+    return Event(name, name, EventType.SOFTWARE, config, COUNT, default_period=period, in_kernel=in_kernel)
+
+
+def _misses(name: str, source: str, cache: int, period: int) -> Event:
+    return Event(name, source, EventType.CACHE, _cache_misses(cache), COUNT, default_period=period)
+
+
 _CATALOGUE: Final = (
     Event("cpu", "cpu-clock", EventType.SOFTWARE, 0, NANOSECONDS),
     Event("cycles", "cycles", EventType.HARDWARE, 0, CYCLES),
-    Event("instructions", "instructions", EventType.HARDWARE, 1, COUNT),
-    Event("llc-references", "cache-references", EventType.HARDWARE, 2, COUNT),
-    Event("llc-misses", "cache-misses", EventType.HARDWARE, 3, COUNT),
-    Event("branches", "branches", EventType.HARDWARE, 4, COUNT),
-    Event("branch-misses", "branch-misses", EventType.HARDWARE, 5, COUNT),
-    Event("l1d-misses", "L1-dcache-load-misses", EventType.CACHE, _cache_misses(0), COUNT),
-    Event("dtlb-misses", "dTLB-load-misses", EventType.CACHE, _cache_misses(3), COUNT),
-    Event("page-faults", "page-faults", EventType.SOFTWARE, 2, COUNT),
-    Event("context-switches", "context-switches", EventType.SOFTWARE, 3, COUNT),
-    Event("cpu-migrations", "cpu-migrations", EventType.SOFTWARE, 4, COUNT),
+    _hardware("instructions", "instructions", 1, 50_000_017),
+    Event("ref-cycles", "ref-cycles", EventType.HARDWARE, 9, CYCLES),
+    _hardware("llc-references", "cache-references", 2, 500_009),
+    _hardware("llc-misses", "cache-misses", 3, 100_003),
+    _hardware("branches", "branches", 4, 10_000_019),
+    _hardware("branch-misses", "branch-misses", 5, 100_003),
+    _hardware("stalled-frontend", "stalled-cycles-frontend", 7, 5_000_011),
+    _hardware("stalled-backend", "stalled-cycles-backend", 8, 5_000_011),
+    _misses("l1d-misses", "L1-dcache-load-misses", 0, 500_009),
+    _misses("dtlb-misses", "dTLB-load-misses", 3, 100_003),
+    _misses("itlb-misses", "iTLB-load-misses", 4, 100_003),
+    _software("page-faults", 2, 97),
+    _software("context-switches", 3, 97, in_kernel=True),
+    _software("cpu-migrations", 4, 7, in_kernel=True),
 )
 
 EVENTS: Final[Mapping[str, Event]] = MappingProxyType({event.name: event for event in _CATALOGUE})
+
+DEFAULT_RATE_HZ: Final = 99.0
+"""For events that count time, where a plan names neither rate nor period."""
+TRACEPOINT_PERIOD: Final = 97
+UNKNOWN_PERIOD: Final = 1_000_003
+"""Default period of the CPU's own events, of which nothing is known but their number."""
+
+# A period that no probe lives to see the end of.
+_NEVER: Final = 1 << 40
 
 _SUPPORT_BY_ERRNO: Final = {
     errno.EACCES: capture_pb2.SUPPORT_DENIED,
     errno.EPERM: capture_pb2.SUPPORT_DENIED,
     errno.ENOSYS: capture_pb2.SUPPORT_DENIED,  # what a seccomp filter commonly answers
+    errno.EMFILE: capture_pb2.SUPPORT_DENIED,  # RLIMIT_NOFILE
     errno.EBUSY: capture_pb2.SUPPORT_BUSY,
+    errno.ENFILE: capture_pb2.SUPPORT_BUSY,
+    errno.ENOSPC: capture_pb2.SUPPORT_BUSY,
 }
 
 
@@ -72,15 +120,20 @@ def support_of(code: int) -> capture_pb2.Support:
     return _SUPPORT_BY_ERRNO.get(code, capture_pb2.SUPPORT_UNSUPPORTED)
 
 
-def probe(event: Event, *, own: bool) -> int:
-    """Open the event for sampling and close it at once: 0, or the errno of the refusal.
+def probe(event: Event, *, own: bool, sampling: bool = True) -> int:
+    """Open the event and close it at once: 0, or the errno of the refusal.
 
-    `own`: as an unprivileged user may, on the calling thread and without the kernel's part.
+    `own`: as an unprivileged user may, on the calling thread and without the kernel's part. `sampling` False:
+    for counting only, which many hypervisors' PMUs and all uncore events allow where sampling is refused.
     """
-    attributes = Attributes(type=event.type, config=event.config, sample_period=1 << 40)
-    attributes.flags = Flag.DISABLED | Flag.EXCLUDE_HV | (Flag.EXCLUDE_KERNEL if own else 0)
+    attributes = event.attributes()
+    attributes.sample_period = _NEVER if sampling else 0
+    attributes.flags = Flag.DISABLED
+    if own and not event.in_kernel:
+        attributes.flags |= Flag.EXCLUDE_KERNEL
+    cpu = min(event.cpus) if event.cpus else _first_cpu()
     try:
-        descriptor = open_event(attributes, pid=0 if own else -1, cpu=-1 if own else _first_cpu())
+        descriptor = open_event(attributes, pid=0 if own else -1, cpu=-1 if own else cpu)
     except OSError as error:
         return error.errno or errno.EINVAL
     os.close(descriptor)
@@ -89,3 +142,12 @@ def probe(event: Event, *, own: bool) -> int:
 
 def _first_cpu() -> int:
     return min(os.sched_getaffinity(0))
+
+
+def unavailable(event: Event, code: int) -> EventUnavailable:
+    """The error for an event that the kernel refused with this errno."""
+    return EventUnavailable(
+        f"{event.name} cannot be sampled here: {event.source}: {os.strerror(code)}",
+        support=support_of(code),
+        errno=code,
+    )

@@ -16,8 +16,9 @@ from typing import Final
 
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import IOC_ENABLE, IOC_SET_OUTPUT, Attributes, EventType, Flag, ReadFormat
+from gateway.perf.events import probe, unavailable
 from gateway.perf.records import Exited, Forked, Record
-from gateway.perf.sampler import Sampler, Sampling, read_lost, unavailable
+from gateway.perf.sampler import Sampler, Sampling, Totals, read_totals
 
 _SOFTWARE_DUMMY: Final = 9
 # Descriptors left for sockets, images and the rest of the process.
@@ -31,10 +32,17 @@ class OwnSampler(Sampler):
 
     def __init__(self, sampling: Sampling, cpus: Sequence[int], *, proc: Path = Path("/proc")) -> None:
         """Open a ring per CPU and the threads there are; raises EventUnavailable with nothing left open."""
+        # Refused to every thread it would look like threads of others, which are passed over.
+        if code := probe(sampling.event, own=True):
+            raise unavailable(sampling.event, code)
         super().__init__(sampling, cpus)
         self._proc = proc
         self._attributes = sampling.attributes()
-        self._attributes.flags |= Flag.EXCLUDE_KERNEL | Flag.EXCLUDE_CALLCHAIN_KERNEL | Flag.INHERIT
+        self._attributes.flags |= Flag.EXCLUDE_CALLCHAIN_KERNEL | Flag.INHERIT
+        if not sampling.event.in_kernel:
+            # What happens in the kernel only would open, and never be seen: an answer of 0 that is none. Let
+            # the kernel refuse it instead, or grant it where kernel.perf_event_paranoid is 1.
+            self._attributes.flags |= Flag.EXCLUDE_KERNEL
         self._outputs: dict[int, int] = {}
         self._events: list[tuple[int, int]] = []
         self._known: set[int] = set()
@@ -67,14 +75,17 @@ class OwnSampler(Sampler):
         self._enabled = False
         super().disable()
 
-    def lost(self) -> list[int]:
-        """Per CPU, summed over threads: an event whose record did not fit counts it itself."""
-        if not self._attributes.read_format:
-            return []
+    def totals(self) -> Totals:
+        """Summed over threads: an event whose record did not fit counts it itself."""
         lost = dict.fromkeys(self.cpus, 0)
+        enabled = running = 0
         for cpu, descriptor in self._events:
-            lost[cpu] += read_lost(descriptor)
-        return [lost[cpu] for cpu in self.cpus]
+            one = read_totals(descriptor)
+            lost[cpu] += sum(one.lost)
+            enabled += one.enabled_ns
+            running += one.running_ns
+        known = self._attributes.read_format & ReadFormat.LOST
+        return Totals(tuple(lost[cpu] for cpu in self.cpus) if known else (), enabled, running)
 
     def rescan(self, consume: Callable[[Record], None]) -> None:
         """Add the threads that no sampled thread started.

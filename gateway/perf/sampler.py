@@ -24,11 +24,12 @@ from gateway.perf.attributes import (
     KERNEL_STACK_DEPTH,
     USER_REGISTERS,
     Attributes,
+    EventType,
     Flag,
     ReadFormat,
     open_event,
 )
-from gateway.perf.events import NANOSECONDS, Event, support_of
+from gateway.perf.events import NANOSECONDS, Event, support_of, unavailable
 from gateway.perf.records import FLAT, STACKS, Record, parse, time_of
 from gateway.perf.ring import Ring
 
@@ -46,6 +47,9 @@ _RING_HOLDS_S: Final = 1.0
 _SAMPLE_OVERHEAD_BYTES: Final = 600
 _LONGEST_WAIT_S: Final = 0.25
 _SHORTEST_WAIT_S: Final = 0.01
+# Of an event whose rate is not known beforehand: nothing worse than a burst fits between two looks.
+_FIRST_WAIT_S: Final = 0.02
+_TIMES: Final = ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 _UNTIL_THE_END: Final = 1 << 63
 
 
@@ -64,17 +68,16 @@ class Sampling:
         """The kernel's form. It starts disabled, by CLOCK_MONOTONIC, without idle time and without wakeups."""
         # PERF_SAMPLE_PERIOD must stay out: with it the kernel takes every software event, whatever the period.
         # attr.freq likewise: for software events it reaches a quarter of the rate that was asked for.
-        attributes = Attributes(
-            type=self.event.type,
-            config=self.event.config,
-            sample_period=self.period,
-            sample_type=STACKS if self.stacks else FLAT,
-            read_format=ReadFormat.LOST,
-            wakeup_watermark=1 << 31,
-            clockid=time.CLOCK_MONOTONIC,
-        )
-        flags = Flag.DISABLED | Flag.EXCLUDE_HV | Flag.EXCLUDE_IDLE | Flag.SAMPLE_ID_ALL | Flag.WATERMARK
-        flags |= Flag.USE_CLOCKID
+        attributes = self.event.attributes()
+        attributes.sample_period = self.period
+        attributes.sample_type = STACKS if self.stacks else FLAT
+        attributes.read_format = _TIMES | ReadFormat.LOST
+        attributes.wakeup_watermark = 1 << 31
+        attributes.clockid = time.CLOCK_MONOTONIC
+        flags = Flag.DISABLED | Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID
+        if self.event.type <= EventType.RAW:
+            # Event sources of other kinds refuse every event that leaves something out.
+            flags |= Flag.EXCLUDE_HV | Flag.EXCLUDE_IDLE
         if self.follow:
             flags |= Flag.TASK | Flag.COMM | Flag.COMM_EXEC | Flag.MMAP | Flag.MMAP2
         if self.stacks:
@@ -86,11 +89,20 @@ class Sampling:
         attributes.flags = flags
         return attributes
 
-    def wait(self, ring_bytes: int) -> float:
-        """Seconds that a ring of a fully busy CPU may be left alone: at most half of it fills."""
-        if not self.event.counts_time:
-            return _LONGEST_WAIT_S / 2  # the rate of such an event is not known beforehand
-        return min(_LONGEST_WAIT_S, max(_SHORTEST_WAIT_S, ring_bytes / 2 / self._bytes_per_second()))
+    def wait(self, ring_bytes: int, seen_bytes_per_s: float | None) -> float:
+        """Seconds that a ring may be left alone: at most half of it fills, of a fully busy CPU.
+
+        How often an event happens that counts no time is not known beforehand: then what the fullest ring
+        was `seen` to take a second decides, None before the first look.
+        """
+        if self.event.counts_time:
+            pace = self._bytes_per_second()
+        elif seen_bytes_per_s is None:
+            return _FIRST_WAIT_S
+        else:
+            pace = max(1.0, seen_bytes_per_s)
+        longest = _LONGEST_WAIT_S if self.event.counts_time else _LONGEST_WAIT_S / 2
+        return min(longest, max(_SHORTEST_WAIT_S, ring_bytes / 2 / pace))
 
     def ring_bytes(self, cpus: int) -> int:
         """Bytes of the ring of each of so many CPUs: a power of two, at least `RING_BYTES`."""
@@ -110,6 +122,28 @@ class Sampling:
         return sample * 1e9 / (self.period * pace)
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the kernel says of an event since it was opened.
+
+    `lost`: samples that did not fit, per CPU; empty before Linux 6.0. Both times in ns over all CPUs: enabled,
+    and really counting, which is less where several hardware events take turns on the counters.
+    """
+
+    lost: tuple[int, ...] = ()
+    enabled_ns: int = 0
+    running_ns: int = 0
+
+    def since(self, earlier: "Totals") -> "Totals":
+        """What came between."""
+        before = earlier.lost or (0,) * len(self.lost)
+        return Totals(
+            tuple(now - then for now, then in zip(self.lost, before, strict=True)),
+            self.enabled_ns - earlier.enabled_ns,
+            self.running_ns - earlier.running_ns,
+        )
+
+
 class Sampler(ABC):
     """An opened event with one ring per CPU. Use it as a context manager: it frees everything at the end."""
 
@@ -119,6 +153,9 @@ class Sampler(ABC):
         self._layout: Final = STACKS if sampling.stacks else FLAT
         self._rings: list[Ring] = []
         self._resources = contextlib.ExitStack()
+        self._seen: list[int] = []
+        self._seen_at = 0.0
+        self._bytes_per_s: float | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -131,8 +168,8 @@ class Sampler(ABC):
         """Every open event."""
 
     @abstractmethod
-    def lost(self) -> list[int]:
-        """Samples that did not fit, per CPU in the order of `cpus`; empty before Linux 6.0."""
+    def totals(self) -> Totals:
+        """What the kernel counted of the event so far, `lost` in the order of `cpus`."""
 
     def enable(self) -> None:
         """Start sampling on every CPU."""
@@ -173,11 +210,20 @@ class Sampler(ABC):
             if value is not None:
                 consume(value)
             ring.release(position)
+        self._note_pace(time.monotonic())
+
+    def _note_pace(self, now: float) -> None:
+        read = [ring.tail for ring in self._rings]
+        if self._seen and now > self._seen_at:
+            fullest = max(after - before for after, before in zip(read, self._seen, strict=True))
+            self._bytes_per_s = fullest / (now - self._seen_at)
+        self._seen, self._seen_at = read, now
 
     @property
     def wait_s(self) -> float:
         """Seconds to the next drain."""
-        return self.sampling.wait(min((ring.data_bytes for ring in self._rings), default=RING_BYTES))
+        smallest = min((ring.data_bytes for ring in self._rings), default=RING_BYTES)
+        return self.sampling.wait(smallest, self._bytes_per_s)
 
     @property
     def bytes_read(self) -> int:
@@ -220,9 +266,9 @@ class Sampler(ABC):
         try:
             descriptor = open_event(attributes, pid=pid, cpu=cpu)
         except OSError as error:
-            if error.errno != errno.EINVAL or not attributes.read_format:
+            if error.errno != errno.EINVAL or not attributes.read_format & ReadFormat.LOST:
                 raise
-            attributes.read_format = 0
+            attributes.read_format &= ~ReadFormat.LOST
             descriptor = open_event(attributes, pid=pid, cpu=cpu)
         self._resources.callback(os.close, descriptor)
         return descriptor
@@ -251,23 +297,21 @@ class MachineSampler(Sampler):
         """One per CPU."""
         return self._events
 
-    def lost(self) -> list[int]:
-        """By PERF_FORMAT_LOST: a LOST record alone is only written before the next record that fits."""
-        if not self._attributes.read_format:
-            return []
-        return [read_lost(descriptor) for descriptor in self._events]
+    def totals(self) -> Totals:
+        """One read a CPU."""
+        readings = [read_totals(descriptor) for descriptor in self._events]
+        return Totals(
+            tuple(lost for one in readings for lost in one.lost),
+            sum(one.enabled_ns for one in readings),
+            sum(one.running_ns for one in readings),
+        )
 
 
-def read_lost(descriptor: int) -> int:
-    """The kernel's count of what did not fit, of an event opened with read_format LOST alone."""
-    lost: int = struct.unpack("<QQ", os.read(descriptor, 16))[1]
-    return lost
+def read_totals(descriptor: int) -> Totals:
+    """Of one event, opened with both times and, where the kernel has it, PERF_FORMAT_LOST as read_format.
 
-
-def unavailable(event: Event, code: int) -> EventUnavailable:
-    """The error for an event that the kernel refused with this errno."""
-    return EventUnavailable(
-        f"{event.name} cannot be sampled here: {event.source}: {os.strerror(code)}",
-        support=support_of(code),
-        errno=code,
-    )
+    A LOST record alone is only written before the next record that fits.
+    """
+    read = os.read(descriptor, 32)
+    _, enabled, running, *lost = struct.unpack(f"<{len(read) // 8}Q", read)
+    return Totals(tuple(lost), enabled, running)

@@ -28,7 +28,7 @@ from services.simulate.catalogue import APPLICATIONS
 from services.simulate.draws import generator
 from services.simulate.fleet import Fleet, slot_of
 from services.simulate.frames import placed
-from services.simulate.machine_facts import PRODUCER, capacity, describe, has_counters
+from services.simulate.machine_facts import PRODUCER, capacity, describe, find_event, has_counters
 from services.simulate.outcomes import Failures, Fate, fate
 from services.simulate.platforms import KERNELS
 from services.simulate.rates import HARDWARE
@@ -109,7 +109,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         at: float,
         utilisation: float,
     ) -> AsyncIterator[Reply]:
-        planned = schedule(plan, self._limits, capacity(self._simulation.fleet, self._machine))
+        planned = schedule(plan, self._limits, capacity(self._simulation.fleet, self._machine), find_event)
         self._require_one_event(planned)
         what = fate(
             self._simulation.fleet,

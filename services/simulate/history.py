@@ -24,7 +24,7 @@ from services.simulate.captures import take
 from services.simulate.draws import generator
 from services.simulate.fleet import slot_of
 from services.simulate.gateways import Simulation
-from services.simulate.machine_facts import capacity, clock_skew_s
+from services.simulate.machine_facts import capacity, clock_skew_s, find_event
 from services.simulate.outcomes import Fate, fate
 from storage.archive import Archive
 from storage.campaigns import Campaign
@@ -102,7 +102,7 @@ def visit(simulation: Simulation, machine: int, appointment: Appointment) -> Vis
     plan = plan_message(
         appointment.visit_id, appointment.campaign.definition.events, campaign=appointment.campaign.name
     )
-    planned = schedule(plan, Limits(), capacity(fleet, machine))
+    planned = schedule(plan, Limits(), capacity(fleet, machine), find_event)
     ended_at = moment + timedelta(seconds=planned.seconds + _CALL_S)
     if what is Fate.ANSWERS:
         return _answered(simulation, machine, planned, appointment, ended_at)

@@ -4,8 +4,9 @@ import uuid
 from typing import Final
 
 from fleetpb import capture_pb2
+from gateway.errors import EventUnavailable
 from gateway.limits import Capacity
-from gateway.perf.events import EVENTS
+from gateway.perf.events import EVENTS, Event
 from services.simulate import binaries
 from services.simulate.draws import uniform, word
 from services.simulate.fleet import Fleet
@@ -33,6 +34,21 @@ def has_counters(fleet: Fleet, machine: int) -> bool:
 def capacity(fleet: Fleet, machine: int) -> Capacity:
     """What sampling costs there, by which a gateway thins a plan."""
     return Capacity(int(fleet.cpus[machine]), _SAMPLE_COST_S, PLATFORMS[fleet.platform[machine]].nominal_mhz)
+
+
+def find_event(name: str) -> Event:
+    """The generic event of that name, as it is where the kernel's own stands behind it.
+
+    Raises EventUnavailable for all others.
+    """
+    event = EVENTS.get(name)
+    if event is None:
+        raise EventUnavailable(
+            f"{name}: a simulated machine has generic events only",
+            support=capture_pb2.SUPPORT_UNSUPPORTED,
+            errno=_ENOENT,
+        )
+    return event
 
 
 def describe(fleet: Fleet, machine: int) -> capture_pb2.Machine:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fleetpb import capture_pb2
-from gateway.perf.counters import GROUPS
+from gateway.perf.window_counters import STANDING
 from services.simulate.assembly import Assembly
 from services.simulate.draws import Floats
 from services.simulate.fleet import Fleet
@@ -38,7 +38,7 @@ def add_counters(
     core_seconds = cores * seconds
     enabled = round(seconds * 1e9)
     largest = sorted(listed, key=lambda number: -core_seconds[number])[:_GROUPS_READ]
-    for names in GROUPS:
+    for names in STANDING:
         counted = [name for name in names if name in rates]
         if not counted:
             failed = capture.counters.add(cpu=_WHOLE_MACHINE)

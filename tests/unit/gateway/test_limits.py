@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import gateway_pb2
-from gateway.errors import PlanRefused
-from gateway.limits import Capacity, Schedule, schedule, thinning_factor
+from gateway.errors import EventUnavailable, PlanRefused
+from gateway.limits import MOST_CGROUPS, Capacity, Schedule, schedule, thinning_factor
+from gateway.perf.events import EVENTS, Event
 from gateway.settings import Limits
 
 # At 10 µs a sample the default share of the machine pays for 3000 samples per second and CPU.
@@ -40,12 +41,26 @@ def test_cycles_take_their_period_from_the_nominal_frequency():
     assert cycles.period == 20_000_000
 
 
-def test_events_that_count_no_time_need_a_period():
+def test_events_that_count_no_time_take_a_period():
     ((faults,),) = scheduled(event("page-faults", rate_hz=0, period=7)).turns
     assert (faults.requested_period, faults.period) == (7, 7)
-    with pytest.raises(PlanRefused, match="period must be set") as refused:
+    with pytest.raises(PlanRefused, match="takes a period") as refused:
         scheduled(event("page-faults"))
     assert refused.value.reason == gateway_pb2.Refusal.INVALID
+
+
+def test_a_name_alone_gets_the_events_own_period():
+    (turn,) = scheduled(*[event(name, rate_hz=0) for name in ("cpu", "cycles", "page-faults")]).turns
+    assert [planned.period for planned in turn] == [10101010, 20202020, EVENTS["page-faults"].default_period]
+    ((capped,),) = scheduled(event(rate_hz=0), limits=Limits(max_rate_hz=50.0)).turns
+    assert (capped.period, capped.thinned_why) == (20_000_000, ""), "nobody asked for more"
+
+
+def test_counters_and_control_groups_are_passed_on_within_bounds():
+    result = scheduled(event(), counter_events=["tsc", "pmu:msr:tsc", "tsc"], counted_cgroups=500)
+    assert result.counter_events == ("tsc", "pmu:msr:tsc")
+    assert result.counted_cgroups == MOST_CGROUPS
+    assert result.changes == ("16 control groups are counted, not 500: no more are allowed here",)
 
 
 def test_turns_run_in_ascending_order_whatever_the_plans_order():
@@ -65,6 +80,17 @@ def test_a_name_that_nothing_goes_by_stays_to_be_reported():
     ((unknown,),) = scheduled(event("quantum-flips")).turns
     assert unknown.event is None
     assert unknown.name == "quantum-flips"
+    assert str(unknown.unavailable) == "quantum-flips: no event goes by that name"
+
+
+def test_what_this_machine_cannot_have_keeps_the_reason():
+    refused = EventUnavailable("tracefs is closed", support=3, errno=13)
+
+    def find(name: str) -> Event:
+        raise refused
+
+    result = schedule(plan(event("tracepoint:sched:sched_switch")), Limits(), CHEAP, find)
+    assert result.turns[0][0].unavailable is refused
 
 
 def test_a_rate_above_the_cap_is_thinned_by_the_smallest_whole_factor():
@@ -106,12 +132,18 @@ def test_a_window_above_the_cap_is_shortened_in_proportion():
         (plan(*[event(turn=turn) for turn in range(33)]), "events"),
         (plan(event(), event()), "twice"),
         (plan(event("")), "name"),
-        (plan(event("x" * 65)), "name"),
+        (plan(event("x" * 201)), "200 characters"),
+        (plan(event("Page Faults")), "looks? like page-faults"),
+        (plan(event("tracepoint:sched")), "tracepoint:sched:sched_switch"),
+        (plan(event("tracepoint:../../etc:passwd")), "tracepoint:sched:sched_switch"),
+        (plan(event("raw:300")), "raw:0x1c2"),
+        (plan(event("pmu:cpu:event=zero")), "event=0x3c"),
+        (plan(event(), counter_events=["tsc;"]), "counter_events"),
+        (plan(event(), counter_events=["tsc"] * 65), "counter_events"),
         (plan(event(duration_ms=0)), "duration_ms"),
         (plan(event(rate_hz=-1.0)), "rate_hz"),
         (plan(event(rate_hz=math.inf)), "rate_hz"),
         (plan(event(rate_hz=math.nan)), "rate_hz"),
-        (plan(event(rate_hz=0.0)), "rate_hz"),
         (plan(event(period=(1 << 62) + 1)), "period"),
         (plan(event(), stack_bytes=100), "stack_bytes"),
         (plan(event(), stack_bytes=65536), "stack_bytes"),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from fleetpb import capture_pb2
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import Flag, SampleType
-from gateway.perf.events import EVENTS
+from gateway.perf.events import EVENTS, Event
 from gateway.perf.records import Record, Sample
 from gateway.perf.ring import Ring
-from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES, Sampler, Sampling
+from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES, Sampler, Sampling, Totals
 
 CPU = EVENTS["cpu"]
 DATA_BYTES = mmap.PAGESIZE
@@ -38,8 +38,8 @@ class FileSampler(Sampler):
     def descriptors(self) -> Iterable[int]:
         return []
 
-    def lost(self) -> list[int]:
-        return []
+    def totals(self) -> Totals:
+        return Totals()
 
     def write(self, ring: int, stamp: int, ip: int) -> None:
         memory = self._memories[ring]
@@ -126,6 +126,27 @@ def test_what_is_asked_of_the_kernel():
     assert not asked.flags & 1 << 10
 
 
+def test_an_event_source_that_leaves_nothing_out_is_not_asked_to():
+    """Kernel: PERF_PMU_CAP_NO_EXCLUDE answers EINVAL to any of them."""
+    flags = Flag(Sampling(Event("pmu:x:y", "x/y/", 40, 1, "count"), 97).attributes().flags)
+    assert not flags & (Flag.EXCLUDE_HV | Flag.EXCLUDE_IDLE | Flag.EXCLUDE_KERNEL)
+
+
+totals = st.integers(0, 1 << 60)
+
+
+@given(st.lists(st.tuples(totals, totals), max_size=8), totals, totals, totals, totals)
+def test_totals_of_segments_add_up_to_those_of_the_event(lost, enabled, running, more_enabled, more_running):
+    first = Totals(tuple(before for before, _ in lost), enabled, running)
+    last = Totals(
+        tuple(before + more for before, more in lost), enabled + more_enabled, running + more_running
+    )
+    assert last.since(Totals()) == last
+    passed = last.since(first)
+    assert passed.lost == tuple(more for _, more in lost)
+    assert (passed.enabled_ns, passed.running_ns) == (more_enabled, more_running)
+
+
 def test_without_stacks_nothing_of_the_stack_is_copied():
     asked = Sampling(CPU, 10_101_010, stacks=False, follow=False).attributes()
     assert SampleType(asked.sample_type) == SampleType.IP | SampleType.TID | SampleType.TIME
@@ -136,9 +157,28 @@ def test_without_stacks_nothing_of_the_stack_is_copied():
 @pytest.mark.parametrize("rate", [99, 499, 999])
 def test_a_ring_is_read_before_a_busy_cpu_has_filled_half_of_it(rate: int):
     sampling = Sampling(CPU, round(1e9 / rate))
-    wait = sampling.wait(RING_BYTES)
+    wait = sampling.wait(RING_BYTES, None)
     assert 0 < wait <= 0.25
     assert wait * rate * 16384 <= RING_BYTES / 2
+
+
+@given(st.floats(0, 1e10), st.integers(0, 10).map(lambda n: RING_BYTES << n))
+def test_an_event_of_unknown_rate_is_read_as_often_as_it_was_seen_to_need(pace: float, ring_bytes: int):
+    wait = Sampling(EVENTS["page-faults"], 97).wait(ring_bytes, pace)
+    assert 0.01 <= wait <= 0.125
+    assert wait == 0.01 or wait * pace <= ring_bytes / 2 * (1 + 1e-9)
+
+
+def test_a_burst_of_an_event_of_unknown_rate_shortens_the_next_wait(sampler: FileSampler):
+    counting = FileSampler.__new__(FileSampler)
+    counting.__dict__.update(sampler.__dict__)
+    counting.sampling = Sampling(EVENTS["page-faults"], 97)  # type: ignore[misc]  # the fixture's is of cpu
+    assert counting.wait_s == 0.02
+    counting.drain(collect([]))
+    for stamp in range(1, 100):
+        counting.write(0, stamp, ip=stamp)
+    counting.drain(collect([]))
+    assert counting.wait_s == 0.01, "99 records of 32 bytes in no time fill a ring of 4096"
 
 
 @given(st.floats(1, 5000), st.integers(1, 512), st.sampled_from([8192, 16384, 32768]))

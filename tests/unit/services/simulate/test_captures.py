@@ -15,7 +15,7 @@ from services.simulate.binaries import SymbolFolder
 from services.simulate.captures import Taken, take
 from services.simulate.catalogue import APPLICATIONS
 from services.simulate.fleet import Fleet, slot_of
-from services.simulate.machine_facts import clock_skew_s, describe, has_counters
+from services.simulate.machine_facts import clock_skew_s, describe, find_event, has_counters
 from services.simulate.platforms import DATACENTERS
 from services.simulate.truth import Wanted, truth
 from storage.landing.decode import decode_capture
@@ -41,7 +41,7 @@ def event(
 def taken(machine: int, *events: gateway_pb2.EventPlan, visit: UUID | None = None, seed: int = 1) -> Taken:
     wanted = events or (event("cpu", rate=99.0),)
     plan = gateway_pb2.Plan(visit_id=(visit or uuid4()).bytes, counters=True, events=wanted)
-    planned = schedule(plan, Limits(), Capacity(int(FLEET.cpus[machine]), 30e-6, 2400.0))
+    planned = schedule(plan, Limits(), Capacity(int(FLEET.cpus[machine]), 30e-6, 2400.0), find_event)
     return take(FLEET, machine, planned, plan.visit_id, at=AT, random=np.random.default_rng(seed))
 
 

@@ -15,6 +15,7 @@ from services.simulate.captures import take
 from services.simulate.catalogue import APPLICATIONS
 from services.simulate.draws import generator
 from services.simulate.fleet import SLOT_S, Fleet, slot_of
+from services.simulate.machine_facts import find_event
 from services.simulate.outcomes import Failures
 from services.simulate.platforms import DATACENTERS, PLATFORMS
 from services.simulate.rates import units_per_core_second
@@ -145,7 +146,7 @@ def test_captures_scatter_around_it():
     by_name: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(rounds))
     for number in range(rounds):
         for machine in range(TINY.size):
-            planned = schedule(plan, Limits(), Capacity(int(TINY.cpus[machine]), 1e-9, 2000.0))
+            planned = schedule(plan, Limits(), Capacity(int(TINY.cpus[machine]), 1e-9, 2000.0), find_event)
             visit = UUID(int=number * 1000 + machine).bytes
             random = generator(1, "visit", number, machine)
             taken = take(TINY, machine, planned, visit, at=at, random=random)

@@ -1,0 +1,97 @@
+"""How an event source wants its terms encoded, and what its counts mean: texts of sysfs in, values out.
+
+Strategy: one function a kind of file, each pure; a text that means nothing raises BadFormat. The files are
+described in Documentation/ABI/testing/sysfs-bus-event_source-devices-format and …-events.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.errors import BadFormat
+
+WORDS: Final = ("config", "config1", "config2")
+_FIELD: Final = re.compile(r"(config[12]?):(\d{1,2}(?:-\d{1,2})?(?:,\d{1,2}(?:-\d{1,2})?)*)")
+_SCALE: Final = re.compile(r"[0-9]{0,40}\.?[0-9]{0,40}(?<=[0-9.])(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_DECIMAL: Final = re.compile(r"[0-9]{1,10}")
+_WORD_BITS: Final = 64
+# Units that the kernel's files have, and what one is in ours. Counts of an unknown unit stay as they are.
+_UNITS: Final = {
+    "joules": ("joules", 1.0),
+    "bytes": ("bytes", 1.0),
+    "kib": ("bytes", 1024.0),
+    "mib": ("bytes", 1048576.0),
+    "gib": ("bytes", 1073741824.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where the bits of a term go: (first, last) bit of `word`, lowest bits of the value first."""
+
+    word: str
+    ranges: tuple[tuple[int, int], ...]
+
+    @property
+    def width(self) -> int:
+        """Bits of the value."""
+        return sum(last - first + 1 for first, last in self.ranges)
+
+    def place(self, value: int) -> int:
+        """The value's bits at their places in the word; raises BadFormat when it has more than there are."""
+        if value >> self.width:
+            raise BadFormat(f"{value:#x} has more than {self.width} bits")
+        placed = 0
+        for first, last in self.ranges:
+            width = last - first + 1
+            placed |= (value & ((1 << width) - 1)) << first
+            value >>= width
+        return placed
+
+    @property
+    def mask(self) -> int:
+        """All its bits."""
+        return self.place((1 << self.width) - 1)
+
+
+def parse_format(text: str) -> Field:
+    """`config:0-7,32-35` of a file in `format`."""
+    match = _FIELD.fullmatch(text.strip())
+    if not match:
+        raise BadFormat(f"{text.strip()!r} is no place of a term")
+    ranges = []
+    seen = 0
+    for part in match[2].split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        bits = ((1 << (high - low + 1)) - 1) << low if low <= high < _WORD_BITS else 0
+        if not bits or bits & seen:
+            raise BadFormat(f"{text.strip()!r}: bits {part} make no sense")
+        seen |= bits
+        ranges.append((low, high))
+    return Field(match[1], tuple(ranges))
+
+
+def parse_scale(text: str) -> float:
+    """A `.scale` file: what one count is worth, a positive number."""
+    scale = float(text) if _SCALE.fullmatch(text.strip()) else math.nan
+    if not math.isfinite(scale) or scale <= 0:
+        raise BadFormat(f"{text.strip()!r} is no scale")
+    return scale
+
+
+def parse_unit(text: str) -> tuple[str, float]:
+    """A `.unit` file as our unit and the factor to it: "MiB" is 1048576 bytes; one we do not know is kept."""
+    unit = text.strip()
+    if not unit or not unit.isprintable() or len(unit) > _WORD_BITS:
+        raise BadFormat(f"{unit[:_WORD_BITS]!r} is no unit")
+    return _UNITS.get(unit.lower(), (unit, 1.0))
+
+
+def parse_id(text: str) -> int:
+    """The number in a tracepoint's `id` file, or in `type`."""
+    number = text.strip()
+    if not _DECIMAL.fullmatch(number) or int(number) >= 1 << 32:
+        raise BadFormat(f"{number[:_WORD_BITS]!r} is no number of an event")
+    return int(number)

@@ -1,0 +1,72 @@
+"""Memory traffic by the L3's own monitor, through resctrl (Documentation/filesystems/resctrl.rst).
+
+The root group's `mbm_total_bytes` counts what all CPUs of an L3 moved that are in no monitoring group of their
+own. It is read twice; nothing is opened, and nothing is set up: a machine that mounts no resctrl has none.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gateway.topology import SYS
+
+_DOMAIN: Final = re.compile(r"mon_L3_([0-9]{1,6})")
+SOURCE: Final = "resctrl/mbm_total_bytes/"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Bytes since the monitor began, by L3 domain."""
+
+    by_domain: Mapping[int, int]
+
+    def since(self, earlier: "Moved") -> dict[int, int]:
+        """Bytes between two readings; a domain that went backwards was started anew and is left out."""
+        passed = {
+            domain: now - earlier.by_domain[domain]
+            for domain, now in self.by_domain.items()
+            if domain in earlier.by_domain
+        }
+        return {domain: moved for domain, moved in passed.items() if moved >= 0}
+
+
+def read_moved(sys: Path = SYS) -> Moved:
+    """Now; empty where resctrl is not mounted or not readable, or the L3 has no such monitor."""
+    found: dict[int, int] = {}
+    try:
+        domains = [(match, entry) for entry in _entries(sys) if (match := _DOMAIN.fullmatch(entry.name))]
+    except OSError:
+        return Moved({})
+    for match, entry in domains:
+        # "Unavailable" and "Error" are what the file says then.
+        number = _number(entry / "mbm_total_bytes")
+        if number >= 0:
+            found[int(match[1])] = number
+    return Moved(found)
+
+
+def package_of_domain(domain: int, cpus: list[int], sys: Path = SYS) -> int:
+    """The package that the L3 of this number belongs to; −1: not known."""
+    for cpu in cpus:
+        if _number(sys / f"devices/system/cpu/cpu{cpu}/cache/index3/id") == domain:
+            return package_of_cpu(cpu, sys)
+    return -1
+
+
+def package_of_cpu(cpu: int, sys: Path = SYS) -> int:
+    """The socket that a CPU is in; −1: not known."""
+    return _number(sys / f"devices/system/cpu/cpu{cpu}/topology/physical_package_id")
+
+
+def _number(file: Path) -> int:
+    """What it says; −1 where that is no number."""
+    try:
+        return int(file.read_text(errors="replace"))
+    except (OSError, ValueError):
+        return -1
+
+
+def _entries(sys: Path) -> list[Path]:
+    return list((sys / "fs/resctrl/mon_data").iterdir())

@@ -1,0 +1,128 @@
+"""What backs a generic event on a given CPU, where the kernel's own generic event does not say the same.
+
+Encodings are those of the vendors' event lists as perf ships them (tools/perf/pmu-events/arch/x86) and of the
+manuals: Intel SDM volume 3B chapter 20, AMD "Processor Programming Reference" 2.1.13. A CPU that is not listed
+has the events of the kernel's generic list and no others: a wrong event counts something, and nobody would see.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from gateway.topology import PROC
+
+_LINE_LIMIT: Final = 32
+"""Lines of /proc/cpuinfo up to the model; the file has as many again for every CPU, each slow to make."""
+
+
+class Core(Enum):
+    """A line of microarchitectures that share the events below."""
+
+    OTHER = "other"
+    SANDY_BRIDGE = "Sandy Bridge to Ivy Bridge"
+    HASWELL = "Haswell to Broadwell"
+    SKYLAKE = "Skylake to Cascade Lake"
+    ICE_LAKE = "Ice Lake to Tiger Lake"
+    GOLDEN_COVE = "Sapphire Rapids to Granite Rapids"
+    ZEN = "Zen to Zen 3"
+    ZEN4 = "Zen 4 and later"
+
+
+# Model numbers of family 6 (arch/x86/include/asm/intel-family.h).
+_INTEL: Final[Mapping[Core, frozenset[int]]] = {
+    Core.SANDY_BRIDGE: frozenset({0x2A, 0x2D, 0x3A, 0x3E}),
+    Core.HASWELL: frozenset({0x3C, 0x3F, 0x45, 0x46, 0x3D, 0x47, 0x4F, 0x56}),
+    Core.SKYLAKE: frozenset({0x4E, 0x5E, 0x55, 0x8E, 0x9E, 0xA5, 0xA6}),
+    Core.ICE_LAKE: frozenset({0x6A, 0x6C, 0x7D, 0x7E, 0x8C, 0x8D, 0xA7}),
+    Core.GOLDEN_COVE: frozenset({0x8F, 0xCF, 0xAD, 0xAE}),
+}
+_INTEL_FAMILY: Final = 6
+# Zen and Zen 2 (the second is Hygon's); Zen 3 and Zen 4 share a family; Zen 5.
+_ZEN_FAMILIES: Final = frozenset({0x17, 0x18})
+_ZEN3_FAMILY: Final = 0x19
+_ZEN4_MODELS: Final = (range(0x10, 0x20), range(0x60, 0x80), range(0xA0, 0xB0))
+_ZEN5_FAMILY: Final = 0x1A
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Terms of the CPU's event source, and what one count is."""
+
+    terms: str
+    unit: str
+    period: int
+
+
+# LS_DMND_FILLS_FROM_SYS: demand fills of the L1 from the L3, another cache or memory; and from memory only.
+_BEYOND_L2: Final = Choice("event=0x43,umask=0x5e", "count", 500_009)
+_FROM_MEMORY: Final = Choice("event=0x43,umask=0x48", "count", 100_003)
+_ZEN_L2_MISSES: Final = Choice("event=0x64,umask=0x9", "count", 200_003)  # L2_CACHE_REQ_STAT.IC_DC_MISS_IN_L2
+_L2_MISSES: Final = Choice("event=0x24,umask=0x3f", "count", 200_003)  # L2_RQSTS.MISS
+_L2_LINES_IN: Final = Choice("event=0xf1,umask=0x1f", "count", 200_003)  # L2_LINES_IN.ALL
+# CPU_CLK_UNHALTED.THREAD_ANY: both threads of a core read the core's cycles. Gone since Ice Lake.
+_ANY: Final = Choice("event=0x3c,any=1", "cycles", 5_000_011)
+# CPU_CLK_UNHALTED.DISTRIBUTED: the core's cycles, shared out among its threads that run.
+_DISTRIBUTED: Final = Choice("event=0xec,umask=0x2", "cycles", 5_000_011)
+
+CHOICES: Final[Mapping[str, Mapping[Core, Choice]]] = {
+    # The kernel's cache-references and cache-misses are those of the L2 on AMD.
+    "llc-references": {Core.ZEN: _BEYOND_L2, Core.ZEN4: _BEYOND_L2},
+    "llc-misses": {Core.ZEN: _FROM_MEMORY, Core.ZEN4: _FROM_MEMORY},
+    "l2-misses": {
+        Core.HASWELL: _L2_MISSES,
+        Core.SKYLAKE: _L2_MISSES,
+        Core.ICE_LAKE: _L2_MISSES,
+        Core.GOLDEN_COVE: _L2_MISSES,
+        Core.ZEN: _ZEN_L2_MISSES,
+        Core.ZEN4: _ZEN_L2_MISSES,
+    },
+    "l2-lines-in": {
+        Core.SANDY_BRIDGE: Choice("event=0xf1,umask=0x7", "count", 200_003),
+        Core.HASWELL: Choice("event=0xf1,umask=0x7", "count", 200_003),
+        Core.SKYLAKE: _L2_LINES_IN,
+        Core.ICE_LAKE: _L2_LINES_IN,
+        Core.GOLDEN_COVE: Choice("event=0x25,umask=0x1f", "count", 200_003),
+    },
+    "memory-stalls": {
+        # CYCLE_ACTIVITY.STALLS_L3_MISS, MEMORY_ACTIVITY.STALLS_L3_MISS
+        Core.SKYLAKE: Choice("event=0xa3,umask=0x6,cmask=0x6", "cycles", 5_000_011),
+        Core.ICE_LAKE: Choice("event=0xa3,umask=0x6,cmask=0x6", "cycles", 5_000_011),
+        Core.GOLDEN_COVE: Choice("event=0x47,umask=0x9,cmask=0x9", "cycles", 5_000_011),
+    },
+    "cycles-any": {Core.SANDY_BRIDGE: _ANY, Core.HASWELL: _ANY, Core.SKYLAKE: _ANY},
+    "cycles-distributed": {Core.ICE_LAKE: _DISTRIBUTED, Core.GOLDEN_COVE: _DISTRIBUTED},
+}
+"""Generic name → core → the event; on a core that is not listed it is the kernel's generic event, if any."""
+
+
+def core_of(vendor: str, family: int, model: int) -> Core:
+    """The line that a CPU belongs to, by what CPUID says of it."""
+    if vendor in {"AuthenticAMD", "HygonGenuine"}:
+        later = family == _ZEN3_FAMILY and any(model in models for models in _ZEN4_MODELS)
+        if later or family == _ZEN5_FAMILY:
+            return Core.ZEN4
+        return Core.ZEN if family in _ZEN_FAMILIES or family == _ZEN3_FAMILY else Core.OTHER
+    if vendor == "GenuineIntel" and family == _INTEL_FAMILY:
+        for core, models in _INTEL.items():
+            if model in models:
+                return core
+    return Core.OTHER
+
+
+def read_core(proc: Path = PROC) -> Core:
+    """The line of this machine's first CPU; OTHER where /proc/cpuinfo does not say."""
+    fields: dict[str, str] = {}
+    try:
+        with (proc / "cpuinfo").open(errors="replace") as file:
+            for _, line in zip(range(_LINE_LIMIT), file, strict=False):
+                name, _, value = line.partition(":")
+                fields.setdefault(name.strip(), value.strip())
+    except OSError:
+        return Core.OTHER
+    family, model = fields.get("cpu family", ""), fields.get("model", "")
+    if not re.fullmatch(r"[0-9]{1,4}", family) or not re.fullmatch(r"[0-9]{1,4}", model):
+        return Core.OTHER
+    return core_of(fields.get("vendor_id", ""), int(family), int(model))

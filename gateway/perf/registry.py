@@ -1,0 +1,107 @@
+"""From the name in a plan to the event that stands for it on this machine (DIGEST G8).
+
+Everything is asked when it is needed: a gateway that starts reads nothing of this. A name costs a few small
+files of /sys, and where there are two ways to the same thing one perf_event_open.
+"""
+
+import errno
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from fleetpb import capture_pb2
+from gateway.errors import EventUnavailable
+from gateway.perf import tracefs
+from gateway.perf.attributes import EventType
+from gateway.perf.event_names import (
+    GenericName,
+    RawName,
+    SourceName,
+    TracepointName,
+    parse_event_name,
+    parse_terms,
+)
+from gateway.perf.events import COUNT, EVENTS, TRACEPOINT_PERIOD, UNKNOWN_PERIOD, Event, probe
+from gateway.perf.platforms import CHOICES, read_core
+from gateway.perf.sources import find_in_source, has_source
+from gateway.topology import PROC, SYS
+
+# The CPU's own counters; a hybrid CPU has a source for each kind of core, and the first is that of the large ones.
+_CPU_SOURCES: Final = ("cpu", "cpu_core")
+_MSR: Final = "msr"
+# Model-specific registers that the kernel offers as counters: actual and nominal cycles not halted, and time.
+_MSR_EVENTS: Final = {"aperf": "cycles", "mperf": "cycles", "tsc": "cycles"}
+# The nominal cycles of a CPU whose PMU does not count them (AMD before Zen 4, or Linux before 6.10).
+_INSTEAD: Final = {"ref-cycles": "mperf"}
+
+GENERIC_NAMES: Final = tuple(dict.fromkeys((*EVENTS, *CHOICES, *_MSR_EVENTS)))
+"""Every generic name, whether or not this machine has it."""
+
+
+def find_event(
+    text: str, *, sys: Path = SYS, proc: Path = PROC, mounts: Sequence[Path] = tracefs.MOUNTS
+) -> Event:
+    """The event of that name here. It was not opened yet: what the kernel says then is for the capture.
+
+    Raises BadEventName for what no event is ever called, and EventUnavailable where this machine cannot have it.
+    """
+    match parse_event_name(text):
+        case GenericName(name):
+            return _generic(name, sys, proc)
+        case TracepointName() as name:
+            number = tracefs.tracepoint_id(name, mounts)
+            source = f"{name.subsystem}:{name.name}"
+            # A tracepoint fires in the kernel; without the kernel's part there would be none left.
+            return Event(
+                text,
+                source,
+                EventType.TRACEPOINT,
+                number,
+                COUNT,
+                default_period=TRACEPOINT_PERIOD,
+                in_kernel=True,
+            )
+        case RawName(config):
+            return Event(
+                text, f"raw:{config:#x}", EventType.RAW, config, COUNT, default_period=UNKNOWN_PERIOD
+            )
+        case SourceName() as name:
+            return find_in_source(name, text, sys)
+
+
+def _generic(name: str, sys: Path, proc: Path) -> Event:
+    if name in _MSR_EVENTS:
+        return _of_msr(name, name, sys)
+    choices = CHOICES.get(name)
+    if choices is not None:
+        choice = choices.get(read_core(proc))
+        if choice is not None:
+            chosen = find_in_source(SourceName(_cpu_source(sys), parse_terms(choice.terms)), name, sys)
+            return replace(chosen, unit=choice.unit, default_period=choice.period)
+    event = EVENTS.get(name)
+    if event is None:
+        raise _nothing(name, choices is not None)
+    instead = _INSTEAD.get(name)
+    if instead is not None and has_source(_MSR, sys) and probe(event, own=False, sampling=False):
+        try:
+            return _of_msr(instead, name, sys)
+        except EventUnavailable:
+            return event
+    return event
+
+
+def _cpu_source(sys: Path) -> str:
+    return next((source for source in _CPU_SOURCES if has_source(source, sys)), _CPU_SOURCES[0])
+
+
+def _of_msr(register: str, called: str, sys: Path) -> Event:
+    event = find_in_source(SourceName(_MSR, parse_terms(register)), called, sys)
+    return replace(event, unit=_MSR_EVENTS[register])
+
+
+def _nothing(name: str, known: bool) -> EventUnavailable:
+    why = "this CPU has no such event that we know of" if known else "no event goes by that name"
+    return EventUnavailable(
+        f"{name}: {why}", support=capture_pb2.SUPPORT_UNSUPPORTED, errno=errno.ENOENT if known else 0
+    )

@@ -1,0 +1,166 @@
+"""What is counted over every window, what a plan adds to it, and the control groups that ran most.
+
+The standing groups are what CPI, APU, DVFS and the models of interference divide by each other (DIGEST A2, D1):
+on a CPU with four counters of its own besides the fixed ones they take turns; docs/events.md says what it costs.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+from fleetpb import capture_pb2
+from gateway.errors import EventUnavailable
+from gateway.perf.attributes import EventType
+from gateway.perf.beside_cores import MOVED, READ, memory_and_energy
+from gateway.perf.control_groups import apart, perf_hierarchy
+from gateway.perf.counters import Counters
+from gateway.perf.descriptors import raise_descriptor_limit
+from gateway.perf.events import NANOSECONDS, Event
+from gateway.perf.memory_monitor import SOURCE, Moved, package_of_cpu, package_of_domain, read_moved
+from gateway.perf.registry import find_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+STANDING: Final = (
+    ("cycles", "instructions", "ref-cycles"),
+    ("cycles-any",),
+    ("cycles-distributed",),
+    ("llc-references", "llc-misses"),
+    ("branches", "branch-misses"),
+    ("memory-stalls",),
+    ("aperf", "mperf"),
+    ("page-faults", "context-switches", "cpu-migrations"),
+)
+OF_CGROUPS: Final = ("cycles", "instructions")
+# CPU time of the tasks themselves, which a software event tells on any machine.
+TASK_CLOCK: Final = Event("task-clock", "task-clock", EventType.SOFTWARE, 1, NANOSECONDS)
+
+_SPARE_DESCRIPTORS: Final = 256
+"""For sockets, rings and images; what is left may be counters."""
+
+
+class WindowCounters:
+    """The counters of one capture, from `open` to `read`. A context manager."""
+
+    def __init__(self, cpus: Sequence[int], asked: Sequence[str] = (), *, standing: bool = True) -> None:
+        """`asked` are counted besides the standing groups, each in a group of its own."""
+        self._cpus: Final = tuple(cpus)
+        self._standing: Final = STANDING if standing else ()
+        self._asked: Final = asked
+        self._counters: Final = Counters()
+        self._moved: Moved | None = None
+        self._began = 0
+
+    def __enter__(self) -> Self:
+        """Open the standing groups, those asked for, and those of the sockets."""
+        try:
+            self._open()
+        except BaseException:
+            self._counters.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._counters.close()
+
+    @property
+    def opened(self) -> int:
+        """Descriptors that were opened."""
+        return self._counters.opened
+
+    def count_cgroups(self, samples: Mapping[int, int], most: int) -> list[str]:
+        """Count the control groups of the processes that were sampled most, of those that lie apart.
+
+        `samples` has the samples of a process by its id. Gives what could not be done, as sentences.
+        """
+        hierarchy = perf_hierarchy()
+        if hierarchy is None:
+            return ["control groups are not counted: no hierarchy of them that perf events know is mounted"]
+        by_path: dict[str, int] = {}
+        for pid, count in samples.items():
+            if path := hierarchy.path_of(pid):
+                by_path[path] = by_path.get(path, 0) + count
+        ranked = sorted(by_path, key=lambda path: (-by_path[path], path))
+        room = (raise_descriptor_limit() - _SPARE_DESCRIPTORS - self.opened) // (
+            (len(OF_CGROUPS) + 1) * len(self._cpus)
+        )
+        chosen = apart(ranked, min(most, max(0, room)))
+        events = [*self._found(OF_CGROUPS), TASK_CLOCK]
+        for path in chosen:
+            try:
+                descriptor = hierarchy.open(path)
+            except OSError:
+                continue  # its last process ended
+            self._counters.count_cgroup(events, self._cpus, path, descriptor)
+        if room < min(most, len(ranked)):
+            return [
+                f"only {max(0, room)} control groups are counted: RLIMIT_NOFILE allows no more descriptors"
+            ]
+        return []
+
+    def split_idle(self) -> None:
+        """Split groups that get no turn; once, some tenths of a second after opening."""
+        self._counters.split_idle()
+
+    def read(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
+        """All readings and refusals; `text` gives the string index of a name."""
+        return self._counters.read(text) + self._read_monitor(text)
+
+    def _open(self) -> None:
+        raise_descriptor_limit()
+        standing = {name for names in self._standing for name in names}
+        asked = [(name,) for name in self._asked if name not in standing]
+        for names in (*self._standing, *asked):
+            events = self._found(names)
+            if events and events[0].cpus is not None:
+                self._counters.count_packages(events, package_of_cpu)
+            elif events:
+                self._counters.count_cpus(events, self._cpus)
+        if not self._standing:
+            return
+        beside = memory_and_energy()
+        for group in beside:
+            self._counters.count_packages(group, package_of_cpu)
+        if not any(event.name in {READ, MOVED} for group in beside for event in group):
+            self._moved, self._began = read_moved(), time.monotonic_ns()
+
+    def _found(self, names: Sequence[str]) -> list[Event]:
+        events = []
+        for name in names:
+            try:
+                events.append(find_event(name))
+            except EventUnavailable as reason:
+                self._counters.refuse(name, reason.errno or errno.ENOENT)
+        return events
+
+    def _read_monitor(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
+        if self._moved is None:
+            return []
+        if not self._moved.by_domain:
+            refused = capture_pb2.CounterGroup(cpu=-1)
+            refused.counters.add(
+                name=text(MOVED), support=capture_pb2.SUPPORT_UNSUPPORTED, errno=errno.ENOENT
+            )
+            return [refused]
+        lasted = time.monotonic_ns() - self._began
+        by_package: dict[int, int] = {}
+        for domain, moved in read_moved().since(self._moved).items():
+            package = package_of_domain(domain, list(self._cpus))
+            by_package[package] = by_package.get(package, 0) + moved
+        groups = []
+        for package, moved in by_package.items():
+            group = capture_pb2.CounterGroup(
+                cpu=-1, package=package + 1, time_enabled_ns=lasted, time_running_ns=lasted
+            )
+            group.counters.add(
+                name=text(MOVED),
+                support=capture_pb2.SUPPORT_OK,
+                value=moved,
+                unit=text("bytes"),
+                source=text(SOURCE),
+            )
+            groups.append(group)
+        return groups
