@@ -8,16 +8,17 @@ import logging
 import os
 import re
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from gateway.confinement import User, confine, find_user
 from gateway.doorman import Door, Doorman
 from gateway.errors import GatewayError
 from gateway.ledger import Ledger
 from gateway.listening import listen, require_private, take_passed
 from gateway.roles import Role, parse_caller
+from gateway.runtime_folder import runtime_folder
 from gateway.settings import (
     Address,
     Limits,
@@ -78,10 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(settings: Settings) -> int:
     with contextlib.ExitStack() as resources:
-        folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="fleetprof-gateway-")))
+        user = find_user(settings.user) if settings.user else None
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
         # Checks again: whether a socket that was handed over needs TLS is known only now.
         settings = replace(settings, listen=tuple(address for address, _ in bound))
+        if user is not None:
+            _hand_over(bound, user)
+        # From here on nothing can be had that sampling does not need.
+        capabilities = confine(user)
+        folder = resources.enter_context(runtime_folder())
         ledger, sightings = _memories(settings.state_dir)
         inner = [folder / f"{number}.sock" for number in range(len(bound))]
 
@@ -98,6 +104,8 @@ def _run(settings: Settings) -> int:
         def on_ready() -> None:
             for address, socket in bound:
                 _log.info("listening on %s", _bound(address, socket))
+            fields = {"uid": os.geteuid(), "capabilities": ",".join(each.name for each in capabilities)}
+            _log.info("confined", extra={"fields": fields})
 
         doors = [Door(socket, path) for (_, socket), path in zip(bound, inner, strict=True)]
         return Doorman(
@@ -129,7 +137,16 @@ def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address,
             yield [(address, bound)]
         finally:
             if isinstance(address, UnixAddress):
-                address.path.unlink(missing_ok=True)
+                # Its folder may be another user's by now; the next daemon removes what nobody listens on.
+                with contextlib.suppress(OSError):
+                    address.path.unlink()
+
+
+def _hand_over(bound: Sequence[tuple[Address, socket]], user: User) -> None:
+    """Sockets of mode 0600 that root made are for the user that the daemon becomes."""
+    for address, _ in bound:
+        if isinstance(address, UnixAddress):
+            os.chown(address.path, user.uid, user.gid, follow_symlinks=False)
 
 
 def _bound(address: Address, bound: socket) -> str:
@@ -250,6 +267,12 @@ def build_parser() -> argparse.ArgumentParser:
         "boot lasts: below /run (default: nowhere)",
     )
     parser.add_argument(
+        "--user",
+        metavar="NAME",
+        help="started as root: listen, then become this user and keep only the capabilities that sampling needs "
+        "(default: stay who started it, with only those)",
+    )
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -284,6 +307,7 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         labels=tuple(options.label),
         idle_s=options.idle_seconds,
         exit_when_idle=options.exit_when_idle,
+        user=options.user,
         state_dir=options.state_dir,
         callers=tuple(options.allow_caller),
         sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),

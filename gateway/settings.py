@@ -101,6 +101,7 @@ class Settings:
     `idle_s` after the last byte the gRPC server ends and the daemon only waits, or ends too if `exit_when_idle`.
     What must be remembered lies in `state_dir`; None: it is forgotten when the daemon ends. `callers` are names in
     certificates that may call, and as what; none: the roles that certificates name count.
+    `user` is whom root becomes.
     """
 
     listen: tuple[Address | PassedSockets, ...]
@@ -112,6 +113,7 @@ class Settings:
     sharing: Sharing = Sharing()
     callers: tuple[tuple[str, Role], ...] = ()
     exit_when_idle: bool = False
+    user: str | None = None
     state_dir: Path | None = None
 
     def __post_init__(self) -> None:

@@ -1,0 +1,118 @@
+"""The capabilities a gateway may hold, what each is for, and which of them a process has (capabilities(7))."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One bit of the kernel's sets."""
+
+    name: str
+    number: int
+    purpose: str
+    """What the gateway does with it."""
+    costs: str
+    """What a capture lacks without it."""
+
+
+PERFMON: Final = Capability(
+    "CAP_PERFMON",
+    38,
+    "samples whole CPUs, the kernel included, and counts events",
+    "everything but the gateway's own user's processes, and all counters; under kernel.perf_event_paranoid 3 and "
+    "above everything",
+)
+SYS_PTRACE: Final = Capability(
+    "CAP_SYS_PTRACE",
+    19,
+    "reads memory maps and identities of other users' processes",
+    "other users' processes as whole stacks: their samples count, but with neither program nor caller",
+)
+CHECKPOINT_RESTORE: Final = Capability(
+    "CAP_CHECKPOINT_RESTORE",
+    40,
+    "opens binaries by the mapping that a process has of them (/proc/PID/map_files)",
+    "stacks through binaries that were deleted or replaced, and through those of chroots and containers where the "
+    "path leads to another file",
+)
+SYSLOG: Final = Capability(
+    "CAP_SYSLOG",
+    34,
+    "reads the kernel's addresses (/proc/kallsyms)",
+    "where kernel functions start, and the names of kernel code: kernel frames are one heap without a place",
+)
+DAC_READ_SEARCH: Final = Capability(
+    "CAP_DAC_READ_SEARCH",
+    2,
+    "reads files that their mode hides: /proc/PID/map_files, binaries, perf maps, tracefs",
+    "stacks through binaries that only their owner may read and all of map_files, names of others' JIT code, "
+    "tracepoints",
+)
+IPC_LOCK: Final = Capability(
+    "CAP_IPC_LOCK",
+    14,
+    "locks rings of 1 MiB and more for each CPU",
+    "samples of high rates on busy CPUs: rings hold 512 KiB, where kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK "
+    "grant no more",
+)
+NEEDED: Final = (PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE, SYSLOG, DAC_READ_SEARCH, IPC_LOCK)
+"""What the gateway keeps of what it is started with."""
+
+SYS_NICE: Final = Capability(
+    "CAP_SYS_NICE",
+    23,
+    "reads rings before other programs run, where RLIMIT_NICE does not allow it",
+    "samples on a machine with far more to run than CPUs; they are counted as lost",
+)
+SYS_ADMIN: Final = Capability(
+    "CAP_SYS_ADMIN", 21, "before Linux 5.9: stands for CAP_PERFMON and CAP_CHECKPOINT_RESTORE", ""
+)
+SETPCAP: Final = 8
+
+# Of them the last came with Linux 5.9; before 5.8 there was no CAP_PERFMON either.
+_FIRST_WHOLE_LAST_CAP: Final = CHECKPOINT_RESTORE.number
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """A process's capability sets, as bit masks."""
+
+    permitted: int
+    effective: int
+    bounding: int
+    inheritable: int = 0
+    ambient: int = 0
+
+    def has(self, capability: Capability) -> bool:
+        """It is in effect."""
+        return bool(self.effective >> capability.number & 1)
+
+
+def own_sets(status: Path = Path("/proc/self/status")) -> Sets:
+    """Those of this process; raises OSError where there is no /proc."""
+    found = dict(re.findall(r"^(Cap\w+):\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE))
+    names = ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")
+    return Sets(*(int(found.get(name, "0"), 16) for name in names))
+
+
+def last_capability(file: Path = Path("/proc/sys/kernel/cap_last_cap")) -> int:
+    """The highest number this kernel knows."""
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return _FIRST_WHOLE_LAST_CAP
+
+
+def kept(*, last: int, may_raise_priority: bool) -> tuple[Capability, ...]:
+    """What a gateway on this kernel keeps of what it has."""
+    keep = [capability for capability in NEEDED if capability.number <= last]
+    if last < _FIRST_WHOLE_LAST_CAP:
+        keep.append(SYS_ADMIN)
+    if not may_raise_priority:
+        keep.append(SYS_NICE)
+    return tuple(keep)
