@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check format proto soak fuzz-elf clean
+.PHONY: help setup up web test check format proto bundle bundle-check soak fuzz-elf clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,14 +36,20 @@ proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 
 web: $(STATIC) ## build the web UI into the API's package
 
-bench-%: $(VENV)/.dev ## measure beside a peer: bench-gateway, bench-store, bench-coverage, bench-symbolizer
-	@$(BIN)/python -m benchmarks.$*
+bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, bench-coverage, bench-symbolizer
+	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 fuzz-elf: $(VENV)/.dev ## ten thousand corrupted symbol files (ARGS="--count 100000 --seed 2")
 	@$(BIN)/python -m tests.corrupted_elf $(ARGS)
+
+bundle: $(VENV)/bin/python ## the gateway for nodes without Python: tarball and .deb in dist/ (infra/bundle/oldest: for older glibc)
+	@$(BIN)/python infra/bundle
+
+bundle-check: $(VENV)/bin/python ## build the bundle twice and compare the bytes
+	@$(BIN)/python infra/bundle --check
 
 clean: ## remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info webui/node_modules services/api/static

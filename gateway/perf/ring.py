@@ -61,6 +61,11 @@ class Ring:
         self._tail.value = position
 
     @property
+    def head(self) -> int:
+        """Position behind the last record: bytes written since the ring was mapped."""
+        return self._head.value
+
+    @property
     def tail(self) -> int:
         """Position up to which records were released: bytes read since the ring was mapped."""
         return self._tail.value

@@ -1,0 +1,1 @@
+"""What sampling costs those who are sampled."""

@@ -1,0 +1,186 @@
+"""On and off in one run: a program's throughput with and without sampling, slice by slice in random order.
+
+Three ways to spend a slice: `OFF`; `KERNEL`, where the kernel samples and the ring is emptied unread; `WHOLE`,
+where the gateway's own classes read, unwind and count, as in a capture. Opening events and packing are no part
+of it: they are paid once a visit and measured as the gateway's CPU time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.overhead.paired import Slowdown, slowdown
+from fleetpb import capture_pb2
+from gateway.packing import Packer
+from gateway.perf.sampler import MachineSampler, Sampling
+from gateway.recording import Recorder
+from gateway.topology import online_cpus
+from gateway.unwind.walker import Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.overhead.programs import Running
+    from gateway.perf.events import Event
+    from gateway.station import Station
+
+SLICE_S: Final = 0.2
+_NICENESS: Final = -15
+_STACK_BYTES: Final = 16384
+_MAX_DEPTH: Final = 256
+
+
+class How(Enum):
+    """What happens in a slice."""
+
+    OFF = "off"
+    KERNEL = "kernel"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One of them: the program's units per second, and per second of its own CPU time."""
+
+    rate: float
+    rate_of_cpu: float
+    seconds: float
+    samples: int
+    reading_s: float
+    """CPU time of the gateway's classes."""
+
+
+@dataclass(slots=True)
+class Measured:
+    """All slices of one program, event and period."""
+
+    program: str
+    event: str
+    period: int
+    slices: dict[How, list[Slice]] = field(default_factory=lambda: {how: [] for how in How})
+
+    @property
+    def slowdown(self) -> Slowdown:
+        """Of all that sampling does, in wall time."""
+        return self._loss(How.WHOLE, cpu=False)
+
+    @property
+    def kernel(self) -> Slowdown:
+        """Of the kernel's part, in the program's own CPU time: the timer's interrupt is charged to it.
+
+        Work of others takes wall time away and leaves this as it is, but for its share of the caches.
+        """
+        return self._loss(How.KERNEL, cpu=True)
+
+    @property
+    def samples_per_s(self) -> float:
+        """Taken on all CPUs together."""
+        whole = self.slices[How.WHOLE]
+        return sum(part.samples for part in whole) / sum(part.seconds for part in whole)
+
+    @property
+    def reading_us(self) -> float:
+        """CPU time of reading and unwinding one sample, µs."""
+        whole = self.slices[How.WHOLE]
+        samples = sum(part.samples for part in whole)
+        return sum(part.reading_s for part in whole) * 1e6 / samples if samples else 0.0
+
+    @property
+    def units_per_s(self) -> float:
+        """Of the program while it is left alone, all CPUs together."""
+        return sum(part.rate for part in self.slices[How.OFF]) / len(self.slices[How.OFF])
+
+    def _loss(self, how: How, *, cpu: bool) -> Slowdown:
+        rates = [
+            [part.rate_of_cpu if cpu else part.rate for part in self.slices[which]]
+            for which in (How.OFF, how)
+        ]
+        return slowdown(*rates)
+
+
+class _Discarding(MachineSampler):
+    """Also empties its rings unread."""
+
+    def discard(self) -> None:
+        for ring in self._rings:
+            ring.release(ring.head)
+
+
+def measure(
+    station: Station, program: Running, event: Event, period: int, *, seconds: float, seed: int = 1
+) -> Measured:
+    """Slices for so many seconds, the order within each block of three random. Raises EventUnavailable."""
+    found = Measured(program.name, event.name, period)
+    chance = random.Random(seed)
+    sampling = Sampling(event, period, stacks=True, stack_bytes=_STACK_BYTES)
+    packer = Packer()
+    walker = Walker(station.images, max_depth=_MAX_DEPTH)
+    recorder = Recorder(
+        packer,
+        station.images,
+        walker,
+        station.kernel,
+        kernel_build_id=station.kernel_build_id,
+        max_depth=_MAX_DEPTH,
+    )
+    segment = packer.segment(capture_pb2.Segment(stacks=True))
+    station.kernel()
+    with (
+        station.images_in_use(),
+        contextlib.closing(recorder),
+        _Discarding(sampling, online_cpus()) as sampler,
+        _precedence(),
+    ):
+
+        def spend(how: How) -> Slice:
+            work, cpu, samples = program.work(), program.cpu_s(), recorder.samples
+            began, reading = time.monotonic(), 0.0
+            if how is not How.OFF:
+                sampler.enable()
+            while (left := began + SLICE_S - time.monotonic()) > 0:
+                time.sleep(min(left, sampler.wait_s))
+                if left <= sampler.wait_s and how is not How.OFF:
+                    sampler.disable()
+                if how is How.WHOLE:
+                    before = time.thread_time()
+                    sampler.drain(recorder.consumer(segment), everything=left <= sampler.wait_s)
+                    reading += time.thread_time() - before
+                elif how is How.KERNEL:
+                    sampler.discard()
+            ended = time.monotonic()
+            done = max(1, program.work() - work)
+            return Slice(
+                rate=done / (ended - began),
+                rate_of_cpu=done / max(1e-9, program.cpu_s() - cpu),
+                seconds=ended - began,
+                samples=recorder.samples - samples,
+                reading_s=reading,
+            )
+
+        deadline = time.monotonic() + seconds
+        spend(How.WHOLE)  # opens images and reads their tables: once a visit, not in every slice
+        while time.monotonic() < deadline or len(found.slices[How.OFF]) < 5:
+            order = list(How)
+            chance.shuffle(order)
+            for how in order:
+                found.slices[how].append(spend(how))
+    return found
+
+
+@contextlib.contextmanager
+def _precedence() -> Iterator[None]:
+    """As a capture has it: its thread runs before those it samples."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
