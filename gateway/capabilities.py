@@ -31,27 +31,27 @@ SYS_PTRACE: Final = Capability(
     "CAP_SYS_PTRACE",
     19,
     "reads memory maps and identities of other users' processes",
-    "other users' processes as whole stacks: their samples count, but with neither program nor caller",
+    "names of other users' programs and stacks through their deleted binaries; before Linux 6.15, where CAP_PERFMON "
+    "began to do for maps, all of their stacks",
 )
 CHECKPOINT_RESTORE: Final = Capability(
     "CAP_CHECKPOINT_RESTORE",
     40,
     "opens binaries by the mapping that a process has of them (/proc/PID/map_files)",
-    "stacks through binaries that were deleted or replaced, and through those of chroots and containers where the "
-    "path leads to another file",
+    "stacks through binaries that were deleted or replaced, and in chroots, where the path leads to another file",
 )
 SYSLOG: Final = Capability(
     "CAP_SYSLOG",
     34,
     "reads the kernel's addresses (/proc/kallsyms)",
-    "where kernel functions start, and the names of kernel code: kernel frames are one heap without a place",
+    "where code of the kernel lies, so its names: all of it is one unnamed place",
 )
 DAC_READ_SEARCH: Final = Capability(
     "CAP_DAC_READ_SEARCH",
     2,
     "reads files that their mode hides: /proc/PID/map_files, binaries, perf maps, tracefs",
-    "stacks through binaries that only their owner may read and all of map_files, names of others' JIT code, "
-    "tracepoints",
+    "stacks through binaries that only their owner may read, what map_files is for (deleted binaries), names of "
+    "others' JIT code, tracepoints",
 )
 IPC_LOCK: Final = Capability(
     "CAP_IPC_LOCK",

@@ -73,6 +73,11 @@ def find_user(text: str) -> User:
     return User(found.pw_name, found.pw_uid, found.pw_gid)
 
 
+def only_root(user: User) -> str:
+    """What to say where somebody else was to become the user."""
+    return f"only root can become {user.name}; start it as root, or as {user.name} and without --user"
+
+
 def confine(user: User | None = None) -> tuple[Capability, ...]:
     """Give up what is not needed, for good, and become another user if one is named; what is left in effect.
 
@@ -117,9 +122,7 @@ def _become(user: User) -> None:
         os.setresgid(user.gid, user.gid, user.gid)
         os.setresuid(user.uid, user.uid, user.uid)
     except PermissionError as error:
-        raise CannotConfine(
-            f"only root can become {user.name}; start it as root, or as {user.name} and without --user"
-        ) from error
+        raise CannotConfine(only_root(user)) from error
 
 
 def _allow_priority() -> bool:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway.confinement import User, confine, find_user
+from gateway.confinement import User, confine, find_user, only_root
 from gateway.doorman import Door, Doorman
-from gateway.errors import GatewayError
+from gateway.errors import CannotConfine, GatewayError
 from gateway.ledger import Ledger
 from gateway.listening import listen, require_private, take_passed
 from gateway.roles import Role, parse_caller
@@ -143,10 +143,13 @@ def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address,
 
 
 def _hand_over(bound: Sequence[tuple[Address, socket]], user: User) -> None:
-    """Sockets of mode 0600 that root made are for the user that the daemon becomes."""
+    """Sockets of mode 0600 that root made are for the user that the daemon becomes; raises CannotConfine."""
     for address, _ in bound:
         if isinstance(address, UnixAddress):
-            os.chown(address.path, user.uid, user.gid, follow_symlinks=False)
+            try:
+                os.chown(address.path, user.uid, user.gid, follow_symlinks=False)
+            except PermissionError as error:
+                raise CannotConfine(only_root(user)) from error
 
 
 def _bound(address: Address, bound: socket) -> str:
