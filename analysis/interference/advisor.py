@@ -1,0 +1,167 @@
+"""Who shares a machine with whom, so that every program keeps its target (DIGEST I7, and the end of G30).
+
+The order of wishes: as few and as small misses of targets as possible, then the least degradation altogether. The search starts
+from programs dealt out by bandwidth and exchanges or moves programs as long as that helps, from several starts; it proves
+nothing optimal. A mix about which a model cannot say anything counts as one that misses its target.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import inf
+
+import numpy as np
+
+from analysis.errors import CannotSay, Unreachable
+from analysis.evidence import enough, number
+from analysis.interference.target import Target
+
+_STARTS = 8
+_UNKNOWN = 10.0
+"""Degradation by which a mix without a prediction misses its target: worse than anything measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """One program to be placed."""
+
+    target: Target
+    most: float
+    """Largest degradation it may suffer; ∞: none is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Programs on machines."""
+
+    machines: tuple[tuple[int, ...], ...]
+    """Places in the list of tenants, for each machine."""
+    degradation: tuple[float, ...]
+    """Predicted PD of each tenant, 0 alone on a machine; NaN where no model can say."""
+    unmet: tuple[int, ...]
+    """Tenants whose target this placement, the best one found, does not keep."""
+
+
+def place(
+    tenants: Sequence[Tenant], machines: int, slots: int, *, cautious: bool = False, seed: int = 0
+) -> Placement:
+    """The best placement found of all tenants on `machines` of `slots` programs each; the same seed gives the same.
+
+    `cautious`: targets are held by the upper end of the prediction's interval. Raises TooLittle without tenants, Unreachable
+    where they are more than there is room for, NotANumber.
+    """
+    enough("programs to place", len(tenants), 1)
+    for tenant in tenants:
+        if tenant.most != inf:
+            number("target", tenant.most, 0)
+    if len(tenants) > machines * slots:
+        raise Unreachable(f"{len(tenants)} programs do not fit on {machines} machines of {slots}.")
+    search = _Search(tenants, slots, cautious)
+    random = np.random.default_rng(seed)
+    by_bandwidth = np.argsort([-float(tenant.target.own.bandwidth[0]) for tenant in tenants], kind="stable")
+    orders = [by_bandwidth, *(random.permutation(len(tenants)) for _ in range(_STARTS - 1))]
+    found = [search.improved(_dealt(order.tolist(), machines)) for order in orders]
+    best = min(found, key=search.cost)
+    degradation = [np.nan] * len(tenants)
+    for members in best:
+        for member, value in zip(members, search.degradations(members), strict=True):
+            degradation[member] = value
+    unmet = tuple(place for place, value in enumerate(degradation) if not value <= tenants[place].most)
+    return Placement(tuple(best), tuple(degradation), unmet)
+
+
+Layout = list[tuple[int, ...]]
+
+
+@dataclass
+class _Search:
+    tenants: Sequence[Tenant]
+    slots: int
+    cautious: bool
+    _known: dict[tuple[int, ...], tuple[float, float]] = field(default_factory=dict)
+
+    def cost(self, layout: Layout) -> tuple[float, float]:
+        """Sum of what is above targets, and of degradation."""
+        each = [self._machine(members) for members in layout]
+        return sum(one[0] for one in each), sum(one[1] for one in each)
+
+    def degradations(self, members: tuple[int, ...]) -> list[float]:
+        """Predicted PD of each program of a machine; NaN where nothing can be said."""
+        if len(members) < 2:
+            return [0.0] * len(members)
+        owns = [self.tenants[member].target.own for member in members]
+        cache, bandwidth = (
+            float(sum(parts))
+            for parts in zip(*((own.cache[0], own.bandwidth[0]) for own in owns), strict=True)
+        )
+        return [self._predicted(member, cache, bandwidth) for member in members]
+
+    def improved(self, layout: Layout) -> Layout:
+        """A layout that no exchange or move of one program makes better."""
+        better = True
+        while better:
+            better = False
+            for one, other in combinations(range(len(layout)), 2):
+                before = _sum(self._machine(layout[one]), self._machine(layout[other]))
+                for first, second in self._neighbours(layout[one], layout[other]):
+                    now = _sum(self._machine(first), self._machine(second))
+                    if now < (before[0] - 1e-12, -inf) or (
+                        now[0] <= before[0] + 1e-12 and now[1] < before[1] - 1e-9
+                    ):
+                        layout[one], layout[other] = first, second
+                        before, better = now, True
+                        break
+        return layout
+
+    def _neighbours(
+        self, one: tuple[int, ...], other: tuple[int, ...]
+    ) -> "list[tuple[tuple[int, ...], tuple[int, ...]]]":
+        swaps = [(_with(one, a, b), _with(other, b, a)) for a in one for b in other]
+        away = [(_without(one, a), _with(other, None, a)) for a in one if len(other) < self.slots]
+        here = [(_with(one, None, b), _without(other, b)) for b in other if len(one) < self.slots]
+        return swaps + away + here
+
+    def _machine(self, members: tuple[int, ...]) -> tuple[float, float]:
+        if members not in self._known:
+            above, total = 0.0, 0.0
+            for member, value in zip(members, self.degradations(members), strict=True):
+                wanted = self.tenants[member].most
+                if np.isnan(value):
+                    above += _UNKNOWN if wanted < inf else 0.0
+                    total += _UNKNOWN
+                else:
+                    above += max(0.0, value - wanted)
+                    total += value
+            self._known[members] = above, total
+        return self._known[members]
+
+    def _predicted(self, member: int, cache: float, bandwidth: float) -> float:
+        target = self.tenants[member].target
+        try:
+            # A line can end below zero, but no neighbour makes a program faster.
+            if self.cautious:
+                return max(target.predict(cache, bandwidth).degradation.hi, 0.0)
+            return max(target.value(cache, bandwidth), 0.0)
+        except CannotSay:
+            return np.nan
+
+
+def _dealt(order: list[int], machines: int) -> Layout:
+    """Programs dealt to machines there and back again, so that none gets all the large ones."""
+    layout: list[list[int]] = [[] for _ in range(machines)]
+    for position, tenant in enumerate(order):
+        around, place = divmod(position, machines)
+        layout[place if around % 2 == 0 else machines - 1 - place].append(tenant)
+    return [tuple(sorted(members)) for members in layout]
+
+
+def _with(members: tuple[int, ...], gone: int | None, come: int) -> tuple[int, ...]:
+    return tuple(sorted([*(member for member in members if member != gone), come]))
+
+
+def _without(members: tuple[int, ...], gone: int) -> tuple[int, ...]:
+    return tuple(member for member in members if member != gone)
+
+
+def _sum(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return one[0] + other[0], one[1] + other[1]

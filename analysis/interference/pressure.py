@@ -1,0 +1,54 @@
+"""Degradation, and the pressure that causes it (DIGEST I1, I2).
+
+Pressure has two parts: how fast a program fills the shared cache (lines in, misses and prefetches, per second) and how much of the
+memory's bandwidth it takes (bytes read and written per second, here in GB/s). Each is a mean over a run that has the chip to
+itself. Of several programs on a chip the pressures add up, whoever they are; the target's own is among them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.arrays import Float, Int
+from analysis.errors import BadShape
+from analysis.evidence import enough, numbers, positives
+
+
+@dataclass(frozen=True, slots=True)
+class Pressures:
+    """Pressure of n programs or mixes; (n,) each."""
+
+    cache: Float
+    """Lines brought into the shared cache, in one unit throughout, such as millions per second; ≥ 0."""
+    bandwidth: Float
+    """GB/s read and written; ≥ 0."""
+
+    def __post_init__(self) -> None:
+        numbers("cache pressure", self.cache, 0)
+        numbers("memory bandwidth in GB/s", self.bandwidth, 0)
+        if np.shape(self.cache) != np.shape(self.bandwidth):
+            raise BadShape("Every program has a cache pressure and a bandwidth.")
+
+    def of_mixes(self, members: Int) -> "Pressures":
+        """Total pressure of Q mixes of m programs, (Q, m) places in these, the target among them."""
+        if members.size and (members.min() < 0 or members.max() >= len(self.cache)):
+            raise BadShape("A mix names a program that is not there.")
+        return Pressures(self.cache[members].sum(axis=1), self.bandwidth[members].sum(axis=1))
+
+    @property
+    def table(self) -> Float:
+        """Cache and bandwidth as columns; (n, 2)."""
+        return np.column_stack([self.cache, self.bandwidth])
+
+
+def degradation(together: ArrayLike, alone: ArrayLike) -> Float:
+    """PD = together/alone − 1, of times of the same work or of cycles per instruction; 0: no interference (DIGEST I1).
+
+    Raises NotANumber, BadShape, TooLittle.
+    """
+    beside, solo = positives("time or CPI beside others", together), positives("time or CPI alone", alone)
+    if solo.ndim and beside.shape != solo.shape:
+        raise BadShape("Each run beside others needs its run alone, or all of them one.")
+    enough("runs beside others", beside.size, 1)
+    return np.asarray(beside / solo - 1)

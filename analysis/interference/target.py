@@ -1,0 +1,115 @@
+"""A program's degradation at any pressure: piecewise linear in the total pressure on the chip (DIGEST I2-I4).
+
+Beside every prediction stands the plain baseline, the mean degradation of the training mixes, which knows nothing of pressure:
+a model that is not better is of no use.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.arrays import Float
+from analysis.errors import CannotSay, NotANumber, TooLittle
+from analysis.evidence import enough, numbers, same_length
+from analysis.interference.component_regression import PieceFit, fit_piece
+from analysis.interference.pieces import NAMES, Cuts
+from analysis.interference.pressure import Pressures
+from analysis.measured import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A degradation foretold."""
+
+    degradation: Measured
+    """PD, with the interval of a single run of such a mix."""
+    baseline: float
+    """Mean PD of the training mixes."""
+    piece: int
+    """0 cache-bound, 1 both, 2 bandwidth-bound."""
+    extrapolated: bool
+    """No training mix of this piece had such pressures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A program whose degradation is known as a function of the total pressure."""
+
+    own: Pressures
+    """Its own pressure alone, one entry."""
+    cuts: Cuts
+    pieces: tuple[PieceFit | CannotSay, ...]
+    """The function of each piece, or why it has none."""
+    baseline: float
+    baseline_error: float
+    """Mean absolute error of the baseline on the training mixes, in points of PD."""
+    error: float
+    """Mean absolute error of the model on the training mixes that its pieces cover; NaN if none does."""
+    observations: int
+
+    def predict(self, cache: float, bandwidth: float) -> Prediction:
+        """The degradation at a *total* pressure, the target's own among it.
+
+        Raises NotANumber where the total is less than the target's own, and the piece's reason where it has no function.
+        """
+        pressure = np.array([cache, bandwidth])
+        piece, found = self._piece(pressure)
+        value, half = found.value(pressure), found.half_width(pressure)
+        return Prediction(
+            Measured(value, value - half, value + half), self.baseline, piece, not found.inside(pressure)
+        )
+
+    def value(self, cache: float, bandwidth: float) -> float:
+        """The predicted PD alone; raises like `predict`."""
+        pressure = np.array([cache, bandwidth])
+        return self._piece(pressure)[1].value(pressure)
+
+    def _piece(self, pressure: Float) -> tuple[int, PieceFit]:
+        total, own = numbers("total pressure", pressure, 0), self.own.table[0]
+        if (total < own * (1 - 1e-9)).any():
+            raise NotANumber(
+                "The total pressure on the chip includes the target's own; this one is less than that."
+            )
+        piece = int(self.cuts.piece(total[1:])[0])
+        found = self.pieces[piece]
+        if isinstance(found, PieceFit):
+            return piece, found
+        raise type(found)(f"The target has no function where a chip is {NAMES[piece]}: {found}")
+
+
+def fit_target(own: Pressures, mixes: Pressures, degradation: Float, cuts: Cuts) -> Target:
+    """The functions of one target from its training mixes: total pressures and its PD in each.
+
+    A piece below the target's own bandwidth cannot happen and has no function; one with too few mixes has none either. Raises
+    TooLittle where no piece has one, NotANumber, BadShape.
+    """
+    y = numbers("degradation", degradation)
+    same_length("Mixes and degradations", mixes.cache, y)
+    enough("targets", len(own.cache), 1)
+    enough("training mixes", len(y), 1)
+    piece = cuts.piece(mixes.bandwidth)
+    table = mixes.table
+    pieces = tuple(_fitted(table[piece == number], y[piece == number]) for number in range(len(NAMES)))
+    if not any(isinstance(found, PieceFit) for found in pieces):
+        raise TooLittle(f"No piece has a function: {pieces[int(np.bincount(piece).argmax())]}")
+    errors = [
+        abs(found.value(row) - seen)
+        for row, seen, found in zip(table, y.tolist(), (pieces[place] for place in piece), strict=True)
+        if isinstance(found, PieceFit)
+    ]
+    return Target(
+        own=own,
+        cuts=cuts,
+        pieces=pieces,
+        baseline=float(y.mean()),
+        baseline_error=float(np.abs(y - y.mean()).mean()),
+        error=float(np.mean(errors)) if errors else np.nan,
+        observations=len(y),
+    )
+
+
+def _fitted(pressure: Float, degradation: Float) -> PieceFit | CannotSay:
+    try:
+        return fit_piece(pressure, degradation)
+    except CannotSay as because:
+        return because

@@ -1,0 +1,1 @@
+"""Which applications should run on which platforms (DIGEST G30)."""
