@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, delete, insert, literal, select, text
 from storage import partitions
 from storage.coverage import utilisation_class
 from storage.landing.codec import decode_many, encode
-from storage.rolling import moments_codec
+from storage.rolling import days, moments_codec
 from storage.rolling.moments import machine_bit
 from storage.schema import (
     campaign,
@@ -219,12 +219,18 @@ def expected(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, floa
         ).all()
         before = connection.execute(select(roll_replaced)).all()
         segments = connection.execute(select(capture_segment)).all()
+        every = frozenset(visit.hour // 24 for visit in visits.values())
+        folded = days.folded(connection, every)
     rows = [(("now", row.visit_id), row.visit_id, row) for row in now if row.visit_id not in waiting]
     rows += [(("before", row.entry_id), out[row.entry_id], row) for row in before if row.entry_id in out]
-    return _cells(rows, visits, frames), _exposure(list(segments), visits, waiting, list(out.values()))
+    return _cells(rows, visits, frames, folded), _exposure(
+        list(segments), visits, waiting, list(out.values())
+    )
 
 
-def _cells(rows: list[Any], visits: Mapping[UUID, Any], frames: Mapping[int, list[int]]) -> dict[Key, Cell]:
+def _cells(
+    rows: list[Any], visits: Mapping[UUID, Any], frames: Mapping[int, list[int]], folded: frozenset[int]
+) -> dict[Key, Cell]:
     cells: dict[Key, Cell] = defaultdict(Cell)
     per_visit: dict[Key, dict[Any, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     of_event: Counter[Any] = Counter()
@@ -237,11 +243,9 @@ def _cells(rows: list[Any], visits: Mapping[UUID, Any], frames: Mapping[int, lis
         source = (of.campaign_id, int(row.stacks), row.sample_type_id)
         base = (*source, of.stratum_id, utilisation_class(of.utilisation))
         of_event[member, source] += sum(units.values())
-        for cube, hours, keys in (
-            (1, True, (0, 0)), (2, True, (row.application, 0)), (3, False, (row.application, row.version)),
-        ):  # fmt: skip
+        for cube, keys in ((1, (0, 0)), (2, (row.application, 0))):
             for level, bucket in ((-1, of.hour), (0, of.hour // 24)):
-                if level == -1 and not hours:
+                if level == 0 and bucket not in folded:
                     continue
                 key = (cube, *base, level, bucket, *keys)
                 cell = cells[key]
@@ -257,8 +261,7 @@ def _cells(rows: list[Any], visits: Mapping[UUID, Any], frames: Mapping[int, lis
                         mine["total", f] += value
     for key, members in per_visit.items():
         cells[key].visits = len(members)
-        if key[0] < 3:
-            cells[key].moments = _moments(key, members, of_event, machine_of)
+        cells[key].moments = _moments(key, members, of_event, machine_of)
     return dict(cells)
 
 
@@ -395,7 +398,7 @@ def clear(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(
             text(
-                "TRUNCATE visit, capture_segment, profile, chunk, roll, roll_weighted, roll_built, exposure,"
+                "TRUNCATE visit, capture_segment, profile, chunk, roll, roll_weighted, roll_built, roll_day, exposure,"
                 " roll_queue, roll_replaced, coverage CASCADE"
             )
         )

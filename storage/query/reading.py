@@ -28,6 +28,7 @@ from sqlalchemy import (
     cast,
 )
 from sqlalchemy.dialects.postgresql import psycopg2
+from sqlalchemy.sql.dml import ReturningDelete
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
@@ -139,8 +140,10 @@ def among_uuids(column: Column[Any], ids: Sequence[bytes]) -> ColumnElement[bool
     return column == any_(cast([id_.ljust(16, b"\0").hex() for id_ in ids], ARRAY(Uuid)))
 
 
-def copy_out(connection: Connection, statement: Select[Any], *, limit: int) -> memoryview:
-    """The rows of a statement in PostgreSQL's binary format, header and trailer taken off.
+def copy_out(
+    connection: Connection, statement: Select[Any] | ReturningDelete[Any], *, limit: int
+) -> memoryview:
+    """The rows of a statement, or those that it deletes, in PostgreSQL's binary format, header and trailer taken off.
 
     Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
     """

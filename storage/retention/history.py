@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
+from storage.rolling import days
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, bucket_days, day_number
 from storage.schema import (
     campaign,
@@ -59,7 +60,9 @@ def drop_cells(connection: Connection, before: date) -> int:
         ),
         *(delete(table).where(table.c.day < before) for table in (fseries, exposure, coverage)),
     )
-    return sum(connection.execute(statement).rowcount for statement in statements)
+    return sum(connection.execute(statement).rowcount for statement in statements) + days.forget(
+        connection, first
+    )
 
 
 def drop_visits(connection: Connection, before: date, *, limit: int = BATCH) -> int:

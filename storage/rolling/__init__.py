@@ -2,10 +2,11 @@
 
 A **cell** is one row of a cube (`cubes`): the facts of every visit of one campaign, sample type and depth,
 of one stratum and utilisation class, in one hour or UTC day, for one value of the cube's keys. Cells hold
-raw integers; weights are applied when a question is asked. Closed days are merged once more into buckets
-of 4, 16 and 64 days with their weights in (`compact`), because by then their coverage is final.
+raw integers; weights are applied when a question is asked. A day that is over gets cells of its own, merged
+once from those of its hours (`fold`). Closed days are merged once more into buckets of 4, 16 and 64 days with
+their weights in (`compact`), because by then their coverage is final.
 
-    land ─ roll_queue ─ roll ─► roll (hours, days), exposure ─ compact ─► roll_weighted, roll_built
+    land ─ roll_queue ─ roll ─► roll (hours), exposure ─ fold ─► roll (days) ─ compact ─► roll_weighted, roll_built
 
 The state these tables are in is at every commit a function of the facts:
 
@@ -14,7 +15,7 @@ The state these tables are in is at every commit a function of the facts:
 so `rebuild` can make them again at any time, and a reader gets fresh and exact answers by adding what is
 still in `roll_queue`, in the same snapshot.
 
-To write: `roll.Roller`, `compact.compact`, `rebuild.rebuild`, `expire.expire`. To read, in a snapshot:
+To write: `roll.Roller`, `fold.fold`, `compact.compact`, `rebuild.rebuild`, `expire.expire`. To read, in a snapshot:
 
     state = cover.read_state(connection, cube)            which buckets are built, which days have entries waiting
     plan = cover.cover(state, h0, h1)                     an hour-aligned range as buckets, days, hours, and a rest

@@ -41,7 +41,6 @@ class Profiles:
     """1 with stacks, 0 flat."""
     sample_type: Int64
     application: Int64
-    version: Int64
     samples: Int64
     period: Int64
     facts: Int64

@@ -47,6 +47,29 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
     return blobs, bad
 
 
+def merged(blobs: Sequence[bytes | memoryview], into: Int64, cells: int) -> list[bytes]:
+    """The blobs of fewer cells, of other visits each: those of cell i go into `into[i]`. Raises `CorruptCell`."""
+    kept = np.array([keeps_visits(blob) for blob in blobs], np.bool_)
+    # One that keeps sums does not know its visits any more, so all that go with it are added up.
+    listed = np.ones(cells, np.bool_)
+    listed[into[~kept]] = False
+    result: list[bytes] = [b""] * cells
+    for lists in (True, False):
+        wanted = np.flatnonzero(listed == lists)
+        chosen = np.flatnonzero(listed[into] == lists)
+        of = [blobs[i] for i in chosen.tolist()]
+        place = np.zeros(cells, np.int64)
+        place[wanted] = np.arange(len(wanted))
+        there = place[into[chosen]]
+        if lists:
+            new = encode_lists(decode_lists(of).into(there, len(wanted)))
+        else:
+            new = moments_codec.encode(moments.into(moments_codec.decode(of), there, len(wanted)))
+        for i, blob in zip(wanted.tolist(), new, strict=True):
+            result[i] = blob
+    return result
+
+
 def keeps_visits(blob: bytes | memoryview) -> bool:
     """Whether `decode_lists` reads the cell."""
     return len(blob) > 1 and blob[1] in {ONE, visit_list_codec.KIND}

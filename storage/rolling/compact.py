@@ -1,6 +1,6 @@
 """Closed days become buckets of 4, 16 and 64 days, once their coverage is final.
 
-A day is closed 48 hours after its end, when nothing of it waits in the queue: by then its visits have
+A day is closed 48 hours after its end, when it is folded (`fold`) and nothing of it waits in the queue: by then its visits have
 landed and its weights do not change any more. A bucket is built when all its days are closed, from day
 cells or from the four buckets of the level below, and `roll_built` says that it holds all there is.
 Whoever changes a day later deletes that row in the same transaction, and the bucket is built again.
@@ -19,6 +19,7 @@ from storage.errors import BadSelection, DatabaseError, StorageError
 from storage.landing.codec import encode_many
 from storage.query.reading import among
 from storage.query.strata import read_strata
+from storage.rolling import days as states
 from storage.rolling import rows, weighted
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import (
@@ -33,6 +34,7 @@ from storage.rolling.cubes import (
     day_of,
 )
 from storage.rolling.errors import DayGone
+from storage.rolling.fold import fold
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.reading import Cells, WeightedCells, read_cells, read_exposure, read_weighted
 from storage.rolling.rebuild import rebuild
@@ -66,12 +68,13 @@ class Compacted:
 
 
 def compact(engine: Engine, now: datetime, *, mended: set[tuple[int, int]] | None = None) -> Compacted:
-    """Build the buckets whose days are all closed at `now`, each in a transaction of its own.
+    """Fold the days that are over, and build the buckets whose days are all closed at `now`, one after the other.
 
     Any number may run at once. Gauges are left in their days: levels are averaged, not added up. Of a
     bucket whose cells are damaged the days, or the buckets below, are made again, once as `mended`
     remembers between calls; if that does not help it stays unbuilt. Raises `DatabaseError` only.
     """
+    fold(engine, now)
     built = []
     mended = set() if mended is None else mended
     for level in WEIGHTED_LEVELS:
@@ -136,12 +139,13 @@ def _buildable(connection: Connection, level: int, now: datetime, only: int | No
     size, end = bucket_days(level), closed_before(now)
     days = {day_number(day) for day in connection.scalars(select(exposure.c.day).distinct())}
     waiting = {day_number(day) for day in connection.scalars(select(roll_queue.c.day).distinct())}
+    open_ = states.unfolded(connection)
     built = _built(connection, level)
     below = _built(connection, level - 1)
     buckets = []
     for bucket in sorted({day // size for day in days}) if only is None else [only]:
         inside = range(bucket * size, (bucket + 1) * size)
-        if bucket in built or inside.stop > end or not waiting.isdisjoint(inside):
+        if bucket in built or inside.stop > end or not waiting.union(open_).isdisjoint(inside):
             continue
         if level > 1 and not {day * 4 // size for day in days.intersection(inside)} <= below:
             continue

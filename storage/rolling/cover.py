@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, select
 
+from storage.rolling import days as states
 from storage.rolling.cubes import HOURS_A_DAY, WEIGHTED_LEVELS, Cube, bucket_days, day_number
 from storage.schema import roll_built, roll_queue
 
@@ -20,6 +21,8 @@ class State:
     """Days with entries in the queue: their visits change the weights, so no bucket with them is taken."""
     hours_from: int = 0
     """The first hour whose cells are still kept; earlier ones are in day cells only."""
+    unfolded: frozenset[int] = frozenset()
+    """Days that have no cells but those of their hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +49,28 @@ def read_state(connection: Connection, cube: Cube, *, hours_from: int = 0) -> St
         {level: frozenset(buckets) for level, buckets in built.items()},
         frozenset(day_number(day) for day in waiting),
         hours_from,
+        states.unfolded(connection),
     )
 
 
 def cover(state: State, first: int, end: int, *, weighted: bool = True) -> Cover:
     """The hours [first, end) since 1970 UTC in the fewest parts; `weighted` allows buckets of many days.
 
-    Whole days are days or buckets; of a day asked for in part its hours are taken where the cube keeps
-    them.
+    Whole days are days or buckets, or their hours while they are not folded; of a day asked for in part
+    its hours are taken where they are kept.
     """
     first_day, end_day = -(-first // HOURS_A_DAY), end // HOURS_A_DAY
     if first_day >= end_day:  # no whole day
-        return _part_days(state, [(first, end)], (), ())
-    days, buckets = _whole_days(state, first_day, end_day, weighted=weighted)
+        return _part_days(state, [(first, end)], [], ())
+    whole, buckets = _whole_days(state, first_day, end_day, weighted=weighted)
     edges = [(first, first_day * HOURS_A_DAY), (end_day * HOURS_A_DAY, end)]
-    return _part_days(state, edges, tuple(days), tuple(buckets))
+    return _part_days(state, edges, whole, tuple(buckets))
 
 
 def _whole_days(
     state: State, first: int, end: int, *, weighted: bool
 ) -> tuple[list[int], list[tuple[int, int]]]:
-    days: list[int] = []
+    whole: list[int] = []
     buckets: list[tuple[int, int]] = []
     at = first
     while at < end:
@@ -77,9 +81,9 @@ def _whole_days(
                 at += size
                 break
         else:
-            days.append(at)
+            whole.append(at)
             at += 1
-    return days, buckets
+    return whole, buckets
 
 
 def _usable(state: State, level: int, bucket: int) -> bool:
@@ -91,14 +95,20 @@ def _usable(state: State, level: int, bucket: int) -> bool:
 def _part_days(
     state: State,
     edges: list[tuple[int, int]],
-    days: tuple[int, ...],
+    whole: list[int],
     buckets: tuple[tuple[int, int], ...],
 ) -> Cover:
-    hours: list[int] = []
+    hours = [
+        hour
+        for day in whole
+        if day in state.unfolded
+        for hour in range(day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY)
+    ]
     rest: list[tuple[int, int]] = []
     for first, end in edges:
-        kept_from = min(max(first, state.hours_from), end) if state.cube.hours else end
+        kept_from = min(max(first, state.hours_from), end)
         if first < kept_from:
             rest.append((first, kept_from))
         hours += range(kept_from, end)
-    return Cover(tuple(hours), days, buckets, tuple(rest))
+    days = tuple(day for day in whole if day not in state.unfolded)
+    return Cover(tuple(sorted(hours)), days, buckets, tuple(rest))

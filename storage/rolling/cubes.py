@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 
 HOUR, DAY = -1, 0
-"""Levels of table `roll`; a bucket is then a number of hours or days since 1970 UTC."""
+"""Levels of table `roll`; a bucket is then a number of hours or days since 1970 UTC. A day has cells of its
+own once it is folded (`fold`); before, those of its hours are all there is."""
 WEIGHTED_LEVELS = (1, 2, 3)
 """Levels of table `roll_weighted`: 4, 16 and 64 days, aligned to 1970."""
 HOURS_KEPT_DAYS = 35
@@ -22,16 +23,11 @@ class Cube:
     id: int
     keys: tuple[str, ...]
     """Columns of `profile` that are the cells' `k1` and `k2`; without one it is 0."""
-    hours: bool
-    """Whether there are cells of hours beside those of days."""
-    moments: bool
-    """Whether cells keep what intervals are computed from."""
 
 
-EVENT = Cube(1, (), hours=True, moments=True)
-APPLICATION = Cube(2, ("application",), hours=True, moments=True)
-VERSION = Cube(3, ("application", "version"), hours=False, moments=False)
-CUBES = (EVENT, APPLICATION, VERSION)
+EVENT = Cube(1, ())
+APPLICATION = Cube(2, ("application",))
+CUBES = (EVENT, APPLICATION)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,6 @@ def read_batch(connection: Connection, entries: Sequence[Entry]) -> Batch:
         stacks=columns["stacks"].astype(np.int64),
         sample_type=columns["sample_type_id"],
         application=columns["application"],
-        version=columns["version"],
         samples=columns["samples"],
         period=columns["period"],
         facts=columns["facts"],
@@ -136,7 +135,7 @@ def discard_replaced(connection: Connection, entries: Sequence[Entry]) -> None:
         connection.execute(delete(roll_replaced).where(roll_replaced.c.entry_id.in_(ids)))
 
 
-_PROFILE = ("sample_type_id", "stacks", "application", "version", "facts", "samples", "period")
+_PROFILE = ("sample_type_id", "stacks", "application", "facts", "samples", "period")
 
 
 def _visits(connection: Connection, entries: Sequence[Entry]) -> Visits:

@@ -4,19 +4,23 @@ from datetime import date
 
 from sqlalchemy import Connection, delete, select
 
+from storage.rolling import days
 from storage.rolling.cubes import CUBES, HOUR, HOURS_A_DAY, day_number
 from storage.schema import roll, stratum
 
 
 def drop_hours(connection: Connection, before: date) -> int:
-    """Delete the hour cells of the days before `before`; the number of them."""
+    """Delete the hour cells of the folded days before `before`; the number of them."""
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
     c = roll.c
+    first = day_number(before)
+    alone = [day for day in days.unfolded(connection) if day < first]
     return connection.execute(
         delete(roll).where(
-            c.cube.in_([cube.id for cube in CUBES if cube.hours]),
+            c.cube.in_([cube.id for cube in CUBES]),
             c.stratum_id.in_(strata),
             c.level == HOUR,
-            c.bucket < day_number(before) * HOURS_A_DAY,
+            c.bucket < first * HOURS_A_DAY,
+            *(c.bucket // HOURS_A_DAY != day for day in alone),
         )
     ).rowcount

@@ -1,5 +1,6 @@
 """From the facts of a batch to what its cells gain: pure sums, exact in 64-bit integers."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,7 @@ class Gains:
     samples: Int64
     total: Int64
     facts: Facts
-    moments: VisitLists | None
+    moments: VisitLists
 
     def __len__(self) -> int:
         return len(self.key)
@@ -75,14 +76,13 @@ class Gains:
     def of(self, cells: Int64) -> "Gains":
         """Those of some cells, in this order."""
         counted = (self.profiles[cells], self.visits[cells], self.samples[cells], self.total[cells])
-        moments = None if self.moments is None else self.moments.of(cells)
-        return Gains(self.key[cells], *counted, self.facts.of(cells), moments)
+        return Gains(self.key[cells], *counted, self.facts.of(cells), self.moments.of(cells))
 
 
-def gains(batch: Batch, stack_functions: StackFunctions) -> list[Gains]:
-    """What the cells of every cube and level gain from a batch, each ascending by key.
+def gains(batch: Batch, stack_functions: StackFunctions, folded: Collection[int] = ()) -> list[Gains]:
+    """What the cells of every cube gain from a batch: of its hours and of those days that are `folded`.
 
-    The functions of all its stacks are loaded.
+    Each ascends by key. The functions of all the batch's stacks are loaded.
     """
     if not len(batch.profiles):
         return []
@@ -92,38 +92,38 @@ def gains(batch: Batch, stack_functions: StackFunctions) -> list[Gains]:
         v.campaign[p.visit], p.stacks, p.sample_type, v.stratum[p.visit], v.utilisation_class[p.visit], v.hour[p.visit],
     )  # fmt: skip
     # The finest cells there are; every other one is merged from them.
-    fine, of = numbered(*base, p.application, p.version)
+    fine, of = numbered(*base, p.application)
     facts = sum_facts(np.repeat(of, p.facts), batch.stack, batch.units * np.repeat(sign, p.facts), len(fine))
     columns = [column[fine] for column in base]
-    application, version = p.application[fine], p.version[fine]
+    application = p.application[fine]
+    late = np.isin(v.hour // HOURS_A_DAY, list(folded)).any()
     result = []
     pairs: tuple[Members, Pairs, Pairs] | None = None
     for cube in reversed(CUBES):  # from the finest: its pairs are what the coarser ones are merged from
         hours: tuple[Int64, VisitLists] | None = None
-        for level in (HOUR, DAY):
-            key = _keys(cube, level, columns, application, version)
+        for level in (HOUR, DAY) if late else (HOUR,):
+            key = _keys(cube, level, columns, application)
             lead, into = numbered(*key.T)
             cell = into[of]
-            moments = None
-            if cube.moments and level == HOUR:
+            if hours is None:
                 pairs = _finer(batch, cell, len(lead), pairs, stack_functions)
                 moments = lists(*pairs)
                 hours = into, moments
-            elif hours is not None:
+            else:
                 moments = hours[1].into(_onto(hours[0], into), len(lead))
-            if level == HOUR and not cube.hours:
-                continue
-            result.append(
-                Gains(
-                    key=key[lead],
-                    profiles=_sums(cell, sign, len(lead)),
-                    visits=_visits(cell, p.visit, v.sign, len(lead)),
-                    samples=_sums(cell, p.samples * sign, len(lead)),
-                    total=_sums(cell, p.samples * p.period * sign, len(lead)),
-                    facts=facts.into(into, len(lead)),
-                    moments=moments,
-                )
+            gained = Gains(
+                key=key[lead],
+                profiles=_sums(cell, sign, len(lead)),
+                visits=_visits(cell, p.visit, v.sign, len(lead)),
+                samples=_sums(cell, p.samples * sign, len(lead)),
+                total=_sums(cell, p.samples * p.period * sign, len(lead)),
+                facts=facts.into(into, len(lead)),
+                moments=moments,
             )
+            if level == DAY:
+                bucket = gained.key[:, KEY.index("bucket")]
+                gained = gained.of(np.flatnonzero(np.isin(bucket, list(folded))))
+            result.append(gained)
     return result
 
 
@@ -150,12 +150,10 @@ def _onto(fine: Int64, coarse: Int64) -> Int64:
     return onto
 
 
-def _keys(
-    cube: Cube, level: int, columns: list[npt.NDArray[np.int64]], application: Int64, version: Int64
-) -> Int64:
+def _keys(cube: Cube, level: int, columns: list[npt.NDArray[np.int64]], application: Int64) -> Int64:
     n = len(application)
     hour = columns[-1]
-    labels = {"application": application, "version": version}
+    labels = {"application": application}
     own = [labels[name] for name in cube.keys]
     own += [np.zeros(n, np.int64)] * (2 - len(own))
     bucket = hour if level == HOUR else hour // HOURS_A_DAY

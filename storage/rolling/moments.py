@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.rolling.sorting import Bool, Float64, Int64, counts, ranges
+from storage.rolling.sorting import Bool, Float64, Int64, by_pair, counts, ranges
 
 Column = npt.NDArray[Any]
 
@@ -171,6 +171,30 @@ def add(a: Sums, b: Sums) -> Sums:
     return Sums(*arguments)
 
 
+def into(sums: Sums, cell: Int64, cells: int) -> Sums:
+    """The sums of fewer cells, of other visits each: those of cell i go into `cell[i]`."""
+    divisor = np.zeros(cells, np.int64)
+    np.gcd.at(divisor, cell, sums.divisor)
+    scaled = sums.in_multiples_of(divisor[cell])
+    order, first = by_pair(cell[scaled.cell], scaled.function)
+    lead = order[first]
+    rows = list(scaled.row_columns())
+    if len(order):
+        rows = [
+            rows[_FUNCTION_ROW][lead]
+            if i == _FUNCTION_ROW
+            else (np.bitwise_or if i == _MACHINES_ROW else np.add).reduceat(column[order], first)
+            for i, column in enumerate(rows)
+        ]
+    arguments: list[Any] = [divisor]
+    for i, column in enumerate(list(scaled.cell_columns())[1:-1]):
+        total = np.zeros(cells, column.dtype)
+        (np.bitwise_or if i == _MACHINES_CELL else np.add).at(total, cell, column)
+        arguments.append(total)
+    arguments += [counts(cell[scaled.cell[lead]], cells), *rows]
+    return Sums(*arguments)
+
+
 def _union(cell_a: Int64, function_a: Int64, cell_b: Int64, function_b: Int64) -> tuple[Int64, Int64, Int64]:
     """Two ascending lists of distinct (cell, function) as one: its cells, and where each list's rows go."""
     if not len(cell_a) or not len(cell_b):
@@ -188,6 +212,8 @@ def _union(cell_a: Int64, function_a: Int64, cell_b: Int64, function_b: Int64) -
 
 
 _FUNCTION_ROW, _MACHINES_ROW = 0, 2
+_MACHINES_CELL = 1
+"""Behind the divisor."""
 
 
 def machine_bit(machine_id: Int64) -> Int64:

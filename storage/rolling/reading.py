@@ -133,7 +133,6 @@ def read_cells(
     past `limit` bytes.
     """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
-    moments = moments and source.cube.moments
     named = [roll.c.facts, roll.c.data] if facts else []
     names = [_moments(roll.c.moments, functions=functions)] if moments else []
     parts: list[Columns] = []
@@ -180,7 +179,6 @@ def read_weighted(
     limit: int = MAX_BYTES,
 ) -> WeightedCells:
     """The cells of `cover.weighted`; parameters and errors are those of `read_cells`."""
-    moments = moments and source.cube.moments
     named = [roll_weighted.c.facts, roll_weighted.c.data, roll_weighted.c.weighted] if facts else []
     names = [_moments(roll_weighted.c.moments, functions=functions)] if moments else []
     tables: list[Columns] = []

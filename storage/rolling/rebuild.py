@@ -16,7 +16,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage import partitions
 from storage.query.arrays import distinct
-from storage.rolling import entries, exposures, store
+from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.entries import Entry
 from storage.rolling.errors import DayGone, UnknownApplication
@@ -44,7 +44,7 @@ def rebuild(
     *,
     stack_functions: StackFunctions | None = None,
 ) -> Rebuilt:
-    """Make all cells of hours and of the day again, and the exposure behind them; in one transaction.
+    """Make all cells of its hours, and of the day if it is folded, again, and the exposure behind them; in one transaction.
 
     With an application (`dim_value` id) only the cells it is a key of; the event's, which hold all
     applications, and the exposure stay. Rollers of the day wait meanwhile. Raises `DayGone` when the
@@ -57,11 +57,13 @@ def rebuild(
         partitions.keep(connection)  # or cells of a day that goes meanwhile would be made of nothing
         if day not in partitions.existing(connection):
             raise DayGone(f"The facts of {day} are not kept any more.")
+        folded = days.folded(connection, [number])
+        days.begin(connection, [number])
         _remove(connection, number, application)
         for part in _merged_visits(connection, day):
             batch = entries.read_batch(connection, part)
             functions.load(connection, distinct(batch.stack)[0])
-            gained = gains(batch, functions)
+            gained = gains(batch, functions, folded)
             if application is None:
                 exposures.add(connection, batch)
             else:

@@ -18,7 +18,7 @@ from storage import partitions
 from storage.errors import StorageError
 from storage.landing.errors import CorruptChunk
 from storage.query.arrays import distinct
-from storage.rolling import entries, exposures, store
+from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import HOURS_A_DAY, day_number, day_of
 from storage.rolling.entries import Entry
 from storage.rolling.errors import CorruptCell, DayGone, TookTooMuch
@@ -104,12 +104,16 @@ class Roller:
     def _merge(self, connection: Connection, taken: Sequence[Entry]) -> tuple[int, int]:
         batch = entries.read_batch(connection, taken)
         self._stack_functions.load(connection, distinct(batch.stack)[0])
-        gained = gains(batch, self._stack_functions)
-        days = np.unique(batch.visits.hour // HOURS_A_DAY).tolist()
-        lock_days(connection, days)
+        touched = np.unique(batch.visits.hour // HOURS_A_DAY).tolist()
+        folded = days.folded(connection, touched)
+        gained = gains(batch, self._stack_functions, folded)
+        lock_days(connection, touched)
+        if (now := days.folded(connection, touched)) != folded:  # somebody did it meanwhile
+            gained = gains(batch, self._stack_functions, now)
+        days.begin(connection, touched)
         cells = store.add(connection, gained)
         exposures.add(connection, batch)
-        store.forget_buckets(connection, days)
+        store.forget_buckets(connection, touched)
         return len(batch.stack), cells
 
 
@@ -120,5 +124,5 @@ def roll(engine: Engine, *, batch: int = BATCH) -> Rolled:
 
 def _of_days_kept(connection: Connection, taken: Sequence[Entry]) -> list[Entry]:
     """Entries of days whose facts are there; of others nothing can be said, so their cells stay."""
-    days = set(partitions.existing(connection))
-    return [entry for entry in taken if entry.day in days]
+    kept = set(partitions.existing(connection))
+    return [entry for entry in taken if entry.day in kept]

@@ -22,6 +22,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
 )
+from sqlalchemy.sql.dml import ReturningDelete
 
 from storage.database import translated
 from storage.query.reading import copy_out
@@ -45,14 +46,15 @@ Blob = bytes | memoryview
 
 
 def read(
-    connection: Connection, statement: Select[Any], *, limit: int = MAX_BYTES
+    connection: Connection, statement: Select[Any] | ReturningDelete[Any], *, limit: int = MAX_BYTES
 ) -> tuple[Columns, list[list[memoryview]]]:
-    """The rows of a statement: its columns of fixed width, and the columns of bytes that follow them.
+    """The rows of a statement, or those that it deletes: its columns of fixed width, and the columns of bytes that follow them.
 
     No column is NULL but those of bytes, where NULL reads as empty.
     """
-    fixed = [column for column in statement.selected_columns if not isinstance(column.type, LargeBinary)]
-    blobs = len(statement.selected_columns) - len(fixed)
+    selected = list(statement.exported_columns)
+    fixed = [column for column in selected if not isinstance(column.type, LargeBinary)]
+    blobs = len(selected) - len(fixed)
     buffer = copy_out(connection, statement, limit=limit)
     kinds = [next(kind for kind in _CODES if isinstance(column.type, kind[0])) for column in fixed]
     row = np.dtype(
@@ -84,13 +86,8 @@ def write(
     table: Table,
     columns: Mapping[str, npt.NDArray[Any]],
     blobs: Mapping[str, Sequence[Blob | None]],
-    *,
-    target: str | None = None,
 ) -> None:
-    """Append rows by COPY: columns of fixed width, and columns of bytes where None is NULL.
-
-    `target` names another table with the same columns (a temporary one).
-    """
+    """Append rows by COPY: columns of fixed width, and columns of bytes where None is NULL."""
     names = [*columns, *blobs]
     n = len(next(iter(columns.values())))
     kinds = [next(kind for kind in _CODES if isinstance(table.c[name].type, kind[0])) for name in columns]
@@ -115,7 +112,7 @@ def write(
             else:
                 parts += (_LENGTH.pack(len(blob)), blob)
     parts.append(b"\xff\xff")
-    statement = f"COPY {target or table.name} ({', '.join(names)}) FROM STDIN WITH (FORMAT binary)"
+    statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN WITH (FORMAT binary)"
     raw = cast(psycopg2.extensions.connection, connection.connection.dbapi_connection)
     with translated(), raw.cursor() as cursor:
         cursor.copy_expert(statement, io.BytesIO(b"".join(parts)), size=1 << 20)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Column, Connection, Integer, MetaData, Table, and_, delete, select, text, update
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, and_, delete, text
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many, encode_many
@@ -30,13 +30,6 @@ _wanted = Table(
     prefixes=["TEMPORARY"],
     postgresql_on_commit="DROP",
 )
-_changed = Table(
-    "rolling_changed",
-    MetaData(),
-    *(Column(column.name, column.type) for column in roll.c),
-    prefixes=["TEMPORARY"],
-    postgresql_on_commit="DROP",
-)
 
 
 def add(connection: Connection, gained: Sequence[Gains]) -> int:
@@ -49,12 +42,10 @@ def add(connection: Connection, gained: Sequence[Gains]) -> int:
     # Joins by the primary key; without statistics of the temporary tables others would be chosen.
     for setting in ("enable_hashjoin", "enable_mergejoin"):
         connection.execute(text(f"SET LOCAL {setting} = off"))
-    for table in (_wanted, _changed):
-        table.create(connection)
+    _wanted.create(connection)
     for gains in gained:
         _add(connection, gains)
-    for table in (_wanted, _changed):
-        table.drop(connection)
+    _wanted.drop(connection)
     return sum(map(len, gained))
 
 
@@ -78,7 +69,7 @@ def forget_buckets(connection: Connection, days: Sequence[int]) -> None:
 
 
 def _add(connection: Connection, gains: Gains) -> None:
-    there, counts, facts, before = _read(connection, gains)
+    counts, facts, before = _take(connection, gains)
     counts = {name: counts[name] + getattr(gains, name) for name in _COUNTS}
     n = len(gains)
     merged = sum_facts(
@@ -89,42 +80,32 @@ def _add(connection: Connection, gains: Gains) -> None:
     )
     bad = (counts["profiles"] < 0) | (counts["visits"] < 0)
     bad[merged.cell[merged.units < 0]] = True
-    blobs: list[bytes] | None = None
-    if gains.moments is not None:
-        blobs, lacking = cell_moments.add(before, gains.moments)
-        bad |= lacking
+    blobs, lacking = cell_moments.add(before, gains.moments)
+    bad |= lacking
     if bad.any():
         level, bucket = (gains.key[bad, KEY.index(name)] for name in ("level", "bucket"))
         raise TookTooMuch(np.where(level == HOUR, bucket // HOURS_A_DAY, bucket).tolist())
-    left = counts["profiles"] > 0
-    for known in (False, True):
-        cells = np.flatnonzero(left & (there == known))
-        chosen = None if blobs is None else [blobs[i] for i in cells.tolist()]
-        values = {name: column[cells] for name, column in counts.items()}
-        _write(connection, gains.key[cells], values, merged.of(cells), chosen, there=known)
-    _remove(connection, gains.key[~left & there])
+    left = np.flatnonzero(counts["profiles"] > 0)
+    chosen = [blobs[i] for i in left.tolist()]
+    values = {name: column[left] for name, column in counts.items()}
+    _write(connection, gains.key[left], values, merged.of(left), chosen)
 
 
-def _read(
-    connection: Connection, gains: Gains
-) -> tuple[npt.NDArray[np.bool_], dict[str, Int64], Facts, list[memoryview | None]]:
-    """What there is of the cells: whether they are there, their counts, facts and moments (None without)."""
+def _take(connection: Connection, gains: Gains) -> tuple[dict[str, Int64], Facts, list[memoryview | None]]:
+    """Take what there is of the cells out of the table: their counts, facts and moments (None: not there).
+
+    They are written anew by COPY: an UPDATE makes a new row of each as well, and needs them all in a
+    temporary table first, whose pages the server's process keeps.
+    """
     n = len(gains)
     rows.write(
         connection, _wanted, {"n": np.arange(n), **{name: gains.key[:, i] for i, name in enumerate(KEY)}}, {}
     )
-    joined = _wanted.join(roll, _same_key(_wanted))
-    with_moments = [roll.c.moments] if gains.moments is not None else []
-    columns, blobs = rows.read(
-        connection,
-        select(
-            _wanted.c.n, *(roll.c[name] for name in _COUNTS), roll.c.facts, roll.c.data, *with_moments
-        ).select_from(joined),
-    )
+    names = (*(roll.c[name] for name in _COUNTS), roll.c.facts, roll.c.data, roll.c.moments)
+    taken = delete(roll).where(_same_key(_wanted)).returning(_wanted.c.n, *names)
+    columns, blobs = rows.read(connection, taken)
     connection.execute(delete(_wanted))
     at = columns["n"]
-    there = np.zeros(n, np.bool_)
-    there[at] = True
     counts = {name: np.zeros(n, np.int64) for name in _COUNTS}
     for name in _COUNTS:
         counts[name][at] = columns[name]
@@ -136,10 +117,8 @@ def _read(
     place = np.full(n, len(at), np.int64)
     place[at] = np.arange(len(at))
     facts = Facts(np.append(columns["facts"], 0), stack.astype(np.int64), units).of(place)
-    if gains.moments is None:
-        return there, counts, facts, []
     found = [*blobs[1], None]
-    return there, counts, facts, [found[i] for i in place.tolist()]
+    return counts, facts, [found[i] for i in place.tolist()]
 
 
 def _write(
@@ -147,34 +126,15 @@ def _write(
     key: npt.NDArray[np.int64],
     values: dict[str, Int64],
     facts: Facts,
-    moments: list[bytes] | None,
-    *,
-    there: bool,
+    moments: list[bytes],
 ) -> None:
-    """Write cells; `there` says whether they take the place of others."""
+    """Write cells that are not there."""
     if not len(key):
         return
     columns: dict[str, npt.NDArray[Any]] = {name: key[:, i] for i, name in enumerate(KEY)}
     columns |= values | {"facts": facts.count}
-    blobs: dict[str, list[bytes]] = {"data": encode_many(facts.stack, facts.units, facts.count)}
-    if moments is not None:
-        blobs["moments"] = moments
-    if not there:
-        rows.write(connection, roll, columns, blobs)
-        return
-    rows.write(connection, roll, columns, blobs, target=_changed.name)
-    new = {name: _changed.c[name] for name in (*_COUNTS, "facts", *blobs)}
-    connection.execute(update(roll).values(new).where(_same_key(_changed)))
-    connection.execute(delete(_changed))
-
-
-def _remove(connection: Connection, key: npt.NDArray[np.int64]) -> None:
-    if not len(key):
-        return
-    columns = {name: key[:, i] for i, name in enumerate(KEY)}
-    rows.write(connection, _wanted, {"n": np.arange(len(key)), **columns}, {})
-    connection.execute(delete(roll).where(_same_key(_wanted)))
-    connection.execute(delete(_wanted))
+    blobs = {"data": encode_many(facts.stack, facts.units, facts.count), "moments": moments}
+    rows.write(connection, roll, columns, blobs)
 
 
 def _same_key(table: Table) -> ColumnElement[bool]:

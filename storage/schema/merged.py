@@ -85,7 +85,7 @@ roll = Table(
     Column(
         "moments",
         LargeBinary,
-        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: the cube keeps none",
+        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: not known",
     ),
     comment="cells of an hour or a day: raw integers, weighted when a question is asked",
 )
@@ -112,9 +112,7 @@ roll_weighted = Table(
     Column("weighted_total", Double, nullable=False, comment="estimate of the whole fleet's, in units"),
     Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs, raw, as in `roll`"),
     Column("weighted", LargeBinary, nullable=False, comment="the fleet's units of the same stacks, doubles"),
-    Column(
-        "moments", LargeBinary, comment="per function the parts of its variance; NULL: the cube keeps none"
-    ),
+    Column("moments", LargeBinary, comment="per function the parts of its variance; NULL: not known"),
     comment="closed days merged over strata, with the weights of their final coverage",
 )
 
@@ -126,6 +124,16 @@ roll_built = Table(
     Column("bucket", Integer, primary_key=True, autoincrement=False),
     Column("built_at", utc, nullable=False, server_default=now),
     comment="buckets of roll_weighted that hold all there is; a row goes when one of its days changes",
+)
+
+roll_day = Table(
+    "roll_day",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column(
+        "folded_at", utc, comment="it has cells of the whole day since then; NULL: those of its hours are all"
+    ),
+    comment="days that have cells",
 )
 
 exposure = Table(

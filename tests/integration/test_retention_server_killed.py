@@ -26,7 +26,7 @@ from storage.dictionary_sweep.sweep import sweep
 from storage.errors import DatabaseError
 from storage.landing.interning import Interner
 from storage.retention.retain import Keep, retain
-from storage.rolling.cubes import DAY, EVENT, day_number
+from storage.rolling.cubes import EVENT, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.roll import Roller
 from storage.schema import capture, coverage, roll, roll_queue, roll_replaced, sample_type, visit
 from tests.integration.exactly_once.server import MortalServer
@@ -182,17 +182,13 @@ def check(world: World) -> None:
         for table in (roll_queue, roll_replaced):
             assert connection.scalar(select(func.count()).select_from(table)) == 0
         captures = {row.visit_id: row for row in connection.execute(select(capture))}
-        cells = Counter(
-            {
-                row.bucket: int(row.total)
-                for row in connection.execute(
-                    select(roll.c.bucket, func.sum(roll.c.total).label("total"))
-                    .join(sample_type, sample_type.c.sample_type_id == roll.c.sample_type_id)
-                    .where(roll.c.cube == EVENT.id, roll.c.level == DAY, sample_type.c.event == "cpu")
-                    .group_by(roll.c.bucket)
-                )
-            }
-        )
+        cells: Counter[int] = Counter()
+        for row in connection.execute(
+            select(roll.c.bucket, roll.c.total)
+            .join(sample_type, sample_type.c.sample_type_id == roll.c.sample_type_id)
+            .where(roll.c.cube == EVENT.id, roll.c.level == HOUR, sample_type.c.event == "cpu")
+        ):
+            cells[row.bucket // HOURS_A_DAY] += row.total
         assert connection.scalar(select(func.count()).select_from(visit)) == len(world.visits)
         assert connection.scalar(select(func.sum(coverage.c.drawn))) == len(world.visits)
     assert set(captures) == set(world.visits)

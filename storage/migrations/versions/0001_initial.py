@@ -111,20 +111,64 @@ def upgrade() -> None:
             sa.SmallInteger(),
             autoincrement=False,
             nullable=False,
-            comment="index of the counter group in the capture: its counters were read together",
+            comment="counters of one number were read together, so that their ratio means something",
         ),
         sa.Column("name", sa.Text(), nullable=False, comment="generic name"),
-        sa.Column("cpu", sa.Integer(), nullable=False, comment="-1: whole machine"),
-        sa.Column(
-            "application", sa.Integer(), nullable=False, comment="dim_value id; 0: everything on that CPU"
-        ),
         sa.Column("day", sa.Date(), nullable=False),
+        sa.Column(
+            "package",
+            sa.SmallInteger(),
+            nullable=True,
+            comment="the socket; NULL: of the whole machine, or not known",
+        ),
+        sa.Column(
+            "cpus",
+            sa.SmallInteger(),
+            nullable=False,
+            comment="logical CPUs whose readings are added up; 0: it belongs to none",
+        ),
+        sa.Column(
+            "application",
+            sa.Integer(),
+            nullable=False,
+            comment="dim_value id; 0: everything that ran, or several in one control group",
+        ),
+        sa.Column(
+            "cgroup", sa.Text(), server_default="", nullable=False, comment="control group; '': not of one"
+        ),
         sa.Column("status", sa.Text(), nullable=False, comment="ok, unsupported, denied, busy, not_counted"),
         sa.Column("errno", sa.Integer(), server_default="0", nullable=False),
-        sa.Column("value", sa.BigInteger(), nullable=True, comment="raw reading; NULL unless status is ok"),
-        sa.Column("time_enabled_ns", sa.BigInteger(), nullable=False),
-        sa.Column("time_running_ns", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "value",
+            sa.BigInteger(),
+            nullable=True,
+            comment="sum of the raw readings; NULL unless status is ok",
+        ),
+        sa.Column(
+            "scaled",
+            sa.Double(),
+            nullable=True,
+            comment="sum of reading × time enabled / time running, in `unit`: what to add up and divide",
+        ),
+        sa.Column(
+            "unit",
+            sa.Text(),
+            nullable=False,
+            comment="of `scaled`: count, cycles, nanoseconds, joules, bytes",
+        ),
+        sa.Column(
+            "source",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="what was opened; '': the kernel's generic event",
+        ),
+        sa.Column("time_enabled_ns", sa.BigInteger(), nullable=False, comment="sum over the readings"),
+        sa.Column(
+            "time_running_ns", sa.BigInteger(), nullable=False, comment="less where counters took turns"
+        ),
         sa.PrimaryKeyConstraint("visit_id", "reading", "name", name=op.f("pk_capture_counter")),
+        comment="what was counted over the window of a visit, of the machine, its sockets and its control groups",
     )
     op.create_index(op.f("ix_capture_counter_day"), "capture_counter", ["day"], unique=False)
     op.create_table(
@@ -677,7 +721,7 @@ def upgrade() -> None:
             "moments",
             sa.LargeBinary(),
             nullable=True,
-            comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: the cube keeps none",
+            comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: not known",
         ),
         sa.PrimaryKeyConstraint(
             "cube",
@@ -702,6 +746,18 @@ def upgrade() -> None:
         sa.Column("built_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.PrimaryKeyConstraint("cube", "level", "bucket", name=op.f("pk_roll_built")),
         comment="buckets of roll_weighted that hold all there is; a row goes when one of its days changes",
+    )
+    op.create_table(
+        "roll_day",
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column(
+            "folded_at",
+            sa.DateTime(timezone=True),
+            nullable=True,
+            comment="it has cells of the whole day since then; NULL: those of its hours are all",
+        ),
+        sa.PrimaryKeyConstraint("day", name=op.f("pk_roll_day")),
+        comment="days that have cells",
     )
     op.create_table(
         "roll_queue",
@@ -801,7 +857,7 @@ def upgrade() -> None:
             "moments",
             sa.LargeBinary(),
             nullable=True,
-            comment="per function the parts of its variance; NULL: the cube keeps none",
+            comment="per function the parts of its variance; NULL: not known",
         ),
         sa.PrimaryKeyConstraint(
             "cube",
@@ -1012,7 +1068,7 @@ def upgrade() -> None:
             "seconds",
             sa.Double(),
             nullable=False,
-            comment="this event was watched; less than the visit's when events take turns",
+            comment="this event was watched; less than the visit's when events take turns or samples were lost",
         ),
         sa.Column("period", sa.BigInteger(), nullable=False, comment="units one sample stands for"),
         sa.Column(
@@ -1364,6 +1420,7 @@ def downgrade() -> None:
     op.drop_table("roll_replaced")
     op.drop_index("uq_roll_queue_visit_id", table_name="roll_queue", postgresql_where=sa.text("sign = 1"))
     op.drop_table("roll_queue")
+    op.drop_table("roll_day")
     op.drop_table("roll_built")
     op.drop_table("roll")
     op.drop_index(

@@ -15,8 +15,9 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, select
 
 from storage.landing.codec import decode_many
+from storage.rolling import days as states
 from storage.rolling import moments_codec
-from storage.rolling.cubes import CUBES, DAY, HOUR, Cube, day_number
+from storage.rolling.cubes import CUBES, DAY, HOUR, day_number
 from storage.schema import (
     capture_segment,
     chunk,
@@ -80,8 +81,8 @@ def wrong_cells(connection: Connection, world: World, days: set[date]) -> list[s
     """How the cells and exposures of these days differ from what they must be; their facts are there."""
     merged = _merged(connection, world, days)
     frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
-    expected = _expected(merged, frames)
     numbers = {day_number(day) for day in days}
+    expected = _expected(merged, frames, states.folded(connection, numbers))
     wrong = list(_different(_stored(connection, numbers), expected))
     wrong += _exposures(connection, world, days, merged)
     return wrong + list(_buckets(connection))
@@ -122,32 +123,29 @@ def _merged(connection: Connection, world: World, days: set[date]) -> dict[Part,
     return merged
 
 
-def _expected(merged: Mapping[Part, list[Piece]], frames: Mapping[int, list[int]]) -> dict[Key, Cell]:
+def _expected(
+    merged: Mapping[Part, list[Piece]], frames: Mapping[int, list[int]], folded: frozenset[int]
+) -> dict[Key, Cell]:
     cells: dict[Key, Cell] = {}
     for pieces in merged.values():
         of_visit: dict[Key, list[Piece]] = {}
         for piece in pieces:
-            for key in _keys(piece):
+            for key in _keys(piece, folded):
                 of_visit.setdefault(key, []).append(piece)
         for key, own in of_visit.items():
             cell = cells.setdefault(key, Cell())
             _add(cell, own)
-            if _cube(key).moments:
-                _add_moments(cell, own, frames)
+            _add_moments(cell, own, frames)
     return cells
 
 
-def _cube(key: Key) -> Cube:
-    return next(cube for cube in CUBES if cube.id == key[0])
-
-
-def _keys(piece: Piece) -> Iterable[Key]:
+def _keys(piece: Piece, folded: frozenset[int]) -> Iterable[Key]:
     row, visit = piece.row, piece.visit
     hour = int(visit.drawn_at.timestamp() // 3600)
     for cube in CUBES:
         k1, k2 = ([getattr(row, name) for name in cube.keys] + [0, 0])[:2]
         for level, bucket in ((HOUR, hour), (DAY, hour // 24)):
-            if level == DAY or cube.hours:
+            if level == HOUR or bucket in folded:
                 yield (
                     cube.id, row.campaign_id, row.stacks, row.sample_type_id, visit.stratum_id,
                     visit.utilisation_class, level, bucket, k1, k2,

@@ -1,7 +1,7 @@
 """Rolling, taking out and rebuilding, against cells that are added up by hand."""
 
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from threading import Barrier, Thread
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,7 @@ from storage.landing.errors import CorruptChunk
 from storage.rolling import entries, exposures, roll, store
 from storage.rolling.cubes import day_of
 from storage.rolling.errors import DayGone
+from storage.rolling.fold import FOLDED_AFTER, fold
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from storage.schema import roll as roll_table
@@ -26,6 +27,8 @@ pytestmark = pytest.mark.integration
 
 FUNCTIONS = 6
 DAYS = (DAY_0, DAY_0 + 1)
+OVER = datetime.fromtimestamp((DAY_0 + 1) * 86400, UTC) + FOLDED_AFTER
+"""The first of them is over for long enough."""
 
 
 @pytest.fixture
@@ -66,6 +69,7 @@ STEPS = st.lists(
         st.tuples(st.just("again"), st.integers(0, 100), PROFILES),
         st.tuples(st.just("roll"), st.integers(1, 4)),
         st.tuples(st.just("rebuild"), st.sampled_from(DAYS), st.sampled_from([None, 1, 2])),
+        st.tuples(st.just("fold"), st.integers(0, 2)),
     ),
     min_size=3,
     max_size=12,
@@ -96,6 +100,8 @@ def test_cells_are_what_the_merged_visits_say_whatever_happens(
                 roller.roll(batch=batch)
             case ("rebuild", day, application):
                 rebuild(engine, day_of(day), application)
+            case ("fold", after):
+                fold(engine, OVER + timedelta(days=after))
         assert_right(engine, bits=False)
     while roller.roll().entries:
         pass
@@ -163,7 +169,7 @@ def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine
     ids = [facts.visit(hour, machine_id=1 + hour % 5) for hour in range(DAY_0 * 24, DAY_0 * 24 + 30)]
     for n, id_ in enumerate(ids):
         facts.land(id_, [Seen({1 + n % 8: n + 1, 1 + (n + 3) % 8: 2} if n % 8 != 5 else {1: 1})])
-    start = Barrier(4)
+    start = Barrier(5)
     failures: list[BaseException] = []
 
     def work(do: Callable[[], object]) -> None:
@@ -182,7 +188,13 @@ def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine
         for id_ in ids[::3]:
             facts.land(id_, [Seen({2: 5})], again=True)
 
-    works = [roll_all, roll_all, land_again, lambda: [rebuild(engine, day_of(DAY_0)) for _ in range(4)]]
+    works = [
+        roll_all,
+        roll_all,
+        land_again,
+        lambda: [rebuild(engine, day_of(DAY_0)) for _ in range(4)],
+        lambda: fold(engine, OVER),
+    ]
     threads = [Thread(target=work, args=(do,)) for do in works]
     for thread in threads:
         thread.start()
@@ -218,7 +230,7 @@ def test_a_damaged_cell_is_rebuilt_and_a_damaged_fact_is_passed_by(engine: Engin
     with engine.connect() as connection:
         assert (
             connection.scalar(
-                select(func.sum(roll_table.c.visits)).where(roll_table.c.cube == 1, roll_table.c.level == 0)
+                select(func.sum(roll_table.c.visits)).where(roll_table.c.cube == 1, roll_table.c.level == -1)
             )
             == 4
         )
@@ -303,7 +315,7 @@ def test_a_visit_too_large_for_a_cell_stays_out_and_its_neighbours_do_not(
         pass
     with engine.connect() as connection:
         day = select(roll_table.c.visits, roll_table.c.total).where(
-            roll_table.c.cube == 1, roll_table.c.level == 0
+            roll_table.c.cube == 1, roll_table.c.level == -1
         )
         assert connection.execute(day).all() == [(2, 70)]
 

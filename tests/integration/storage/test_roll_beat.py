@@ -13,7 +13,7 @@ from storage.database import snapshot
 from storage.errors import DatabaseBusy
 from storage.query.reading import TooMuch
 from storage.rolling.cover import Cover
-from storage.rolling.cubes import EVENT, HOUR, HOURS_KEPT_DAYS, Source, day_of
+from storage.rolling.cubes import CUBES, EVENT, HOUR, HOURS_KEPT_DAYS, Source, day_of
 from storage.rolling.reading import read_cells
 from storage.schema import chunk, dim_value, roll, roll_built, roll_queue, roll_weighted
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
@@ -53,7 +53,7 @@ def test_a_beat_merges_what_waits_and_then_lets_it_gather(engine: Engine, facts:
 
 def test_a_beat_closes_days_and_drops_old_hours(engine: Engine, facts: CellFacts) -> None:
     Merging(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
-    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == 3
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == len(CUBES)
     assert number(engine, roll.c.bucket, roll.c.level == HOUR) > 0
     late = DAY + timedelta(days=HOURS_KEPT_DAYS + 1)
     Merging(engine, every_s=0, stopped=lambda: False).merge(late)
@@ -67,7 +67,7 @@ def test_a_damaged_cell_is_made_again_before_its_days_are_closed(engine: Engine,
         connection.execute(update(roll).values(data=b"\x09"))
     Merging(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
     assert_right(engine)
-    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == 3
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == len(CUBES)
 
 
 def test_a_damaged_bucket_is_made_again_from_its_days(engine: Engine, facts: CellFacts) -> None:
@@ -79,7 +79,7 @@ def test_a_damaged_bucket_is_made_again_from_its_days(engine: Engine, facts: Cel
         connection.execute(update(roll_weighted).where(roll_weighted.c.level == 1).values(data=b"\x09"))
         connection.execute(update(chunk).values(data=b"x"))
     Merging(engine, every_s=0, stopped=lambda: False).merge(later)
-    assert number(engine, roll_built.c.bucket, roll_built.c.level == 2) == 3
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 2) == len(CUBES)
     assert number(engine, roll_weighted.c.bucket, roll_weighted.c.data == b"\x09") == 0
 
 
@@ -92,7 +92,7 @@ def test_a_day_that_cannot_be_mended_stays_open_and_ends_nothing(engine: Engine,
         connection.execute(update(chunk).values(data=b"x"))
     Merging(engine, every_s=0, stopped=lambda: False).merge(later)
     assert number(engine, roll_built.c.bucket) == 0
-    assert number(engine, roll.c.bucket, roll.c.level == HOUR) == 0, "the rest of the work is done"
+    assert number(engine, roll.c.bucket, roll.c.level == HOUR) > 0, "there is nothing but them"
 
 
 def test_a_failure_of_the_beat_is_not_repeated_at_once(
@@ -135,4 +135,4 @@ def test_an_operator_merges_and_rebuilds(
 def test_an_answer_of_too_many_cells_is_refused(engine: Engine, facts: CellFacts) -> None:
     Merging(engine, every_s=0, stopped=lambda: False).merge(DAY)
     with snapshot(engine) as connection, pytest.raises(TooMuch):
-        read_cells(connection, Source(EVENT, 1, True, 1), Cover(days=(DAY_0,)), limit=100)
+        read_cells(connection, Source(EVENT, 1, True, 1), Cover(hours=(DAY_0 * 24,)), limit=100)

@@ -21,7 +21,7 @@ from storage.query.strata import read_strata
 from storage.rolling import compact as compacting
 from storage.rolling.compact import compact
 from storage.rolling.cover import Cover, cover, read_state
-from storage.rolling.cubes import APPLICATION, CUBES, EVENT, VERSION, Cube, Source
+from storage.rolling.cubes import APPLICATION, CUBES, EVENT, Cube, Source
 from storage.rolling.reading import Exposure, WeightedCells, read_weighted
 from storage.rolling.roll import Roller
 from storage.rolling.weighing import day_weights
@@ -97,9 +97,7 @@ def by_hand(
         y: Counter[tuple[int, int]] = Counter()
         for i, (*_, seen) in enumerate(mine):
             for one in seen:
-                if (cube is not EVENT and one.application != keys[0]) or (
-                    cube is VERSION and one.version != keys[1]
-                ):
+                if cube is not EVENT and one.application != keys[0]:
                     continue
                 for s, count in one.facts.items():
                     units = count * one.period

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.rolling.cover import Cover, State, cover
-from storage.rolling.cubes import EVENT, VERSION, bucket_days
+from storage.rolling.cubes import EVENT, bucket_days
 
 DAY = 20_000
 BUILT = st.fixed_dictionaries(
@@ -31,10 +31,11 @@ def hours_of(part: Cover) -> list[int]:
 HOURS = st.integers(24 * (DAY - 80), 24 * (DAY + 80))
 STATES = st.builds(
     State,
-    st.sampled_from([EVENT, VERSION]),
+    st.just(EVENT),
     BUILT,
     st.frozensets(st.integers(DAY - 100, DAY + 100), max_size=3),
     HOURS,
+    st.frozensets(st.integers(DAY - 100, DAY + 100), max_size=9),
 )
 
 
@@ -46,8 +47,8 @@ def test_every_hour_is_in_exactly_one_part(state: State, first: int, length: int
         size = bucket_days(level)
         assert bucket in state.built[level]
         assert state.waiting.isdisjoint(range(bucket * size, (bucket + 1) * size))
-    assert all(hour >= state.hours_from for hour in part.hours)
-    assert state.cube.hours or not part.hours
+    assert all(hour >= state.hours_from or hour // 24 in state.unfolded for hour in part.hours)
+    assert state.unfolded.isdisjoint(part.days)
     assert cover(state, first, first + length, weighted=False).weighted == ()
 
 
@@ -62,8 +63,14 @@ def test_a_range_with_all_buckets_takes_the_largest_that_fit() -> None:
     )
 
 
+def test_a_day_that_is_not_folded_is_its_hours() -> None:
+    state = State(EVENT, unfolded=frozenset({DAY + 1}), hours_from=24 * (DAY + 5))
+    part = cover(state, 24 * DAY, 24 * (DAY + 3))
+    assert part == Cover(hours=tuple(range(24 * (DAY + 1), 24 * (DAY + 2))), days=(DAY, DAY + 2))
+
+
 def test_a_day_asked_for_in_part_is_left_to_the_chunks_where_there_are_no_hours() -> None:
-    part = cover(State(VERSION), 24 * DAY + 3, 24 * (DAY + 2) + 5)
+    part = cover(State(EVENT, hours_from=24 * (DAY + 3)), 24 * DAY + 3, 24 * (DAY + 2) + 5)
     assert part == Cover(
         days=(DAY + 1,), rest=((24 * DAY + 3, 24 * (DAY + 1)), (24 * (DAY + 2), 24 * (DAY + 2) + 5))
     )

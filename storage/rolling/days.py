@@ -1,0 +1,44 @@
+"""Which days have cells, and whether they are folded (table `roll_day`).
+
+A day's first merging opens it: its facts are in cells of hours. Once it is over it is folded (`fold`), and
+has cells of the whole day beside them. Only who holds a day's lock (`locks`) changes its row.
+"""
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from storage.rolling.cubes import day_number, day_of
+from storage.schema import roll_day
+
+
+def folded(connection: Connection, days: Collection[int]) -> frozenset[int]:
+    """Those of the days (since 1970) that have cells of the whole day."""
+    c = roll_day.c
+    wanted = [day_of(day) for day in days]
+    found = connection.scalars(select(c.day).where(c.day.in_(wanted), c.folded_at.is_not(None)))
+    return frozenset(map(day_number, found))
+
+
+def unfolded(connection: Connection) -> frozenset[int]:
+    """All days whose facts are in cells of hours alone."""
+    found = connection.scalars(select(roll_day.c.day).where(roll_day.c.folded_at.is_(None)))
+    return frozenset(map(day_number, found))
+
+
+def begin(connection: Connection, days: Collection[int]) -> None:
+    """Say that these days have cells; a new one is not folded."""
+    rows = [{"day": day_of(day)} for day in sorted(days)]
+    if rows:
+        connection.execute(insert(roll_day).values(rows).on_conflict_do_nothing())
+
+
+def set_folded(connection: Connection, day: int) -> None:
+    """Say that the cells of the whole day are there."""
+    connection.execute(update(roll_day).where(roll_day.c.day == day_of(day)).values(folded_at=func.now()))
+
+
+def forget(connection: Connection, before: int) -> int:
+    """Forget the days before this one, whose cells are gone; the number of them."""
+    return connection.execute(delete(roll_day).where(roll_day.c.day < day_of(before))).rowcount
