@@ -14,6 +14,9 @@ from sqlalchemy.engine import URL, ExceptionContext, make_url
 from storage import errors
 
 CONNECT_TIMEOUT_S = 10
+RENEWED_AFTER_S = 600
+"""A connection is opened anew once it is that old: its server process keeps the most that it ever needed, of
+caches of tables and statements, of buffers and of sorts (measured: 1.5 MiB new, 15 MiB after some minutes)."""
 
 _BY_CODE: dict[str, type[errors.DatabaseError]] = {
     errorcodes.UNDEFINED_TABLE: errors.NotMigrated,
@@ -80,6 +83,7 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
         # In turn, every connection's server process would get its own 8 MiB of temporary tables and as much of
         # caches; so those do that are needed at the same time.
         pool_use_lifo=True,
+        pool_recycle=RENEWED_AFTER_S,
         connect_args={
             "application_name": f"fleetprof-{application}"[:63],
             "connect_timeout": CONNECT_TIMEOUT_S,

@@ -35,8 +35,9 @@ STACKS_REMEMBERED = 1_000_000
 """84 MB when full; a worker that meets more than that in a while asks the database again."""
 OTHERS_REMEMBERED = 100_000
 """Of each other dictionary; 10 MB when full."""
-NAMES_REMEMBERED = 20_000
-"""Some 15 MB with the names themselves; those of the images at hand are asked for again and again."""
+NAMES_REMEMBERED = 50_000
+"""Some 40 MB with the names themselves, most of which the images at hand keep anyway and ask for again and
+again. With fewer than a fleet's hot programs have, half of a landing's time went into comparing names."""
 
 
 class Interner:

@@ -44,10 +44,10 @@ class Remembered:
 
     def ids(self, keys: Sequence[Hashable]) -> list[int | None]:
         """The id of every key, None where it is not remembered."""
-        distinct = list(dict.fromkeys(keys))
-        found = self._ids.ids(_hashes(distinct)).tolist()
-        known = {key: id_ for key, id_ in zip(distinct, found, strict=True) if id_ != UNKNOWN}
-        return list(map(known.get, keys))
+        number: dict[Hashable, int] = {}
+        places = [number.setdefault(key, len(number)) for key in keys]
+        found = self._ids.ids(_hashes(list(number)))[places].tolist()
+        return [None if id_ == UNKNOWN else id_ for id_ in found]
 
     def add(self, keys: Sequence[Hashable], ids: Iterable[int]) -> None:
         """Remember the ids of distinct keys that `ids` did not know."""

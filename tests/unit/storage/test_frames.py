@@ -1,5 +1,7 @@
 """Functions of stacks survive their bytes; bytes that are no stacks are an error."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,6 +25,15 @@ def test_stacks_survive(stacks: list[list[int]]) -> None:
     packed, sizes = pack(function, lengths)
     assert len(sizes) == len(stacks)
     back, back_lengths = unpack(packed.tobytes(), sizes)
+    assert back.tolist() == function.tolist()
+    assert back_lengths.tolist() == lengths.tolist()
+
+
+@given(STACKS, st.integers(1, 12))
+def test_stacks_survive_in_pieces(stacks: list[list[int]], piece: int) -> None:
+    function, lengths = columns(stacks)
+    with mock.patch("storage.frames._PIECE", piece):
+        back, back_lengths = unpack(*pack(function, lengths))
     assert back.tolist() == function.tolist()
     assert back_lengths.tolist() == lengths.tolist()
 
