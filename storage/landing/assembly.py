@@ -16,6 +16,7 @@ import numpy as np
 from fleetpb import capture_pb2
 from storage.landing import stacks
 from storage.landing.codec import encode_many
+from storage.landing.counters import counter_rows
 from storage.landing.identities import (
     OF_THE_GROUP,
     OF_THE_MACHINE,
@@ -30,7 +31,7 @@ from storage.landing.line_counts import line_counts
 from storage.landing.lines import encode_lines_many
 from storage.landing.markers import MARKERS, Kind
 from storage.landing.new_stacks import new_rows
-from storage.landing.observations import binary_rows, counter_rows, segment_rows
+from storage.landing.observations import binary_rows, segment_rows
 from storage.landing.remembered import Ids, Int64s
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import TableRows, VisitFacts

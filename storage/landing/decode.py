@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from fleetpb import capture_pb2
 from storage.errors import BadCapture
+from storage.landing.counters import is_scale
 from storage.landing.errors import FormatTooNew
 
 NEWEST_FORMAT = 1
@@ -33,6 +34,7 @@ MAX_DURATION_NS = 3600 * 10**9
 """A visit watches for seconds. The weight of its class is divided by the seconds watched: a capture that
 claimed centuries would weigh all others down to nothing."""
 _MAX_SEGMENTS = 512
+_MAX_PACKAGES = 1 << 12
 _MAX_EVENTS = 64
 """Distinct events of a capture, twice what a gateway samples in a visit: they become rows of `sample_type`,
 whose ids have 15 bits and are never used again."""
@@ -125,7 +127,11 @@ def _check(capture: capture_pb2.Capture) -> None:
 
     for reading in capture.counters:
         _require(reading.group <= len(capture.groups), "a counter's group is not there")
-        texts.check_few(counter.name for counter in reading.counters)
+        _require(reading.package <= _MAX_PACKAGES, "a counter's socket is absurd")
+        texts.check_few((reading.cgroup,))
+        for counter in reading.counters:
+            texts.check_few((counter.name, counter.unit, counter.source))
+            _require(is_scale(counter.scale), "a counter's scale is absurd")
         names = [counter.name for counter in reading.counters]
         _require(len(set(names)) == len(names), "a counter was read twice in one group")
     for excerpt in capture.excerpts:

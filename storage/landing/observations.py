@@ -1,4 +1,4 @@
-"""What a visit brought besides samples: how long it watched what, counters, and its binaries."""
+"""What a visit brought besides samples: how long it watched what, and its binaries."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fleetpb import capture_pb2
+from storage.landing.counters import STATUS, watched_s
 from storage.landing.images import image_of
 from storage.landing.interning import Interner
-from storage.landing.labels import clean
 from storage.landing.resolved import ResolvedFrames, Status
 from storage.landing.rows import TableRows, VisitFacts
-from storage.schema import capture_binary, capture_counter, capture_segment
+from storage.schema import capture_binary, capture_segment
 
-_STATUS = {
-    capture_pb2.SUPPORT_OK: "ok",
-    capture_pb2.SUPPORT_UNSUPPORTED: "unsupported",
-    capture_pb2.SUPPORT_DENIED: "denied",
-    capture_pb2.SUPPORT_BUSY: "busy",
-    capture_pb2.SUPPORT_NOT_COUNTED: "not_counted",
-}
 _INT8_MAX = (1 << 63) - 1
 _TABLE = 1 << 25
 """Cells of a table of (stack, image), one byte each; a larger one is sorted instead."""
@@ -40,29 +33,10 @@ def segment_rows(
     for number, (segment, sample_type) in enumerate(zip(capture.segments, sample_types, strict=True)):
         rows.add(
             visit.visit_id, number, visit.day, strings[segment.event], sample_type, segment.stacks,
-            strings[segment.source], _STATUS.get(segment.support, "unsupported"), segment.errno,
-            segment.duration_ns / 1e9, _int8(segment.period), _int8(segment.requested_period),
+            strings[segment.source], STATUS.get(segment.support, "unsupported"), segment.errno,
+            watched_s(segment), _int8(segment.period), _int8(segment.requested_period),
             strings[segment.thinned_why], segment.samples, _int8(sum(segment.lost)) if segment.lost else None,
         )  # fmt: skip
-    return rows
-
-
-def counter_rows(visit: VisitFacts, capture: capture_pb2.Capture, applications: Sequence[int]) -> TableRows:
-    """One row a counter and reading; `applications` are the ids of the capture's process groups'."""
-    rows = TableRows(
-        capture_counter,
-        ("visit_id", "reading", "name", "cpu", "application", "day", "status", "errno", "value", "time_enabled_ns",
-         "time_running_ns"),
-    )  # fmt: skip
-    for number, reading in enumerate(capture.counters):
-        application = applications[reading.group - 1] if reading.group else 0
-        for counter in reading.counters:
-            status = _STATUS.get(counter.support, "unsupported")
-            rows.add(
-                visit.visit_id, number, clean(capture.strings[counter.name]), reading.cpu, application, visit.day,
-                status, counter.errno, _int8(counter.value) if status == "ok" else None,
-                _int8(reading.time_enabled_ns), _int8(reading.time_running_ns),
-            )  # fmt: skip
     return rows
 
 

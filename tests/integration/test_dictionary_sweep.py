@@ -365,7 +365,7 @@ class TestWhatStays:
             )
             connection.execute(
                 insert(capture_counter).values(
-                    visit_id=uuid4(), reading=0, name="cycles", cpu=-1, day=DAY, status="ok", time_enabled_ns=1,
+                    visit_id=uuid4(), reading=0, name="cycles", cpus=0, unit="count", day=DAY, status="ok", time_enabled_ns=1,
                     time_running_ns=1, application=self.value(connection, "counted"),
                 )
             )  # fmt: skip

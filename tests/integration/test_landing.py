@@ -257,8 +257,8 @@ def test_cpus_counters_and_binaries_land_beside_and_are_replaced_too(engine: Eng
     made.segment({group: {made.stack([leaf, leaf, main]): 4, made.stack([main]): 3}})
     message = made.message
     message.cpus.add(cpu=3, core=-1, package=0, numa_node=0, user_ms=2**32 - 1)
-    for value in (5, 7):
-        reading = message.counters.add(cpu=-1, group=group + 1, time_enabled_ns=10, time_running_ns=9)
+    for value, running in ((5, 10), (7, 5)):
+        reading = message.counters.add(cpu=-1, group=group + 1, time_enabled_ns=10, time_running_ns=running)
         reading.counters.add(name=made.text("cycles"), support=capture_pb2.SUPPORT_OK, value=value)
         reading.counters.add(name=made.text("llc"), support=capture_pb2.SUPPORT_DENIED, errno=13, value=99)
     message, resolved = made.finished()
@@ -268,10 +268,11 @@ def test_cpus_counters_and_binaries_land_beside_and_are_replaced_too(engine: Eng
             [cpu] = connection.execute(select(capture_cpu)).all()
             assert (cpu.cpu, cpu.core, cpu.package, cpu.user_ms, cpu.mhz) == (3, None, 0, 2**31 - 1, None)
             counters = connection.execute(select(capture_counter).order_by("reading", "name")).all()
-            assert [(c.reading, c.name, c.status, c.value) for c in counters] == [
-                (0, "cycles", "ok", 5), (0, "llc", "denied", None),
-                (1, "cycles", "ok", 7), (1, "llc", "denied", None),
+            assert [(c.reading, c.name, c.status, c.value, c.scaled) for c in counters] == [
+                (0, "cycles", "ok", 12, 19.0), (0, "llc", "denied", None, None),
             ]  # fmt: skip
+            assert counters[0].application > 0
+            assert (counters[0].time_enabled_ns, counters[0].time_running_ns) == (20, 15)
             binaries = connection.execute(
                 text(
                     "SELECT key, samples, unresolved, cpu_ns, unresolved_cpu_ns FROM capture_binary"

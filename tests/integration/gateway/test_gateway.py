@@ -154,7 +154,7 @@ def test_a_script_is_named_beside_its_interpreter(answer: Answer, workload: Work
 
 
 def test_the_control_group_is_the_processes_own(answer: Answer, workload: Workload):
-    from gateway.process.identity import control_group
+    from gateway.containers.control_group import control_group
 
     capture = answer.capture
     expected = control_group(Path(f"/proc/{workload.busy.pid}/cgroup").read_text())
@@ -266,7 +266,7 @@ def test_no_command_line_and_no_path_of_the_script_leaves_the_machine(answer: An
 def test_turns_run_one_after_the_other_and_their_events_together(daemon: Daemon, workload: Workload):
     events = [
         gateway_pb2.EventPlan(event="cpu", rate_hz=199, duration_ms=400, stacks=True, turn=1),
-        gateway_pb2.EventPlan(event="page-faults", period=1, duration_ms=300, turn=1),
+        gateway_pb2.EventPlan(event="page-faults", period=1009, duration_ms=300, turn=1),
         gateway_pb2.EventPlan(event="cpu", rate_hz=99, duration_ms=200, turn=2),
     ]
     with daemon.stub() as stub:
