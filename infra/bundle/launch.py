@@ -1,0 +1,7 @@
+"""The program inside the bundle: `fleetprof-gateway`."""
+
+import sys
+
+from gateway.daemon import main
+
+sys.exit(main())
