@@ -102,6 +102,7 @@ class Capturing:
             station.kernel,
             kernel_build_id=station.kernel_build_id,
             max_depth=schedule.max_depth,
+            own_labels=station.names.of_process,
         )
         self._capture = capture_pb2.Capture(
             visit_id=visit_id, producer=PRODUCER, machine=station.machine, notes=schedule.changes
@@ -133,6 +134,7 @@ class Capturing:
         if not self._station.own:
             # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
             self._station.kernel()
+        self._station.names.begin()
         window = self._station.instruments.open_window()
         self._began = time.monotonic()
         self._capture.window.wall_start_ns = time.time_ns()
@@ -158,7 +160,10 @@ class Capturing:
 
     def pack(self) -> Packed:
         """The finished capture."""
-        return self._packer.pack(self._capture)
+        names = self._station.names.finish()
+        labels = {who: names.labels(who.cgroup, who.labels) for who in self._packer.identities}
+        self._capture.notes.extend(names.notes())
+        return self._packer.pack(self._capture, labels)
 
     def _open_counters(self, resources: contextlib.ExitStack) -> WindowCounters | None:
         schedule = self._schedule

@@ -13,6 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway.confinement import User, confine, find_user, only_root
+from gateway.containers.settings import (
+    NamesSettings,
+    parse_environment_label,
+    parse_kubelet,
+    parse_pod_label,
+)
 from gateway.doorman import Door, Doorman
 from gateway.errors import CannotConfine, GatewayError
 from gateway.ledger import Ledger
@@ -220,6 +226,7 @@ def build_parser() -> argparse.ArgumentParser:
         default=limits.cpu_share * 100,
         help="of all CPUs while a capture runs; dearer ones are thinned (default: %(default)g)",
     )
+    _add_names(parser)
     sharing = parser.add_argument_group("symbols, for callers that lack this machine's files")
     sharing.add_argument(
         "--share-symbols",
@@ -314,7 +321,76 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         state_dir=options.state_dir,
         callers=tuple(options.allow_caller),
         sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
+        names=_names(options, parser),
     )
+
+
+def _add_names(parser: argparse.ArgumentParser) -> None:
+    names = parser.add_argument_group("names of containers, pods and jobs (docs/containers.md)")
+    names.add_argument(
+        "--labels-file",
+        metavar="FILE",
+        type=Path,
+        help="labels for containers, units and control groups, one line each; read again when it changes",
+    )
+    names.add_argument(
+        "--kubelet-url",
+        metavar="URL",
+        help="this machine's kubelet: http://HOST:10255 (read-only port) or https://HOST:10250",
+    )
+    names.add_argument(
+        "--kubelet-token",
+        metavar="FILE",
+        type=Path,
+        help="token that may get nodes/proxy; read for each question",
+    )
+    names.add_argument(
+        "--kubelet-ca",
+        metavar="FILE",
+        type=Path,
+        help="authority that signs the kubelet's certificate, PEM (default: the system's)",
+    )
+    names.add_argument(
+        "--pod-label",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="a label of pods that is taken besides those that name application, version and job; "
+        "may be given several times",
+    )
+    names.add_argument(
+        "--env-label",
+        metavar="NAME[=LABEL]",
+        action="append",
+        default=[],
+        help="a variable of processes' environments that becomes the label env.NAME, or LABEL; "
+        "no other is looked at; may be given several times",
+    )
+    names.add_argument(
+        "--container-state",
+        metavar="DIR",
+        default="/",
+        help="root of the file system with the container runtimes' state, for names of containers: "
+        'the host\'s root where that is mounted; "no": it is not looked at (default: %(default)s)',
+    )
+
+
+def _names(options: argparse.Namespace, parser: argparse.ArgumentParser) -> NamesSettings:
+    try:
+        kubelet = None
+        if options.kubelet_url:
+            kubelet = parse_kubelet(options.kubelet_url, options.kubelet_token, options.kubelet_ca)
+        elif options.kubelet_token or options.kubelet_ca:
+            parser.error("--kubelet-token and --kubelet-ca are of no use without --kubelet-url")
+        return NamesSettings(
+            labels_file=options.labels_file,
+            kubelet=kubelet,
+            pod_labels=tuple(map(parse_pod_label, options.pod_label)),
+            environment=tuple(map(parse_environment_label, options.env_label)),
+            state_root=None if options.container_state == "no" else Path(options.container_state),
+        )
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def _positive(text: str) -> float:

@@ -16,8 +16,9 @@ import zstandard
 from fleetpb import capture_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from gateway.containers.environment import Labels
     from gateway.process.identity import Identity
 
 FORMAT: Final = 1
@@ -138,8 +139,16 @@ class Packer:
         self._segments.append(segment)
         return segment
 
-    def pack(self, capture: capture_pb2.Capture) -> Packed:
-        """Finish the capture: `capture` brings everything that is not about samples."""
+    @property
+    def identities(self) -> list[Identity]:
+        """Who is in the capture so far."""
+        return [key.identity for key in self._groups]
+
+    def pack(self, capture: capture_pb2.Capture, labels: Mapping[Identity, Labels] | None = None) -> Packed:
+        """Finish the capture: `capture` brings everything that is not about samples.
+
+        `labels` are those of each group; None: what its processes were given.
+        """
         capture.format = FORMAT
         frame_order = _order(self._frames)
         # Outer frames first: stacks of one thread function become neighbours with a common ending.
@@ -149,7 +158,7 @@ class Packer:
         self._put_mappings(capture)
         self._put_frames(capture.frames, frame_order)
         self._put_stacks(capture.stacks, stack_order, frame_order)
-        self._put_groups(capture)
+        self._put_groups(capture, labels)
         samples = 0
         for segment in self._segments:
             segment.message.samples = segment.samples
@@ -187,9 +196,10 @@ class Packer:
             table.length.append(len(frames))
             table.end.append(cast("capture_pb2.StackEnd", end))
 
-    def _put_groups(self, capture: capture_pb2.Capture) -> None:
+    def _put_groups(self, capture: capture_pb2.Capture, labels: Mapping[Identity, Labels] | None) -> None:
         for key, index in self._groups.items():
             identity = key.identity
+            its = identity.labels if labels is None else labels.get(identity, ())
             capture.groups.add(
                 comm=self.text(identity.comm),
                 exe=self.text(identity.exe),
@@ -198,6 +208,7 @@ class Packer:
                 cgroup=self.text(identity.cgroup),
                 container=self.text(identity.container),
                 unit=self.text(identity.unit),
+                labels=[self.text(part) for pair in its for part in pair],
                 processes=len(self._processes[index]),
                 kernel_thread=identity.kernel_thread,
             )

@@ -17,12 +17,13 @@ from gateway.jit.naming import JitNames
 from gateway.packing import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, user_ip
 from gateway.process.address_space import AddressSpace
-from gateway.process.identity import Identity, read_identity
+from gateway.process.identity import Identity, no_labels, read_identity
 from gateway.process.maps import Vma, read_executable_maps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gateway.containers.environment import Labels
     from gateway.kernel import KernelMap, Place
     from gateway.packing import Packer, SegmentCounts
     from gateway.perf.records import Record
@@ -113,8 +114,10 @@ class Recorder:
         *,
         kernel_build_id: bytes,
         max_depth: int,
+        own_labels: Callable[[int], Labels] = no_labels,
     ) -> None:
         self._packer = packer
+        self._own_labels = own_labels
         self._images = images
         self._walker = walker
         self._read_kernel = kernel
@@ -356,7 +359,8 @@ class Recorder:
             return _Process(parent.space.copy(), identity=parent.identity)
         try:
             return _Process(
-                AddressSpace(read_executable_maps(parent_pid)), identity=read_identity(parent_pid)
+                AddressSpace(read_executable_maps(parent_pid)),
+                identity=read_identity(parent_pid, self._own_labels),
             )
         except (ProcessGone, AccessDenied):
             return _Process(AddressSpace(()))
@@ -364,7 +368,8 @@ class Recorder:
     def _group(self, pid: int, process: _Process) -> int:
         identity = process.identity
         try:
-            identity = identity if pid in (0, _REAPED) and identity else read_identity(pid)
+            if identity is None or pid not in (0, _REAPED):
+                identity = read_identity(pid, self._own_labels)
         except (ProcessGone, AccessDenied):
             identity = self._remembered(pid, process)
         process.identity = identity
@@ -382,10 +387,16 @@ class Recorder:
             return identity
         if not identity.cgroup and pid in self._parents:
             try:
-                parent = read_identity(self._parents[pid])
+                parent = read_identity(self._parents[pid], self._own_labels)
             except (ProcessGone, AccessDenied):
                 parent = _NOBODY
-            identity = replace(identity, cgroup=parent.cgroup, container=parent.container, unit=parent.unit)
+            identity = replace(
+                identity,
+                cgroup=parent.cgroup,
+                container=parent.container,
+                unit=parent.unit,
+                labels=parent.labels,
+            )
         return replace(identity, exe=process.executable)
 
     def _map(self, record: Mapped) -> None:

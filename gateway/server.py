@@ -58,7 +58,9 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     _die_with_parent()
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
-    station = Station(find_access(settings.own_processes), settings.limits, dict(settings.labels))
+    station = Station(
+        find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names
+    )
     desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
     service = GatewayService(station, ledger, desk)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)

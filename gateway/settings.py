@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from gateway.containers.settings import NO_NAMES, NamesSettings
 from gateway.errors import UnsafeAddress
 from gateway.roles import Role
 
@@ -115,6 +116,7 @@ class Settings:
     exit_when_idle: bool = False
     user: str | None = None
     state_dir: Path | None = None
+    names: NamesSettings = NO_NAMES
 
     def __post_init__(self) -> None:
         """Refuse an address that anybody could use; raises UnsafeAddress."""

@@ -6,6 +6,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from gateway.containers.naming import Names
+from gateway.containers.settings import NO_NAMES, NamesSettings
 from gateway.host import Access
 from gateway.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map
 from gateway.limits import Capacity
@@ -34,11 +36,18 @@ _ENOUGH_SAMPLES: Final = 300
 class Station:
     """Shared by all captures of a process. `walking` must be held while images are used."""
 
-    def __init__(self, access: Access, limits: Limits, labels: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        access: Access,
+        limits: Limits,
+        labels: Mapping[str, str],
+        names: NamesSettings = NO_NAMES,
+    ) -> None:
         """Look at the machine once; nothing stays open."""
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
+        self.names: Final = Names(names)
         self.walking: Final = threading.Lock()
         self.kernel_build_id: Final = read_kernel_build_id()
         self.instruments: Final = Instruments(cpuinfo().get("flags", ""))

@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from gateway.process.identity import Identity, container_id, systemd_unit
+from gateway.containers.placement import place
+from gateway.process.identity import Identity
 from services.simulate.binaries import executable_path
 from services.simulate.catalogue import APPLICATIONS, Application, Kind
 from services.simulate.draws import uniform
@@ -76,12 +77,11 @@ def _identity(fleet: Fleet, machine: int, application: Application, number: int)
     comm = exe.rpartition("/")[2][:15]
     if application.kind is Kind.DAEMON:
         cgroup = f"/system.slice/{application.name}.service"
-        return Identity(comm, exe, "", cgroup, "", systemd_unit(cgroup), kernel_thread=False)
+        return Identity(comm, exe, "", cgroup, "", place(cgroup).unit, kernel_thread=False)
     container = sha256(f"{fleet.seed}/{machine}/{application.name}/{number}".encode()).hexdigest()
     cgroup = f"/kubepods.slice/kubepods-burstable.slice/cri-containerd-{container}.scope"
     script = (
         application.name if application.program in RUNTIMES and RUNTIMES[application.program].image else ""
     )
-    return Identity(
-        comm, exe, script, cgroup, container_id(cgroup), systemd_unit(cgroup), kernel_thread=False
-    )
+    placement = place(cgroup)
+    return Identity(comm, exe, script, cgroup, placement.container, placement.unit, kernel_thread=False)

@@ -1,0 +1,136 @@
+"""Asks this machine's kubelet for its pods, in a thread of its own: no capture ever waits for it.
+
+The read-only port (10255) answers anybody; the authenticated one (10250) takes the token of a service account
+that may get nodes/proxy. The token is read anew each time: it is exchanged every hour.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from gateway.containers.errors import KubeletUnavailable
+from gateway.containers.pods import Pods, parse_pods
+from gateway.containers.settings import POD_LABELS
+
+if TYPE_CHECKING:
+    import http.client
+    from collections.abc import Callable, Sequence
+
+    from gateway.containers.settings import Kubelet
+
+MAX_BYTES: Final = 8 << 20
+"""Of an answer: some 1000 pods. It is held twice for a moment, and the gateway's memory is small."""
+MAX_TOKEN_BYTES: Final = 16 << 10
+TIMEOUT_S: Final = 3.0
+"""For each step: connection, TLS, and every piece of the answer."""
+DEADLINE_S: Final = 10.0
+"""For the whole answer: a piece every three seconds would take hours."""
+FRESH_S: Final = 30.0
+"""An answer younger than that is not asked for again."""
+_PIECE: Final = 1 << 16
+
+
+class KubeletPods:
+    """What the kubelet said last. `ask` starts a question, `pods` never waits."""
+
+    def __init__(
+        self, kubelet: Kubelet, labels: Sequence[str] = (), *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Nothing is asked yet. `labels` are taken of pods besides POD_LABELS."""
+        self._kubelet = kubelet
+        self._wanted = tuple(dict.fromkeys((*POD_LABELS, *labels)))
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._asked_at = float("-inf")
+        self._pods = Pods()
+        self._failure = ""
+
+    @property
+    def pods(self) -> Pods:
+        """Of the last good answer; empty before the first one."""
+        return self._pods
+
+    @property
+    def failure(self) -> str:
+        """Why the last question failed, a sentence; "": it did not."""
+        return self._failure
+
+    def ask(self) -> None:
+        """Ask in the background, unless that is under way or was done a moment ago."""
+        with self._lock:
+            if (self._thread is not None and self._thread.is_alive()) or (
+                self._clock() - self._asked_at < FRESH_S
+            ):
+                return
+            self._asked_at = self._clock()
+            self._thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
+            self._thread.start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Until the question under way is answered; whether it was. For tests and `doctor`, not for captures."""
+        thread = self._thread
+        if thread is None:
+            return False
+        thread.join(timeout_s)
+        return not thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._pods = parse_pods(fetch(self._kubelet), self._wanted)
+            self._failure = ""
+        except KubeletUnavailable as error:
+            self._failure = f"the kubelet at {self._kubelet.address} gave no names: {error}"
+
+
+def fetch(kubelet: Kubelet) -> str:
+    """The text of its list of pods; raises KubeletUnavailable. Redirections are not followed, no proxy is used."""
+    # Loaded here: 3 MiB that a gateway without Kubernetes never needs.
+    import http.client  # noqa: PLC0415
+    import ssl  # noqa: PLC0415
+
+    headers = {"Accept": "application/json", "User-Agent": "fleetprof-gateway"}
+    try:
+        if kubelet.token_file is not None:
+            with kubelet.token_file.open("rb") as file:
+                token = file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
+            headers["Authorization"] = f"Bearer {token}"
+        connection: http.client.HTTPConnection
+        if kubelet.secure:
+            context = ssl.create_default_context(cafile=kubelet.authority)
+            connection = http.client.HTTPSConnection(kubelet.address, timeout=TIMEOUT_S, context=context)
+        else:
+            connection = http.client.HTTPConnection(kubelet.address, timeout=TIMEOUT_S)
+        try:
+            connection.request("GET", kubelet.path, headers=headers)
+            return _read(connection.getresponse())
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        # ssl.SSLError is an OSError; a token with a line break in it is a ValueError, of which the text
+        # would hold the token.
+        what = (
+            "the token is not one line of ASCII"
+            if isinstance(error, ValueError)
+            else f"{error}" or type(error).__name__
+        )
+        raise KubeletUnavailable(what) from None
+
+
+def _read(response: http.client.HTTPResponse) -> str:
+    if response.status != 200:
+        hint = ": the token may not get nodes/proxy" if response.status in {401, 403} else ""
+        raise KubeletUnavailable(f"it answered {response.status}{hint}")
+    ends = time.monotonic() + DEADLINE_S
+    pieces = []
+    size = 0
+    while piece := response.read(_PIECE):
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise KubeletUnavailable(f"its list of pods has more than {MAX_BYTES} bytes")
+        if time.monotonic() > ends:
+            raise KubeletUnavailable(f"its answer took longer than {DEADLINE_S:g} s")
+        pieces.append(piece)
+    return b"".join(pieces).decode("utf-8", "replace")

@@ -1,0 +1,168 @@
+"""The operator's labels file: names for containers, control groups and systemd units, one line each.
+
+    # what      which                     labels
+    container   3f2a9c11d0b4              application=search version=r7
+    unit        nginx.service             team=web
+    unit        "postgresql@*.service"    team=data
+    cgroup      /slurm/uid_*/job_*        application=batch
+
+A container is its id or at least 12 digits that it begins with. Units and control groups may be patterns (fnmatch: * ? [seq]), where * also
+stands for slashes; a control group's line is for those below it too. All lines that fit count, later ones over earlier ones. Words are quoted as
+in a shell. A line that is none of these is left out, and said once.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gateway.containers.errors import BadLabelsFile
+from gateway.containers.settings import LABEL_NAME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateway.containers.placement import Placement
+
+MAX_BYTES: Final = 4 << 20
+MAX_LINES: Final = 20_000
+MAX_PATTERNS: Final = 1000
+"""Lines with a pattern: each is tried for every control group that is met."""
+_MAX_DEPTH: Final = 64
+MAX_LABELS: Final = 32
+"""Of one line."""
+MAX_VALUE: Final = 255
+_ID: Final = re.compile(r"[0-9a-f]{12,64}(-[0-9]+)?")
+_MAGIC: Final = re.compile(r"[*?\[]")
+_SHORT: Final = 12
+_MOST_COMPLAINTS: Final = 5
+
+Labels = dict[str, str]
+_Line = tuple[int, str, Labels]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsFile:
+    """A file as it was read. Lines have their number, by which later ones count over earlier ones."""
+
+    containers: dict[str, list[_Line]]
+    """By the first 12 digits."""
+    exact: dict[tuple[str, str], list[_Line]]
+    """By kind and name."""
+    patterns: list[tuple[int, str, re.Pattern[str], Labels]]
+    complaints: tuple[str, ...] = ()
+    """What was left out, as sentences; at most a few."""
+
+    def labels(self, placement: Placement, path: str) -> Labels:
+        """All labels for a control group's path and what was read from it."""
+        fitting: list[tuple[int, Labels]] = []
+        if placement.container:
+            for number, start, labels in self.containers.get(placement.container[:_SHORT], ()):
+                if placement.container.startswith(start):
+                    fitting.append((number, labels))
+        names = [("unit", placement.unit)] if placement.unit else []
+        names += [("cgroup", above) for above in _itself_and_above(path)]
+        for name in names:
+            fitting += [(number, labels) for number, _, labels in self.exact.get(name, ())]
+        for number, kind, pattern, labels in self.patterns:
+            if any(kind == each and pattern.match(name) for each, name in names):
+                fitting.append((number, labels))
+        found: Labels = {}
+        for _, labels in sorted(fitting, key=lambda line: line[0]):
+            found |= labels
+        return found
+
+
+def parse_labels_file(text: str) -> LabelsFile:
+    """Read all lines; never raises."""
+    containers: dict[str, list[_Line]] = {}
+    exact: dict[tuple[str, str], list[_Line]] = {}
+    patterns: list[tuple[int, str, re.Pattern[str], Labels]] = []
+    complaints: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if number > MAX_LINES:
+            complaints.append(f"there are more than {MAX_LINES} lines; the rest was left out")
+            break
+        try:
+            words = shlex.split(line, comments=True)
+            if not words:
+                continue
+            kind, which, labels = _parse(words)
+        except ValueError as error:
+            complaints.append(f"line {number}: {error}")
+            continue
+        if kind == "container":
+            containers.setdefault(which[:_SHORT], []).append((number, which, labels))
+        elif _MAGIC.search(which):
+            if len(patterns) == MAX_PATTERNS:
+                complaints.append(f"line {number}: there are {MAX_PATTERNS} patterns before it")
+                continue
+            patterns.append((number, kind, re.compile(fnmatch.translate(which)), labels))
+        else:
+            exact.setdefault((kind, which), []).append((number, which, labels))
+    more = len(complaints) - _MOST_COMPLAINTS
+    if more > 0:
+        complaints = [*complaints[:_MOST_COMPLAINTS], f"and {more} more lines were left out"]
+    return LabelsFile(containers, exact, patterns, tuple(complaints))
+
+
+class WatchedLabels:
+    """The labels file, read again when it has changed: its inode, size or time of change."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet."""
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._file = parse_labels_file("")
+
+    def now(self) -> LabelsFile:
+        """The file as it is; raises BadLabelsFile where it cannot be read or is too large."""
+        try:
+            with self._path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                seen = (status.st_ino, status.st_size, status.st_mtime_ns)
+                if seen != self._seen:
+                    data = file.read(MAX_BYTES + 1)
+                    if len(data) > MAX_BYTES:
+                        raise BadLabelsFile(f"{self._path} has more than {MAX_BYTES} bytes")
+                    self._file = parse_labels_file(data.decode("utf-8", "replace"))
+                    self._seen = seen
+        except OSError as error:
+            self._seen = None
+            raise BadLabelsFile(f"{self._path} cannot be read: {error.strerror}") from error
+        return self._file
+
+
+def _parse(words: list[str]) -> tuple[str, str, Labels]:
+    """Kind, which, labels; raises ValueError with what is wrong."""
+    kind, *rest = words
+    if kind not in {"container", "unit", "cgroup"}:
+        raise ValueError(f"{kind[:40]!r} is none of container, unit, cgroup")
+    if len(rest) < 2:
+        raise ValueError(f"a {kind} and at least one KEY=VALUE must follow")
+    which, *pairs = rest
+    if kind == "container" and not _ID.fullmatch(which):
+        raise ValueError("a container is at least 12 hexadecimal digits of its id")
+    if kind == "cgroup" and not which.startswith("/"):
+        raise ValueError("a control group begins with a slash")
+    if len(pairs) > MAX_LABELS:
+        raise ValueError(f"it has more than {MAX_LABELS} labels")
+    labels = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not LABEL_NAME.fullmatch(key):
+            raise ValueError(f"{pair[:40]!r} is not KEY=VALUE")
+        if len(value) > MAX_VALUE or not value.isprintable():
+            raise ValueError(f"the value of {key} is longer than {MAX_VALUE} characters or not printable")
+        labels[key] = value
+    return kind, which.rstrip("/") or "/", labels
+
+
+def _itself_and_above(path: str) -> list[str]:
+    """The path and all control groups above it, but the root."""
+    parts = path.strip("/").split("/") if path.strip("/") else []
+    return ["/" + "/".join(parts[:end]) for end in range(1, min(len(parts), _MAX_DEPTH) + 1)]

@@ -1,0 +1,109 @@
+"""The labels of a process group, put together from all sources, when a capture is finished.
+
+Later sources count over earlier ones for a label that both give: the path of the control group, the runtime's
+state files, the kubelet, the environment's allow-list, the operator's labels file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gateway.containers.environment import read_environment
+from gateway.containers.errors import BadLabelsFile
+from gateway.containers.kubelet import KubeletPods
+from gateway.containers.labels_file import LabelsFile, WatchedLabels, parse_labels_file
+from gateway.containers.placement import place
+from gateway.containers.runtime_state import RuntimeState
+
+if TYPE_CHECKING:
+    from gateway.containers.environment import Labels
+    from gateway.containers.placement import Placement
+    from gateway.containers.settings import NamesSettings
+
+MAX_LABELS: Final = 64
+"""Of one group; the allow-lists and the file are the operator's, so more is a mistake."""
+
+
+class Names:
+    """All sources of names of one machine. `begin` when a capture begins, `finish` when it is to be packed."""
+
+    def __init__(self, settings: NamesSettings) -> None:
+        """Nothing is read yet."""
+        self._allowed: Final = {name.encode(): label for name, label in settings.environment}
+        self._file = WatchedLabels(settings.labels_file) if settings.labels_file else None
+        self._kubelet = KubeletPods(settings.kubelet, settings.pod_labels) if settings.kubelet else None
+        self._state = RuntimeState(settings.state_root) if settings.state_root else None
+
+    def begin(self) -> None:
+        """Ask who has to be asked; the answer has the length of a capture to arrive."""
+        if self._kubelet:
+            self._kubelet.ask()
+
+    def of_process(self, pid: int) -> Labels:
+        """What only the process itself can say; to be asked while it runs."""
+        return read_environment(pid, self._allowed) if self._allowed else ()
+
+    def finish(self) -> GroupNames:
+        """The labels as all sources have them now."""
+        notes = []
+        file = parse_labels_file("")
+        if self._file:
+            try:
+                file = self._file.now()
+                notes += [f"labels file: {complaint}" for complaint in file.complaints]
+            except BadLabelsFile as error:
+                notes.append(f"labels file: {error}")
+        return GroupNames(file, self._kubelet, self._state, notes)
+
+
+class GroupNames:
+    """The labels of groups at one moment; each control group is looked up once."""
+
+    def __init__(
+        self, file: LabelsFile, kubelet: KubeletPods | None, state: RuntimeState | None, notes: list[str]
+    ) -> None:
+        """As `Names.finish` makes it."""
+        self._file = file
+        self._pods = kubelet.pods if kubelet else None
+        self._failure = kubelet.failure if kubelet else ""
+        self._state = state
+        self._notes = notes
+        self._in_kubernetes = False
+        self._known: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+
+    def labels(self, cgroup: str, own: Labels) -> Labels:
+        """Labels of the processes in a control group that said this of themselves; sorted by name."""
+        found = self._known.get(cgroup)
+        if found is None:
+            found = self._known[cgroup] = self._look(cgroup)
+        merged = {**found[0], **dict(own), **found[1]}
+        return tuple(sorted(merged.items())[:MAX_LABELS])
+
+    def notes(self) -> list[str]:
+        """What was wrong, as sentences; the kubelet's silence only where something runs in a pod."""
+        return self._notes + ([self._failure] if self._failure and self._in_kubernetes else [])
+
+    def _look(self, cgroup: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Labels that a process's own count over, and those that count over its own."""
+        placement = place(cgroup)
+        labels = _of_path(placement)
+        self._in_kubernetes |= bool(placement.pod_uid)
+        if self._state and placement.container:
+            labels |= self._state.labels(placement.container)
+        if self._pods:
+            by_pod = self._pods.pods.get(placement.pod_uid, {})
+            labels |= self._pods.containers.get(placement.container, by_pod)
+        if placement.pod_uid and "k8s.pod.name" not in labels:
+            # Of no use beside the name, and one more distinct value for each pod that ever was.
+            labels["k8s.pod.uid"] = placement.pod_uid
+        return labels, self._file.labels(placement, cgroup)
+
+
+def _of_path(placement: Placement) -> dict[str, str]:
+    labels = {
+        "container.runtime": placement.runtime,
+        "container.name": placement.name,
+        "k8s.pod.qos_class": placement.qos,
+        "aws.ecs.task.id": placement.ecs_task,
+    }
+    return {key: value for key, value in labels.items() if value}

@@ -1,0 +1,143 @@
+"""What the path of a control group says: container, its runtime, pod, quality of service, systemd unit.
+
+Nothing but the path is looked at, so it works for containers that have ended. Managers name groups in their own
+ways (sources: runc's and crun's cgroup drivers, the kubelet's cm package, podman, systemd.slice(5), the ECS agent):
+
+    /docker/ID                                                        cgroupfs driver
+    /system.slice/docker-ID.scope                                     systemd driver; nerdctl-ID, libpod-ID alike
+    /kubepods/burstable/podUID/ID                                     the kubelet with cgroupfs
+    /kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podU_I_D.slice/cri-containerd-ID.scope
+    /system.slice/containerd.service/kubepods-burstable-podU_I_D.slice:cri-containerd:ID
+    /machine.slice/libpod-ID.scope/container                          podman with crun
+    /ecs/TASK/ID, /ecs/TASK/TASK-NUMBER                               ECS on EC2, on Fargate
+    /lxc.payload.NAME, /lxc/NAME, /machine.slice/machine-NAME.scope   system containers, which have names
+
+A container in a container (kind, docker in docker) is the innermost one. The pod and its class are those of the
+innermost container too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+_ID: Final = r"[0-9a-f]{64}"
+_CONTAINER: Final = re.compile(rf"(?:^|[/:])(?:([a-z][a-z0-9_-]*?)-)?({_ID})(?:\.scope)?(?=/|$)")
+_RUNTIME_AND_ID: Final = re.compile(rf":([a-z-]+):({_ID})(?=/|$)")
+# What podman and CRI-O start beside a container to watch over it.
+_WATCHERS: Final = ("conmon",)
+_RUNTIMES: Final = {
+    "docker": "docker",
+    "cri-containerd": "containerd",
+    "nerdctl": "containerd",
+    "crio": "cri-o",
+    "libpod": "podman",
+    "libpod-payload": "podman",
+}
+_FOLDERS: Final = {"docker": "docker", "libpod_parent": "podman", "ecs": "docker"}
+_POD: Final = re.compile(
+    r"(?:^|[/-])pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?=[/:]|$)"
+)
+_ECS_TASK: Final = re.compile(
+    r"/(?:ecs|ecstasks\.slice)/(?:[^/]+/)*?(?:ecstasks-)?([0-9a-f]{32}|[0-9a-f-]{36})(?:\.slice)?(?=/|$)"
+)
+_FARGATE: Final = re.compile(r"/([0-9a-f]{32}-[0-9]{1,12})$")
+_SYSTEM_CONTAINER: Final = re.compile(
+    r"/(?:lxc\.payload[./]|lxc/|machine\.slice/(?:machine-|systemd-nspawn@))([A-Za-z0-9_.\\-]{1,128}?)(?:\.scope|\.service)?(?=/|$)"
+)
+_CLASSES: Final = {"burstable": "Burstable", "besteffort": "BestEffort"}
+_UNIT: Final = re.compile(r"_*([^/]+\.(?:service|scope))$")
+# Where systemd in a container, or a runtime, puts what it starts: says nothing.
+_NO_UNIT: Final = frozenset({".service", ".scope"})
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What a control group's path says; "" is not known or not there.
+
+    `container` is an id in hex (ECS on Fargate: TASK-NUMBER), `name` that of a system container, which has no id.
+    `qos` is Kubernetes' class: Guaranteed, Burstable or BestEffort. `unit` is the innermost unit of systemd,
+    outside of containers unless one runs a systemd of its own.
+    """
+
+    container: str = ""
+    runtime: str = ""
+    name: str = ""
+    pod_uid: str = ""
+    qos: str = ""
+    ecs_task: str = ""
+    unit: str = ""
+
+
+@lru_cache(maxsize=2048)
+def place(path: str) -> Placement:
+    """Read the path of a control group. Remembered: on one machine a few hundred come again and again."""
+    container, runtime, end = _innermost(path)
+    if not container and (fargate := _FARGATE.search(path)) and "/ecs/" in path:
+        container, runtime, end = fargate[1], "", len(path)
+    name = ""
+    if not container and (system := _SYSTEM_CONTAINER.search(path)):
+        name, end = system[1], system.end()
+        runtime = "lxc" if "/lxc" in system[0] else "systemd-nspawn"
+    before = path[:end] if container else path
+    pods = list(_POD.finditer(before))
+    pod = pods[-1] if pods else None
+    task = _ECS_TASK.search(path)
+    return Placement(
+        container=container,
+        runtime=runtime,
+        name=name,
+        pod_uid=_uid(pod[1]) if pod else "",
+        qos=_qos(before[: pod.end()]) if pod else "",
+        ecs_task=task[1] if task else "",
+        unit=_unit(path[end:] if container or name else path),
+    )
+
+
+def _innermost(path: str) -> tuple[str, str, int]:
+    """Id and runtime of the innermost container, and where its part of the path ends; ("", "", 0): none."""
+    found = ("", "", 0)
+    for match in _CONTAINER.finditer(path):
+        prefix = match[1] or ""
+        if prefix.endswith(_WATCHERS):
+            continue
+        found = match[2], _RUNTIMES.get(prefix, "") or _by_folder(path[: match.start(2)]), match.end()
+    for match in _RUNTIME_AND_ID.finditer(path):
+        if match.end() >= found[2]:
+            found = match[2], _RUNTIMES.get(match[1], ""), match.end()
+    return found
+
+
+def _by_folder(before: str) -> str:
+    """The runtime that uses the folder right above an id; under kubepods any may."""
+    parts = before.strip("/:").split("/")
+    return next((_FOLDERS[part] for part in reversed(parts[-2:]) if part in _FOLDERS), "")
+
+
+def _uid(text: str) -> str:
+    """A pod's uid with hyphens: systemd's names of slices have none within a part."""
+    return text.replace("_", "-")
+
+
+def _qos(path: str) -> str:
+    """The class that the groups around a pod name. A guaranteed pod lies directly in kubepods."""
+    parts = re.split(r"[/:]", path.strip("/"))
+    last = parts[-1].removesuffix(".slice")
+    around = last.split("-pod")[0].split("-") if "-pod" in last else []
+    if not around and len(parts) > 1:
+        around = parts[-2].removesuffix(".slice").split("-")
+    for part in around:
+        if part in _CLASSES:
+            return _CLASSES[part]
+    return "Guaranteed" if around and around[-1] == "kubepods" else ""
+
+
+def _unit(path: str) -> str:
+    """The innermost service or scope; systemd puts an underscore before names that the kernel keeps to itself."""
+    for part in reversed(path.split("/")):
+        match = _UNIT.match(part)
+        if match and match[1] not in _NO_UNIT:
+            return match[1]
+    return ""

@@ -1,0 +1,154 @@
+"""Names from the state files that container runtimes keep, without asking their sockets.
+
+containerd  /run/containerd/io.containerd.runtime.v2.task/NAMESPACE/ID/config.json      annotations of the CRI
+CRI-O       /run/containers/storage/overlay-containers/ID/userdata/config.json          annotations
+docker      /var/lib/docker/containers/ID/config.v2.json                                 name, image
+podman      /var/lib/containers/storage/overlay-containers/containers.json               names
+
+Only names leave this module: the files also hold environments and mounts. What cannot be read (they belong to root,
+and a gateway in a container needs the host's root mounted) has no names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway.containers.pods import MAX_TEXT, image_labels
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_BYTES: Final = 1 << 20
+"""Of one file that are read; a larger one is not."""
+MAX_REMEMBERED: Final = 4096
+_CONTAINERD: Final = "run/containerd/io.containerd.runtime.v2.task"
+_STORAGES: Final = ("run/containers/storage", "var/lib/containers/storage")
+_DOCKER: Final = "var/lib/docker/containers"
+_ANNOTATIONS: Final = (
+    ("k8s.container.name", ("io.kubernetes.cri.container-name", "io.kubernetes.container.name")),
+    ("k8s.pod.name", ("io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name")),
+    ("k8s.namespace.name", ("io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace")),
+    ("container.name", ("nerdctl/name",)),
+)
+_IMAGES: Final = ("io.kubernetes.cri.image-name", "io.kubernetes.cri-o.ImageName", "nerdctl/image")
+
+Labels = dict[str, str]
+
+
+class RuntimeState:
+    """Names of containers by id, each looked up once while this process lives."""
+
+    def __init__(self, root: Path) -> None:
+        """`root` is "/" or where the host's root is mounted."""
+        self._root = f"{root}".rstrip("/")
+        self._known: OrderedDict[str, Labels] = OrderedDict()
+
+    def labels(self, container: str) -> Labels:
+        """What the runtimes call a container; empty: none knows it, or its files cannot be read."""
+        known = self._known.get(container)
+        # One that was not found may just be starting; those that were found do not change their names.
+        if not known:
+            known = self._known[container] = self._look(container)
+            if len(self._known) > MAX_REMEMBERED:
+                self._known.popitem(last=False)
+        return known
+
+    def _look(self, container: str) -> Labels:
+        if not container.isalnum():
+            return {}  # never a path
+        for paths, parse in (
+            (self._containerd(container), annotated),
+            (
+                [
+                    f"{self._root}/{base}/overlay-containers/{container}/userdata/config.json"
+                    for base in _STORAGES
+                ],
+                annotated,
+            ),
+            ([f"{self._root}/{_DOCKER}/{container}/config.v2.json"], docker),
+        ):
+            for path in paths:
+                if (document := _read(path)) and (labels := parse(document)):
+                    return labels
+        return self._podman(container)
+
+    def _containerd(self, container: str) -> list[str]:
+        folder = f"{self._root}/{_CONTAINERD}"
+        try:
+            spaces = sorted(os.listdir(folder))  # noqa: PTH208 - a Path for each costs more than the call
+        except OSError:
+            return []
+        return [f"{folder}/{space}/{container}/config.json" for space in spaces]
+
+    def _podman(self, container: str) -> Labels:
+        for base in reversed(_STORAGES):
+            listed = _load(f"{self._root}/{base}/overlay-containers/containers.json")
+            for each in listed if isinstance(listed, list) else ():
+                if isinstance(each, dict) and each.get("id") == container:
+                    names = each.get("names")
+                    return _named(names[0] if isinstance(names, list) and names else "")
+        return {}
+
+
+def annotated(document: dict[str, Any]) -> Labels:
+    """Labels from the annotations of a bundle's config.json (OCI runtime specification)."""
+    annotations = document.get("annotations")
+    if not isinstance(annotations, dict):
+        return {}
+    labels: Labels = {}
+    for label, keys in _ANNOTATIONS:
+        labels |= (
+            {label: text}
+            if (text := next(filter(None, (_text(annotations.get(key)) for key in keys)), ""))
+            else {}
+        )
+    image = next(filter(None, (_text(annotations.get(key)) for key in _IMAGES)), "")
+    return labels | image_labels(image) if labels else {}
+
+
+def docker(document: dict[str, Any]) -> Labels:
+    """Labels from docker's config.v2.json. The kubelet's old containers have its names as labels."""
+    config = document.get("Config")
+    config = config if isinstance(config, dict) else {}
+    labels = _named(_text(document.get("Name")).lstrip("/"))
+    own = config.get("Labels")
+    if isinstance(own, dict) and (pod := annotated({"annotations": own})):
+        labels = pod
+    return labels | image_labels(_text(config.get("Image"))) if labels else {}
+
+
+def _named(name: object) -> Labels:
+    return {"container.name": text} if (text := _text(name)) else {}
+
+
+def _read(path: str) -> dict[str, Any]:
+    document = _load(path)
+    return document if isinstance(document, dict) else {}
+
+
+def _load(path: str) -> object:
+    """A file of JSON; None where it is none, too large, or not readable."""
+    try:
+        # Another user's link would lead the gateway, which may read everything, to any file.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return None
+    try:
+        data = os.read(descriptor, MAX_BYTES + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_BYTES:
+        return None
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and 0 < len(value) <= MAX_TEXT and value.isprintable() else ""
