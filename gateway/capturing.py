@@ -11,12 +11,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from fleetpb import capture_pb2
-from gateway.errors import EventUnavailable
+from fleetpb import capture_pb2, gateway_pb2
+from gateway.errors import EventUnavailable, PlanRefused
 from gateway.packing import Packed, Packer, SegmentCounts
 from gateway.perf.own_sampler import OwnSampler
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
 from gateway.perf.window_counters import WindowCounters
+from gateway.quota import Quota
 from gateway.recording import Recorder
 from gateway.topology import online_cpus
 from gateway.unwind.walker import Walker
@@ -112,6 +113,8 @@ class Capturing:
         self._drain_s = 0.0
         self._counters: WindowCounters | None = None
         self._looked_after = False
+        self._quota = Quota(station.limits)
+        self._ended_why = ""
         self._first_look_s = min(_FIRST_LOOK_S, schedule.seconds / 4)
         self.utilisation = 0.0
         self.seconds = 0.0
@@ -145,7 +148,8 @@ class Capturing:
             resources.enter_context(_precedence())
             self._counters = self._open_counters(resources)
             for turn in self._schedule.turns:
-                yield from self._run_turn(turn, stopped, window)
+                if not self._ended_why:
+                    yield from self._run_turn(turn, stopped, window)
             if self._counters:
                 self._capture.counters.extend(self._counters.read(self._packer.text))
         self._capture.window.duration_ns = round((time.monotonic() - self._began) * 1e9)
@@ -204,10 +208,26 @@ class Capturing:
                     else:
                         self._go_on(event, now)
                 self._look_after_counters(now)
+                if running and (why := self._quota.spent(self._packer.estimate_bytes())):
+                    self._end_early(running, now, why)
+                    return
                 if now - reported >= _PROGRESS_S:
                     reported = now
                     window.glance()
                     yield Done(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
+
+    def _end_early(self, running: Sequence[_Running], now: float, why: str) -> None:
+        """Stop here, with everything sampled so far and a note; raises PlanRefused where the plan allows no less."""
+        lasted, asked = now - self._began, self._schedule.seconds
+        if self._schedule.exact:
+            raise PlanRefused(
+                gateway_pb2.Refusal.NOT_ALLOWED,
+                f"the plan is to be carried out exactly, but after {lasted:.1f} of {asked:g} s {why}",
+            )
+        self._ended_why = why
+        for event in running:
+            self._finish(event)
+        self._capture.notes.append(f"the capture ended after {lasted:.1f} of {asked:g} s: {why}")
 
     def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_Running]:
         """Open the events of a turn, then let them go; the one that runs longest follows processes."""
@@ -293,7 +313,13 @@ class Capturing:
             self._thin(event, math.ceil(rate / highest), rate)
 
     def _thin(self, event: _Running, factor: int, rate: float) -> None:
-        """Go on with a longer period in a new segment."""
+        """Go on with a longer period in a new segment; raises PlanRefused where the plan allows no less."""
+        if self._schedule.exact:
+            raise PlanRefused(
+                gateway_pb2.Refusal.NOT_ALLOWED,
+                f"the plan is to be carried out exactly, but {event.planned.name} came {rate:.0f} times per second "
+                f"and CPU, which would cost more than {self._station.limits.cpu_share:.3g} of the machine or half a core",
+            )
         period = event.segment.message.period * factor
         self._close_segment(event)
         event.began = time.monotonic()

@@ -316,6 +316,7 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
         own_processes=OwnProcesses(options.own_processes),
         labels=tuple(options.label),
         idle_s=options.idle_seconds,
+    limits = Limits()
         exit_when_idle=options.exit_when_idle,
         user=options.user,
         state_dir=options.state_dir,
@@ -336,6 +337,9 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
     names.add_argument(
         "--kubelet-url",
         metavar="URL",
+            max_bytes=round(options.max_mib * (1 << 20)),
+            max_memory_bytes=round(options.max_memory_mib * (1 << 20)),
+            events=tuple(options.allow_event) or limits.events,
         help="this machine's kubelet: http://HOST:10255 (read-only port) or https://HOST:10250",
     )
     names.add_argument(

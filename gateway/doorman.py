@@ -166,9 +166,10 @@ class Doorman:
         pid, status = os.waitpid(self._server, os.WNOHANG)
         if not pid:
             return
-        expected = self._told_to_end > 0
-        self._server, self._up, self._told_to_end = 0, False, 0.0
         code = os.waitstatus_to_exitcode(status)
+        # Untold it ends well when it has grown too large: the next call gets another.
+        expected = self._told_to_end > 0 or code == 0
+        self._server, self._up, self._told_to_end = 0, False, 0.0
         for relay in tuple(self._relays):
             relay.finish()
         if self._stopping or (expected and self._exit_when_idle):

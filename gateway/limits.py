@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from fleetpb import gateway_pb2
+from fleetpb import capture_pb2, gateway_pb2
+from gateway.allowed_events import is_allowed
 from gateway.errors import BadEventName, EventUnavailable, PlanRefused
 from gateway.perf.attributes import MAX_STACK_BYTES
 from gateway.perf.event_names import parse_event_name
@@ -34,6 +35,7 @@ _VISIT_ID_BYTES: Final = 16
 # Without a nominal frequency, cycles of a common server.
 _USUAL_MHZ: Final = 2500.0
 _MAX_PERIOD: Final = 1 << 62
+_NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class PlannedEvent:
 class Schedule:
     """Turns one after the other, the events of a turn together; `changes` are sentences for the caller.
 
-    `counter_events` are counted besides the standing ones, `counted_cgroups` is how many control groups are.
+    `counter_events` are counted besides the standing ones, `counted_cgroups` is how many control groups are. With
+    `exact` nothing may be taken less of while it runs either.
     """
 
     turns: tuple[tuple[PlannedEvent, ...], ...]
@@ -64,6 +67,7 @@ class Schedule:
     counters: bool
     counter_events: tuple[str, ...] = ()
     counted_cgroups: int = 0
+    exact: bool = False
 
     @property
     def seconds(self) -> float:
@@ -96,29 +100,44 @@ def schedule(
 ) -> Schedule:
     """Turn a plan into what will be done; raises PlanRefused INVALID for one that makes no sense.
 
-    `find` gives the event of a name on this machine.
+    `find` gives the event of a name on this machine. NOT_ALLOWED is raised where the operator allows none of the
+    events, and for an exact plan that would be changed.
     """
     _check(plan)
     changes: list[str] = []
+    counter_events = _allowed_counters(plan, limits, changes)
     turns: dict[int, list[PlannedEvent]] = {}
     for wanted in plan.events:
-        planned = _plan_event(wanted, limits, capacity, find)
+        if not is_allowed(wanted.event, limits.events):
+            planned = _left_out(wanted)
+            changes.append(str(planned.unavailable))
+        else:
+            planned = _plan_event(wanted, limits, capacity, find)
         if planned.thinned_why:
             changes.append(f"{planned.name}: {planned.thinned_why}")
         turns.setdefault(wanted.turn, []).append(planned)
+    if not any(is_allowed(wanted.event, limits.events) for wanted in plan.events):
+        raise PlanRefused(gateway_pb2.Refusal.NOT_ALLOWED, "; ".join(changes))
     ordered = tuple(tuple(turns[turn]) for turn in sorted(turns))
     if plan.counted_cgroups > MOST_CGROUPS:
         changes.append(
             f"{MOST_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
         )
+    shortened = _shorten(ordered, limits, changes)
+    if plan.exact and changes:
+        raise PlanRefused(
+            gateway_pb2.Refusal.NOT_ALLOWED,
+            f"the plan is to be carried out exactly, and this gateway would not: {'; '.join(changes)}",
+        )
     return Schedule(
-        _shorten(ordered, limits, changes),
+        shortened,
         tuple(changes),
         plan.stack_bytes or DEFAULT_STACK_BYTES,
         plan.max_depth or DEFAULT_DEPTH,
         plan.counters,
-        tuple(dict.fromkeys(plan.counter_events)),
+        counter_events,
         min(plan.counted_cgroups, MOST_CGROUPS),
+        plan.exact,
     )
 
 
@@ -188,6 +207,19 @@ def _plan_event(
         rate = rate_hz or units_per_second / requested
         factor, why = _thin(rate, limits, capacity)
     return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
+
+
+def _left_out(wanted: gateway_pb2.EventPlan) -> PlannedEvent:
+    """An event that the operator does not allow: it is in the capture, with the reason and without samples."""
+    reason = EventUnavailable(f"{wanted.event}: {_NOT_ALLOWED}", support=capture_pb2.SUPPORT_DENIED, errno=0)
+    return PlannedEvent(wanted.event, None, 0, 0, "", wanted.duration_ms / 1000, wanted.stacks, reason)
+
+
+def _allowed_counters(plan: gateway_pb2.Plan, limits: Limits, changes: list[str]) -> tuple[str, ...]:
+    """Those of the counters asked for that may be read, each once."""
+    asked = tuple(dict.fromkeys(plan.counter_events))
+    changes.extend(f"counter {name}: {_NOT_ALLOWED}" for name in asked if not is_allowed(name, limits.events))
+    return tuple(name for name in asked if is_allowed(name, limits.events))
 
 
 def _units_per_second(event: Event, capacity: Capacity) -> float:

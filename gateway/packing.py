@@ -97,6 +97,7 @@ class Packer:
         self._processes: dict[int, set[int]] = {}
         self._segments: list[SegmentCounts] = []
         self._strings: dict[str, int] = {"": 0}
+        self._frames_of_stacks = 0
 
     def text(self, value: str) -> int:
         """Index into Capture.strings; this one does stay."""
@@ -116,7 +117,14 @@ class Packer:
         index = self._stacks.get(key)
         if index is None:
             index = self._stacks[key] = len(self._stacks)
+            self._frames_of_stacks += len(frames)
         return index
+
+    def estimate_bytes(self) -> int:
+        """About how many bytes the capture would have now before compression, rather more than fewer."""
+        counts = sum(len(segment.counts) for segment in self._segments)
+        tables = 14 * len(self._frames) + 3 * self._frames_of_stacks + 4 * len(self._stacks) + 7 * counts
+        return tables + 200 * (len(self._images) + len(self._groups)) + 40 * len(self._strings)
 
     def group(self, key: GroupKey, pid: int) -> int:
         """Index of the group, with one more of its processes noted."""

@@ -17,6 +17,7 @@ from fleetpb import gateway_pb2_grpc
 from gateway.arrival import Arrivals
 from gateway.authorisation import Authorisation
 from gateway.host import find_access, require_supported
+from gateway.quota import limit_data
 from gateway.service import GatewayService
 from gateway.settings import Settings, TcpAddress, UnixAddress
 from gateway.station import Station
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _SPARE_THREADS: Final = 4
 _MAX_REQUEST_BYTES: Final = 64 << 10
 _GRACE_S: Final = 5.0
+_LOOK_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
@@ -56,13 +58,15 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     `inner` has one socket path per address of the settings. Raises what keeps it from working.
     """
     _die_with_parent()
+    limit_data(settings.limits)
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
     station = Station(
         find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names
     )
     desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
-    service = GatewayService(station, ledger, desk)
+    awake, signalled = threading.Event(), threading.Event()
+    service = GatewayService(station, ledger, desk, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
@@ -79,9 +83,13 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
             server.add_secure_port(target, certificates.credentials())
         else:
             server.add_insecure_port(target)
-    stop = threading.Event()
+
+    def stop(*_: object) -> None:
+        signalled.set()
+        awake.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, stop)
     server.start()
     # What was loaded stays until the end; the collector need not look at it again and again.
     gc.collect()
@@ -89,7 +97,13 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     os.write(ready, b"\1")
     os.close(ready)
     _log.debug("server ready", extra={"fields": {"access": station.access.value}})
-    stop.wait()
+    awake.wait()
+    if not signalled.is_set():
+        # It retires: what is under way ends in its own time, unless a signal comes after all.
+        ended = server.stop(settings.limits.max_seconds + _GRACE_S)
+        while not signalled.is_set():
+            if ended.wait(_LOOK_S):
+                return 0
     service.stop()
     server.stop(_GRACE_S).wait()
     return 0

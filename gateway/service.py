@@ -16,10 +16,12 @@ from gateway.errors import PlanRefused, SymbolsRefused
 from gateway.limits import Schedule, schedule
 from gateway.packing import FORMAT, Packed
 from gateway.perf.events import probe, support_of
+from gateway.quiet import Quiet
+from gateway.quota import Quota, own_memory
 from gateway.symbols.finding import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import grpc
 
@@ -36,11 +38,17 @@ _log: Final = logging.getLogger("gateway.service")
 class GatewayService(gateway_pb2_grpc.GatewayServicer):
     """Serves one machine. `stop` ends what is being taken."""
 
-    def __init__(self, station: Station, ledger: Ledger, desk: SymbolDesk) -> None:
+    def __init__(
+        self, station: Station, ledger: Ledger, desk: SymbolDesk, retire: Callable[[], None] = lambda: None
+    ) -> None:
+        """`retire` is called when a fresh process should serve the next call."""
         self._station = station
         self._ledger = ledger
         self._desk = desk
         self._admission = Admission(ledger, station.limits)
+        self._quota = Quota(station.limits)
+        self._retire = retire
+        self._quiet = Quiet()
         self._stopping = threading.Event()
         self._active: set[threading.Event] = set()
         self._lock = threading.Lock()
@@ -166,6 +174,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             yield from _deliver(packed, capturing)
         self._desk.note(capturing.seen())
         self._ledger.finish()
+        self._retire_if_swollen()
         _log.info(
             "capture finished",
             extra={
@@ -178,6 +187,12 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 }
             },
         )
+
+    def _retire_if_swollen(self) -> None:
+        """Ask for a fresh process once nothing is being taken, where this one has kept much memory."""
+        if self._quota.is_nearly_spent and not self._admission.active:
+            _log.info("retiring", extra={"fields": {"memory_mib": own_memory() >> 20}})
+            self._retire()
 
     def _require_one_event(self, planned: Schedule) -> None:
         """Raise PlanRefused where nothing of the plan can be sampled here."""
@@ -196,7 +211,9 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
 
     def _refusal(self, reason: int, message: str, visit: str) -> gateway_pb2.CaptureReply:
         name = gateway_pb2.Refusal.Reason.Name(reason)
-        _log.info("capture refused", extra={"fields": {"visit": visit, "reason": name, "message": message}})
+        if (unsaid := self._quiet.say(name)) is not None:
+            fields = {"visit": visit, "reason": name, "message": message[:500]} | unsaid
+            _log.info("capture refused", extra={"fields": fields})
         return gateway_pb2.CaptureReply(
             refusal=gateway_pb2.Refusal(
                 reason=name,

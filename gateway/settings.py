@@ -53,6 +53,9 @@ class Limits:
     cpu_share: float = 0.03
     ttl_ms: int = 30_000
 
+    max_bytes: int = 64 << 20
+    max_memory_bytes: int = 128 << 20
+    events: tuple[str, ...] = ("generic",)
 
 @dataclass(frozen=True, slots=True)
 class Tls:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetpb import gateway_pb2
+from fleetpb import capture_pb2, gateway_pb2
+from gateway.allowed_events import is_allowed
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.limits import MOST_CGROUPS, Capacity, Schedule, schedule, thinning_factor
 from gateway.perf.events import EVENTS, Event
@@ -57,7 +58,12 @@ def test_a_name_alone_gets_the_events_own_period():
 
 
 def test_counters_and_control_groups_are_passed_on_within_bounds():
-    result = scheduled(event(), counter_events=["tsc", "pmu:msr:tsc", "tsc"], counted_cgroups=500)
+    result = scheduled(
+        event(),
+        counter_events=["tsc", "pmu:msr:tsc", "tsc"],
+        counted_cgroups=500,
+        limits=Limits(events=("*",)),
+    )
     assert result.counter_events == ("tsc", "pmu:msr:tsc")
     assert result.counted_cgroups == MOST_CGROUPS
     assert result.changes == ("16 control groups are counted, not 500: no more are allowed here",)
@@ -89,7 +95,7 @@ def test_what_this_machine_cannot_have_keeps_the_reason():
     def find(name: str) -> Event:
         raise refused
 
-    result = schedule(plan(event("tracepoint:sched:sched_switch")), Limits(), CHEAP, find)
+    result = schedule(plan(event("tracepoint:sched:sched_switch")), Limits(events=("*",)), CHEAP, find)
     assert result.turns[0][0].unavailable is refused
 
 
@@ -182,3 +188,79 @@ def test_a_rate_that_is_just_allowed_is_not_thinned(rate: int):
     ((cpu,),) = scheduled(event(rate_hz=rate), limits=Limits(max_rate_hz=rate)).turns
     assert cpu.period == cpu.requested_period
     assert bool(cpu.thinned_why) == (cpu.period != cpu.requested_period)
+
+
+# What the operator allows
+
+
+def never(name: str) -> Event:
+    raise AssertionError(f"{name} was looked for although nobody may sample it")
+
+
+def test_of_what_is_not_allowed_the_rest_goes_on_and_says_so():
+    result = scheduled(
+        event(), event("tracepoint:sched:sched_switch", rate_hz=0), event("raw:0x1c2", rate_hz=0)
+    )
+    ((cpu, tracepoint, raw),) = result.turns
+    assert cpu.event is not None
+    for left_out in (tracepoint, raw):
+        assert left_out.event is None
+        assert left_out.unavailable is not None
+        assert left_out.unavailable.support == capture_pb2.SUPPORT_DENIED
+    assert [change.split(": ")[0] for change in result.changes] == [tracepoint.name, raw.name]
+    assert all("--allow-event" in change for change in result.changes)
+
+
+def test_a_plan_of_nothing_that_is_allowed_is_refused_unseen():
+    with pytest.raises(PlanRefused, match="--allow-event") as refused:
+        schedule(plan(event("tracepoint:sched:sched_switch")), Limits(), CHEAP, never)
+    assert refused.value.reason == gateway_pb2.Refusal.NOT_ALLOWED
+    with pytest.raises(PlanRefused) as refused:
+        schedule(plan(event("cpu")), Limits(events=("cycles",)), CHEAP, never)
+    assert refused.value.reason == gateway_pb2.Refusal.NOT_ALLOWED
+
+
+def test_counters_that_are_not_allowed_are_left_out():
+    result = scheduled(event(), counter_events=["tsc", "pmu:msr:tsc"])
+    assert result.counter_events == ("tsc",)
+    assert result.changes == (
+        "counter pmu:msr:tsc: left out, the operator of this gateway does not allow it (--allow-event)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("patterns", "name", "allowed"),
+    [
+        (["generic"], "cpu", True),
+        (["generic"], "raw:0x1", False),
+        (["cpu", "cycles"], "cycles", True),
+        (["cpu", "cycles"], "instructions", False),
+        (["generic", "tracepoint:sched:*"], "tracepoint:sched:sched_switch", True),
+        (["generic", "tracepoint:sched:*"], "tracepoint:syscalls:sys_enter_openat", False),
+        (["*"], "pmu:msr:tsc", True),
+        (["TRACEPOINT:*"], "tracepoint:sched:sched_switch", False),
+        ([], "cpu", False),
+    ],
+)
+def test_patterns(patterns: list[str], name: str, allowed: bool):
+    assert is_allowed(name, patterns) is allowed
+
+
+@pytest.mark.parametrize(
+    ("events", "fields"),
+    [
+        ([event(rate_hz=2000)], {}),
+        ([event(duration_ms=90_000)], {}),
+        ([event(), event("raw:0x1", rate_hz=0)], {}),
+        ([event()], {"counter_events": ["raw:0x1"]}),
+        ([event()], {"counted_cgroups": MOST_CGROUPS + 1}),
+    ],
+)
+def test_an_exact_plan_is_refused_where_another_would_get_less(
+    events: list[gateway_pb2.EventPlan], fields: dict[str, object]
+):
+    assert scheduled(*events, **fields).changes
+    with pytest.raises(PlanRefused, match="exactly") as refused:
+        scheduled(*events, exact=True, **fields)
+    assert refused.value.reason == gateway_pb2.Refusal.NOT_ALLOWED
+    assert scheduled(event(), exact=True).exact
