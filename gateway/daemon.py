@@ -227,6 +227,30 @@ def build_parser() -> argparse.ArgumentParser:
         help="of all CPUs while a capture runs; dearer ones are thinned (default: %(default)g)",
     )
     _add_names(parser)
+    caps.add_argument(
+        "--max-mib",
+        metavar="MIB",
+        type=_positive,
+        default=limits.max_bytes / (1 << 20),
+        help="of one capture before compression; one that reaches it ends early, says so, and loses nothing "
+        "(default: %(default)g)",
+    )
+    caps.add_argument(
+        "--max-memory-mib",
+        metavar="MIB",
+        type=_positive,
+        default=limits.max_memory_bytes / (1 << 20),
+        help="of the process that samples, besides rings and mapped files; a capture that reaches it ends "
+        "early, and a fresh process takes the next (default: %(default)g)",
+    )
+    caps.add_argument(
+        "--allow-event",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="events that may be sampled and counted, e.g. cpu, 'tracepoint:sched:*', 'raw:*', 'pmu:msr:*'; generic "
+        "stands for all names without a colon; may be given several times (default: generic)",
+    )
     sharing = parser.add_argument_group("symbols, for callers that lack this machine's files")
     sharing.add_argument(
         "--share-symbols",
@@ -292,6 +316,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Settings:
+    limits = Limits()
     try:
         addresses = tuple(parse_address(text) for text in options.listen)
     except ValueError as error:
@@ -312,11 +337,13 @@ def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> S
             max_seconds=options.max_seconds,
             max_concurrent=options.max_concurrent,
             cpu_share=options.max_cpu_percent / 100,
+            max_bytes=round(options.max_mib * (1 << 20)),
+            max_memory_bytes=round(options.max_memory_mib * (1 << 20)),
+            events=tuple(options.allow_event) or limits.events,
         ),
         own_processes=OwnProcesses(options.own_processes),
         labels=tuple(options.label),
         idle_s=options.idle_seconds,
-    limits = Limits()
         exit_when_idle=options.exit_when_idle,
         user=options.user,
         state_dir=options.state_dir,
@@ -337,9 +364,6 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
     names.add_argument(
         "--kubelet-url",
         metavar="URL",
-            max_bytes=round(options.max_mib * (1 << 20)),
-            max_memory_bytes=round(options.max_memory_mib * (1 << 20)),
-            events=tuple(options.allow_event) or limits.events,
         help="this machine's kubelet: http://HOST:10255 (read-only port) or https://HOST:10250",
     )
     names.add_argument(

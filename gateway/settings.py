@@ -44,7 +44,8 @@ class Limits:
     """What the operator allows.
 
     `cpu_share` is the part of all CPUs' time that a capture may cost while it runs, `ttl_ms` holds where a
-    plan names none, `max_seconds` is the whole window.
+    plan names none, `max_seconds` is the whole window. `max_bytes` are of one capture before compression,
+    `max_memory_bytes` of the process that samples (quota.py). `events` are patterns of names (allowed_events.py).
     """
 
     max_rate_hz: float = 1000.0
@@ -52,10 +53,10 @@ class Limits:
     max_concurrent: int = 2
     cpu_share: float = 0.03
     ttl_ms: int = 30_000
-
     max_bytes: int = 64 << 20
     max_memory_bytes: int = 128 << 20
     events: tuple[str, ...] = ("generic",)
+
 
 @dataclass(frozen=True, slots=True)
 class Tls:
