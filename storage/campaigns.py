@@ -37,10 +37,20 @@ class EventPlan:
     rate_hz: float = 0.0
     """Samples per second and CPU; 0: `period` counts."""
     period: int = 0
-    """Events between two samples; 0: `rate_hz` counts."""
+    """Events between two samples; 0: `rate_hz` counts. Both 0: the gateway's default for the event."""
     stacks: bool = True
     turn: int = 0
     """Events of one turn are sampled together, turns one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a visit counts besides its samples and the standing counters (`fleetpb.v1.Plan`)."""
+
+    events: tuple[str, ...] = ()
+    """Names of more counters, as `EventPlan.event`."""
+    cgroups: int = 0
+    """How many control groups, of those that run most, are counted for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,7 @@ class Definition:
     """Share of failed visits, 0…1, that stops the campaign."""
     failure_window: int = 20
     """Number of latest visits that share is taken over."""
+    counted: Counted = Counted()
 
     def __post_init__(self) -> None:
         """Raises `ValueError`, naming the field, for what makes no sense."""
@@ -95,6 +106,7 @@ def create_or_update(connection: Connection, definition: Definition) -> Campaign
         "period_s": definition.period_s,
         "visits_per_round": definition.visits_per_round,
         "plan": [asdict(event) for event in definition.events],
+        "counted": asdict(definition.counted),
         "select_machines": dict(definition.select_machines),
         "failure_threshold": definition.failure_threshold,
         "failure_window": definition.failure_window,
@@ -170,6 +182,7 @@ def _campaign(row: Row[Any]) -> Campaign:
         select_machines=row.select_machines,
         failure_threshold=row.failure_threshold,
         failure_window=row.failure_window,
+        counted=Counted(tuple(row.counted.get("events", ())), row.counted.get("cgroups", 0)),
     )
     return Campaign(
         campaign_id=row.campaign_id,

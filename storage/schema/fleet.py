@@ -69,6 +69,13 @@ campaign = Table(
     Column("visits_per_round", Double, nullable=False, comment="expected visits of a round, over all strata"),
     Column("plan", JSONB, nullable=False, comment="events: [{event, rate_hz, duration_ms, stacks, turn}]"),
     Column(
+        "counted",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'::jsonb"),
+        comment="besides the standing counters: {events: [name], cgroups: how many control groups}",
+    ),
+    Column(
         "select_machines",
         JSONB,
         nullable=False,

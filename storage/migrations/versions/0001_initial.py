@@ -68,6 +68,13 @@ def upgrade() -> None:
             comment="events: [{event, rate_hz, duration_ms, stacks, turn}]",
         ),
         sa.Column(
+            "counted",
+            postgresql.JSONB(),
+            server_default=sa.text("'{}'::jsonb"),
+            nullable=False,
+            comment="besides the standing counters: {events: [name], cgroups: how many control groups}",
+        ),
+        sa.Column(
             "select_machines",
             postgresql.JSONB(),
             server_default=sa.text("'{}'::jsonb"),
