@@ -8,12 +8,12 @@ from sqlalchemy import Engine
 
 from collector import appointments, books, sweep
 from collector.appointments import Appointment
-from collector.plan import deadline_s, plan_message
+from collector.plan import NOTHING_MORE, deadline_s, plan_message
 from collector.standing import BY_HAND, ensure_by_hand
 from collector.visit import Visited, Visitor
 from storage import inventory, visit_history, visits
 from storage.archive import Archive
-from storage.campaigns import EventPlan
+from storage.campaigns import Counted, EventPlan
 from storage.visit_history import Landing
 
 
@@ -33,6 +33,7 @@ async def carry_out(
     appointment: Appointment,
     *,
     events: Sequence[EventPlan],
+    counted: Counted = NOTHING_MORE,
     on_progress: Callable[[float, int], None],
 ) -> Visited:
     """Visit the machine and write down how it went.
@@ -41,7 +42,7 @@ async def carry_out(
     """
     visit_id = appointment.visit_id
     try:
-        plan = plan_message(visit_id, events, campaign=BY_HAND)
+        plan = plan_message(visit_id, events, campaign=BY_HAND, counted=counted)
         with engine.begin() as connection:
             visits.begin(connection, visit_id, visitor.clock())
         visited = await visitor.visit(

@@ -6,8 +6,9 @@ from math import isfinite
 from uuid import UUID
 
 from collector.errors import BadPlan
+from collector.event_names import COUNTS_TIME, why_not
 from fleetpb import gateway_pb2
-from storage.campaigns import EventPlan
+from storage.campaigns import Counted, EventPlan
 
 TTL_S = 10.0
 """A plan that waited this long in a machine's queue is void: its window would be of another moment."""
@@ -15,6 +16,11 @@ MARGIN_S = 10.0
 """Of a visit beside sampling: packing the capture and bringing it home."""
 LONGEST_S = 600.0
 """Windows together; a visit is a glance, not a watch (DIGEST G3: a few minutes a machine)."""
+MOST_EVENTS = 32
+MOST_COUNTERS = 64
+MOST_CGROUPS = 16
+"""What a gateway takes; one of an operator who allows less says so in its answer."""
+NOTHING_MORE = Counted()
 
 
 def window_s(events: Sequence[EventPlan]) -> float:
@@ -28,34 +34,61 @@ def deadline_s(events: Sequence[EventPlan]) -> float:
     return TTL_S + window_s(events) + MARGIN_S
 
 
-def checked(events: Sequence[EventPlan]) -> Sequence[EventPlan]:
+def checked(events: Sequence[EventPlan], counted: Counted = NOTHING_MORE) -> Sequence[EventPlan]:
     """The events if a gateway could sample them. Raises `BadPlan`, naming the event and the field."""
-    if not events:
-        raise BadPlan("The plan names no event.")
+    if not 0 < len(events) <= MOST_EVENTS:
+        raise BadPlan(
+            f"The plan names {len(events) or 'no'} event{'s' * (len(events) > 1)}; it can have {MOST_EVENTS} at most."
+        )
+    seen = set()
     for event in events:
-        said = f"Event {event.event!r} of the plan"
         if not event.event or not isinstance(event.event, str):
             raise BadPlan("An event of the plan has no name.")
-        numbers = {"duration_ms": event.duration_ms, "period": event.period, "turn": event.turn}
-        for field, value in numbers.items():
-            if type(value) is not int:  # a plan may be of a file, where anything can stand
-                raise BadPlan(f"{said} has {field} {value!r}; it must be a whole number.")
-        if type(event.rate_hz) not in {int, float} or type(event.stacks) is not bool:
-            raise BadPlan(f"{said} needs a number for rate_hz, and true or false for stacks.")
-        if event.duration_ms <= 0:
-            raise BadPlan(f"{said} lasts {event.duration_ms} ms; it must last longer than 0.")
-        if not isfinite(event.rate_hz) or event.rate_hz < 0 or event.period < 0:
-            raise BadPlan(f"{said} has a rate or period that is no positive number.")
-        if (event.rate_hz > 0) == (event.period > 0):
-            raise BadPlan(f"{said} needs a rate (rate_hz) or a period, one of them.")
-        if not 0 <= event.turn < 1000:
-            raise BadPlan(f"{said} has turn {event.turn}; turns are 0 to 999.")
+        _check_event(event)
+        if (event.turn, event.event) in seen:
+            raise BadPlan(f"Event {event.event!r} is in the plan twice in turn {event.turn}.")
+        seen.add((event.turn, event.event))
     if window_s(events) > LONGEST_S:
         raise BadPlan(f"The plan takes {window_s(events):g} s; a visit takes {LONGEST_S:g} s at most.")
+    _check_counted(counted)
     return events
 
 
-def plan_message(visit_id: UUID, events: Sequence[EventPlan], *, campaign: str) -> gateway_pb2.Plan:
+def _check_event(event: EventPlan) -> None:
+    said = f"Event {event.event!r} of the plan"
+    if why := why_not(event.event):
+        raise BadPlan(f"{said} {why}.")
+    numbers = {"duration_ms": event.duration_ms, "period": event.period, "turn": event.turn}
+    for field, value in numbers.items():
+        if type(value) is not int:  # a plan may be of a file, where anything can stand
+            raise BadPlan(f"{said} has {field} {value!r}; it must be a whole number.")
+    if type(event.rate_hz) not in {int, float} or type(event.stacks) is not bool:
+        raise BadPlan(f"{said} needs a number for rate_hz, and true or false for stacks.")
+    if event.duration_ms <= 0:
+        raise BadPlan(f"{said} lasts {event.duration_ms} ms; it must last longer than 0.")
+    if not isfinite(event.rate_hz) or event.rate_hz < 0 or event.period < 0:
+        raise BadPlan(f"{said} has a rate or period that is no positive number.")
+    if event.rate_hz > 0 and event.period > 0:
+        raise BadPlan(f"{said} has a rate (rate_hz) and a period; it takes one of them, or none.")
+    if event.rate_hz > 0 and event.event not in COUNTS_TIME:
+        raise BadPlan(f"{said} counts no time, so it takes a period instead of a rate in Hz, or neither.")
+    if not 0 <= event.turn < 1000:
+        raise BadPlan(f"{said} has turn {event.turn}; turns are 0 to 999.")
+
+
+def _check_counted(counted: Counted) -> None:
+    if len(counted.events) > MOST_COUNTERS:
+        raise BadPlan(f"The plan counts {len(counted.events)} more events; {MOST_COUNTERS} are the most.")
+    for name in counted.events:
+        if not isinstance(name, str) or (why := why_not(name)):
+            raise BadPlan(f"Counter {name!r} of the plan {why if isinstance(name, str) else 'is no name'}.")
+    if type(counted.cgroups) is not int or not 0 <= counted.cgroups <= MOST_CGROUPS:
+        raise BadPlan(f"The plan counts {counted.cgroups!r} control groups; it can be 0 to {MOST_CGROUPS}.")
+
+
+def plan_message(
+    visit_id: UUID, events: Sequence[EventPlan], *, campaign: str, counted: Counted = NOTHING_MORE
+) -> gateway_pb2.Plan:
     """The plan as it is sent. Raises `BadPlan`."""
     return gateway_pb2.Plan(
         visit_id=visit_id.bytes,
@@ -71,6 +104,8 @@ def plan_message(visit_id: UUID, events: Sequence[EventPlan], *, campaign: str) 
                 stacks=event.stacks,
                 turn=event.turn,
             )
-            for event in checked(events)
+            for event in checked(events, counted)
         ],
+        counter_events=counted.events,
+        counted_cgroups=counted.cgroups,
     )

@@ -107,9 +107,12 @@ class Visiting:
             await self._call(appointment)
 
     async def _call(self, appointment: Appointment) -> None:
-        campaign, events = appointment.campaign, appointment.campaign.definition.events
+        campaign, definition = appointment.campaign, appointment.campaign.definition
+        events = definition.events
         try:
-            plan = plan_message(appointment.visit_id, events, campaign=campaign.name)
+            plan = plan_message(
+                appointment.visit_id, events, campaign=campaign.name, counted=definition.counted
+            )
         except BadPlan as error:
             await self._call_off([appointment], str(error))
             return

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_STACK_BYTES: Final = 16384
 DEFAULT_DEPTH: Final = 256
 _MAX_DEPTH: Final = 1024
-_MAX_EVENTS: Final = 32
-_MAX_COUNTERS: Final = 64
+MOST_EVENTS: Final = 32
+MOST_COUNTERS: Final = 64
 # Each costs an event per CPU and counter, and every switch between control groups takes the longer.
 MOST_CGROUPS: Final = 16
 _SHORTEST_MS: Final = 10
@@ -153,15 +153,15 @@ def _invalid(message: str) -> PlanRefused:
 def _check(plan: gateway_pb2.Plan) -> None:
     if len(plan.visit_id) != _VISIT_ID_BYTES:
         raise _invalid(f"visit_id must be the 16 bytes of a UUID, not {len(plan.visit_id)}")
-    if not 0 < len(plan.events) <= _MAX_EVENTS:
-        raise _invalid(f"events must name 1 to {_MAX_EVENTS} events, not {len(plan.events)}")
+    if not 0 < len(plan.events) <= MOST_EVENTS:
+        raise _invalid(f"events must name 1 to {MOST_EVENTS} events, not {len(plan.events)}")
     if plan.stack_bytes % 8 or plan.stack_bytes > MAX_STACK_BYTES:
         raise _invalid(f"stack_bytes must be a multiple of 8 up to {MAX_STACK_BYTES}, not {plan.stack_bytes}")
     if plan.max_depth > _MAX_DEPTH:
         raise _invalid(f"max_depth must be at most {_MAX_DEPTH}, not {plan.max_depth}")
-    if len(plan.counter_events) > _MAX_COUNTERS:
+    if len(plan.counter_events) > MOST_COUNTERS:
         raise _invalid(
-            f"counter_events must name at most {_MAX_COUNTERS} events, not {len(plan.counter_events)}"
+            f"counter_events must name at most {MOST_COUNTERS} events, not {len(plan.counter_events)}"
         )
     for field, names in (("counter_events", plan.counter_events), ("events", [e.event for e in plan.events])):
         for name in names:

@@ -94,9 +94,9 @@ def parse_event_name(text: str) -> EventName:
 
 def parse_terms(text: str) -> tuple[Term, ...]:
     """`event=0x3c,umask=0` as in a plan, and in the files of an event source's `events` folder."""
-    terms = []
+    terms: list[Term] = []
     for part in text.split(","):
-        name, equals, value = part.strip().partition("=")
+        name, equals, value = part.partition("=")
         if not _FILE.fullmatch(name) or (equals and not _NUMBER.fullmatch(value)):
             raise BadEventName(f"{part!r} is no term of an event: those look like event=0x3c or tsc")
         number = int(value, 16 if value[:2] in {"0x", "0X"} else 10) if equals else None

@@ -1,0 +1,51 @@
+"""Whether a text can be the name of an event, before any gateway is asked (gateway.proto, EventPlan.event).
+
+The gateway has the last word: it takes the name apart and looks for the event on its machine. The two agree on
+what a name looks like; a test tells them apart wherever they do not.
+"""
+
+import re
+from typing import Final
+
+LONGEST_NAME: Final = 200
+_FILE: Final = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"
+_NUMBER: Final = "(?:0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})"
+_TERM: Final = f"{_FILE}(?:={_NUMBER})?"
+_GENERIC: Final = re.compile("[a-z0-9]+(?:-[a-z0-9]+)*")
+_FORMS: Final = {
+    "tracepoint": (re.compile(f"{_FILE}:{_FILE}"), "tracepoint:sched:sched_switch"),
+    "raw": (re.compile("0[xX][0-9a-fA-F]{1,16}"), "raw:0x1c2"),
+    "pmu": (re.compile(f"{_FILE}:{_TERM}(?:,{_TERM})*"), "pmu:cpu:event=0x3c,umask=0 or pmu:msr:tsc"),
+}
+_DECIMAL: Final = re.compile("=([0-9]+)(?=,|$)")
+# Generic events that take a rate in Hz: what they count passes at a known pace.
+COUNTS_TIME: Final = frozenset(
+    {
+        "cpu",
+        "cycles",
+        "ref-cycles",
+        "cycles-any",
+        "cycles-distributed",
+        "memory-stalls",
+        "aperf",
+        "mperf",
+        "tsc",
+    }
+)
+
+
+def why_not(name: str) -> str:
+    """What is wrong with an event's name, as the rest of a sentence; "" for a name."""
+    if len(name) > LONGEST_NAME:
+        return f"has {len(name)} characters; {LONGEST_NAME} are the most"
+    kind, colon, rest = name.partition(":")
+    if not colon:
+        return "" if _GENERIC.fullmatch(name) else "is no name of an event; those look like page-faults"
+    if kind not in _FORMS:
+        return "begins with none of tracepoint:, raw: and pmu:"
+    form, example = _FORMS[kind]
+    if not form.fullmatch(rest):
+        return f"does not look like {example}"
+    if any(int(value) >= 1 << 64 for value in _DECIMAL.findall(rest)):
+        return "has a value of more than 64 bits"
+    return ""
