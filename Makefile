@@ -20,12 +20,13 @@ setup: $(VENV)/.dev $(STATIC) ## install what development needs into .venv
 test: $(VENV)/.dev $(STATIC) ## all tests: unit, integration, browser (ARGS="-k name")
 	@$(BIN)/python -m pytest $(ARGS)
 
-check: $(VENV)/.dev ## formatting, lint, types, import contracts, generated code is current
+check: $(VENV)/.dev ## formatting, lint, types, import contracts, generated code is current, the wire is compatible
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	PYTHONPATH=.:proto $(BIN)/lint-imports
 	infra/check-generated
+	$(BIN)/python infra/wire.py
 
 format: $(VENV)/.dev ## rewrite the sources in the one format
 	$(BIN)/ruff format .
