@@ -17,6 +17,7 @@ from fleetpb import gateway_pb2_grpc
 from gateway.arrival import Arrivals
 from gateway.authorisation import Authorisation
 from gateway.host import find_access, require_supported
+from gateway.malformed import Malformed
 from gateway.quota import limit_data
 from gateway.service import GatewayService
 from gateway.settings import Settings, TcpAddress, UnixAddress
@@ -70,7 +71,7 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
-        interceptors=[Arrivals(), Authorisation(settings.callers, sockets=has_sockets)],
+        interceptors=[Arrivals(), Authorisation(settings.callers, sockets=has_sockets), Malformed()],
         options=_OPTIONS,
     )
     gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
