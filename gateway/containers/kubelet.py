@@ -109,13 +109,10 @@ def fetch(kubelet: Kubelet) -> str:
         finally:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
-        # ssl.SSLError is an OSError; a token with a line break in it is a ValueError, of which the text
-        # would hold the token.
-        what = (
-            "the token is not one line of ASCII"
-            if isinstance(error, ValueError)
-            else f"{error}" or type(error).__name__
-        )
+        # The text of a ValueError would hold the token, which has a line break or worse in it. A certificate that
+        # cannot be verified is both, and its text is what the operator needs.
+        secret = isinstance(error, ValueError) and not isinstance(error, OSError)
+        what = "the token is not one line of ASCII" if secret else str(error) or type(error).__name__
         raise KubeletUnavailable(what) from None
 
 
@@ -126,7 +123,7 @@ def _read(response: http.client.HTTPResponse) -> str:
     ends = time.monotonic() + DEADLINE_S
     pieces = []
     size = 0
-    while piece := response.read(_PIECE):
+    while piece := response.read1(_PIECE):
         size += len(piece)
         if size > MAX_BYTES:
             raise KubeletUnavailable(f"its list of pods has more than {MAX_BYTES} bytes")

@@ -1,0 +1,131 @@
+"""The operator's labels file."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.containers.errors import BadLabelsFile
+from gateway.containers.labels_file import (
+    MAX_BYTES,
+    MAX_LINES,
+    MAX_PATTERNS,
+    WatchedLabels,
+    parse_labels_file,
+)
+from gateway.containers.placement import place
+from gateway.containers.settings import LABEL_NAME
+
+A = "0123456789abcdef" * 4
+B = "0123456789ab" + "f" * 52
+TEXT = f"""
+# what      which                    labels
+container   {A}    application=search version=r7   # the new one
+container   {B[:20]}  application=other
+unit        nginx.service            team=web
+unit        "postgresql@*.service"   team=data "note=two words"
+cgroup      /slurm/uid_*/job_7/      application=batch job=7
+cgroup      /slurm                   team=hpc application=slurm
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "labels"),
+    [
+        (f"/docker/{A}", {"application": "search", "version": "r7"}),
+        (f"/docker/{B}", {"application": "other"}),
+        ("/system.slice/nginx.service", {"team": "web"}),
+        ("/system.slice/system-x.slice/postgresql@15-main.service", {"team": "data", "note": "two words"}),
+        ("/slurm/uid_1000/job_7/step_0/task_1", {"application": "slurm", "job": "7", "team": "hpc"}),
+        ("/slurm/uid_1000/job_8", {"application": "slurm", "team": "hpc"}),
+        ("/slurmx", {}),
+        ("/", {}),
+        ("", {}),
+    ],
+)
+def test_all_lines_that_fit_count_and_later_ones_more(path: str, labels: dict[str, str]):
+    file = parse_labels_file(TEXT)
+    assert file.complaints == ()
+    assert file.labels(place(path), path) == labels
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("pod x a=b", "'pod' is none of container, unit, cgroup"),
+        ("container abc a=b", "at least 12 hexadecimal digits"),
+        ("container ../../../etc/passwd a=b", "at least 12 hexadecimal digits"),
+        ("unit x.service", "at least one KEY=VALUE must follow"),
+        ("unit", "at least one KEY=VALUE must follow"),
+        ("cgroup slurm a=b", "begins with a slash"),
+        ("unit x.service nonsense", "is not KEY=VALUE"),
+        ("unit x.service 1a=b", "is not KEY=VALUE"),
+        ("unit x.service é=b", "is not KEY=VALUE"),
+        ("unit x.service a=\x1b[31m", "not printable"),
+        (f"unit x.service a={'x' * 256}", "longer than 255"),
+        ('unit x.service "a=b', "No closing quotation"),
+        ("unit x.service " + " ".join(f"a{n}=b" for n in range(33)), "more than 32 labels"),
+    ],
+)
+def test_a_bad_line_is_left_out_and_said(line: str, why: str):
+    file = parse_labels_file(f"unit a.service team=a\n{line}\nunit b.service team=b\n")
+    (complaint,) = file.complaints
+    assert complaint.startswith("line 2: ")
+    assert why in complaint
+    for unit in ("a", "b"):
+        path = f"/system.slice/{unit}.service"
+        assert file.labels(place(path), path) == {"team": unit}
+
+
+def test_complaints_are_few():
+    assert len(parse_labels_file("nonsense\n" * 1000).complaints) == 6
+    assert any("more than" in text for text in parse_labels_file("\n" * (MAX_LINES + 1)).complaints)
+    many = parse_labels_file("unit x*.service a=b\n" * (MAX_PATTERNS + 1))
+    assert len(many.patterns) == MAX_PATTERNS
+    assert len(many.complaints) == 1
+
+
+WORDS = st.sampled_from(
+    ["unit", "container", "cgroup", A, "*", "[", "/a*", "a=b", "x.service", '"', "\\", "#", "\n", " "]
+)
+
+
+@given(
+    st.text(max_size=200) | st.lists(WORDS, max_size=30).map(" ".join),
+    st.sampled_from(["/", "/x.service", f"/docker/{A}", "/a/b"]),
+)
+def test_any_file_gives_labels_that_can_be_asked_for(text: str, path: str):
+    labels = parse_labels_file(text).labels(place(path), path)
+    assert all(LABEL_NAME.fullmatch(key) and value.isprintable() for key, value in labels.items())
+
+
+def test_the_file_is_read_again_when_it_changes(tmp_path: Path):
+    file = tmp_path / "labels"
+    file.write_text("unit a.service team=one\n")
+    watched = WatchedLabels(file)
+    first = watched.now()
+    assert watched.now() is first
+    path = "/a.service"
+    later = tmp_path / "new"
+    later.write_text("unit a.service team=two\n")
+    later.replace(file)
+    assert watched.now().labels(place(path), path) == {"team": "two"}
+    # in place, the same size, another time
+    file.write_text("unit a.service team=six\n")
+    os.utime(file, ns=(1, 1))
+    assert watched.now().labels(place(path), path) == {"team": "six"}
+    file.unlink()
+    with pytest.raises(BadLabelsFile, match="No such file"):
+        watched.now()
+    file.write_text("unit a.service team=back\n")
+    assert watched.now().labels(place(path), path) == {"team": "back"}
+
+
+def test_a_file_that_is_too_large(tmp_path: Path):
+    file = tmp_path / "labels"
+    with file.open("wb") as opened:
+        opened.truncate(MAX_BYTES + 1)
+    with pytest.raises(BadLabelsFile, match="more than"):
+        WatchedLabels(file).now()
