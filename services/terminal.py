@@ -190,7 +190,12 @@ def _totals(totals: Answer) -> Text:
             parts.append(f"{share(totals['uncovered_share'])} of machine-time unseen")
     else:
         visits = "–" if totals["visits"] is None else f"{totals['visits']:,}"
-        parts += [f"{seconds(totals['seconds'])} core-seconds", f"{visits} visits"]
+        told = (
+            f"{totals['units']:,} events"
+            if totals["seconds"] is None
+            else f"{seconds(totals['seconds'])} core-seconds"
+        )
+        parts += [told, f"{visits} visits"]
     if totals.get("approximate"):
         parts.append("only a random part of the visits was read")
     parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from services.commands.sampled import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
 from services.durations import Duration, format_duration
 from services.settings import read_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from storage.campaigns import Campaign, Definition, EventPlan
+    from storage.campaigns import Campaign, Counted, Definition, EventPlan
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,6 +93,8 @@ def show(name: Name, as_json: AsJson = False) -> None:
     if drawn < 1:
         typer.echo(f"  thinned     {_THINNED.format(drawn)}")
     typer.echo(f"  samples     {', '.join(_sampled(event) for event in definition.events)}")
+    if more := _counted(definition.counted):
+        typer.echo(f"  counts too  {more}")
     selected = ", ".join(f"{key}={value}" for key, value in definition.select_machines.items())
     typer.echo(f"  machines    {selected or 'all that are enabled'}")
     typer.echo(
@@ -123,6 +126,11 @@ def set_(  # noqa: PLR0917 - the command line is its signature
             help="Several events: a JSON array of {event, duration_ms, rate_hz or period, stacks, turn}.",
         ),
     ] = None,
+    event: Events = None,
+    in_turn: InTurn = False,
+    flat: Flat = False,
+    counter: Counters = None,
+    cgroups: Cgroups = None,
     machines: Annotated[
         list[str] | None,
         typer.Option(
@@ -145,6 +153,10 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     For example, all machines of one kernel at a tenfold rate:
 
         fleetprof campaigns set new-kernel --machines kernel=6.18.1 --visits 10 --rate 999
+
+    Or where threads of the shards wait, and the cycles per instruction of ten control groups:
+
+        fleetprof campaigns set waits --machines cluster=search --event context-switches --cgroups 10
     """
     from dataclasses import replace  # noqa: PLC0415
 
@@ -153,13 +165,27 @@ def set_(  # noqa: PLR0917 - the command line is its signature
 
     if plan is not None and (rate is not None or for_ is not None):
         raise typer.BadParameter("--plan says how long and how often; leave out --rate and --for.")
+    if plan is not None and event:
+        raise typer.BadParameter("--plan and --event both say what is sampled; give one of them.")
+    if not event and (in_turn or flat):
+        raise typer.BadParameter("--in-turn and --flat are about the events that --event names.")
     with _store() as connection:
         before = _definition(connection, name)
-        events = _events_of(plan) if plan else _adjusted(before.events, for_, rate)
+        counted = counted_of(counter, cgroups, before.counted)
+        if plan:
+            events = _events_of(plan)
+        elif event:
+            longest = max(each.duration_ms for each in before.events) / 1000
+            events = events_of(
+                event, seconds=longest if for_ is None else for_, rate=rate, in_turn=in_turn, flat=flat
+            )
+        else:
+            events = _adjusted(before.events, for_, rate)
         changes: dict[str, Any] = {
             "period_s": every,
             "visits_per_round": visits,
-            "events": tuple(checked(events)),
+            "events": tuple(checked(events, counted)),
+            "counted": counted,
             "select_machines": {}
             if all_machines
             else dict(_pair(text) for text in machines)
@@ -231,11 +257,15 @@ def _adjusted(
     """The events with another length and, for those sampled by time, another rate."""
     from dataclasses import replace  # noqa: PLC0415
 
+    from collector.event_names import COUNTS_TIME  # noqa: PLC0415
+
     return tuple(
         replace(
             event,
             duration_ms=event.duration_ms if seconds is None else round(seconds * 1000),
-            rate_hz=event.rate_hz if rate is None or event.period else rate,
+            rate_hz=rate
+            if rate is not None and event.event in COUNTS_TIME and not event.period
+            else event.rate_hz,
         )
         for event in events
     )
@@ -260,8 +290,13 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _sampled(event: "EventPlan") -> str:
-    how = f"{event.rate_hz:g} Hz" if event.rate_hz else f"every {event.period:,}"
-    return f"{event.event} {how} for {format_duration(event.duration_ms / 1000)}"
+    how = f" {event.rate_hz:g} Hz" if event.rate_hz else f" every {event.period:,}" if event.period else ""
+    return f"{event.event}{how} for {format_duration(event.duration_ms / 1000)}"
+
+
+def _counted(counted: "Counted") -> str:
+    groups = [f"{counted.cgroups} control groups"] if counted.cgroups else []
+    return ", ".join([*counted.events, *groups])
 
 
 def _plain(campaign: "Campaign") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from services.commands.sampled import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
 from services.durations import Duration, format_duration
 from services.settings import Settings, read_settings
 
@@ -29,6 +30,11 @@ def visit(  # noqa: PLR0917 - the command line is its signature
         float, typer.Option("--for", parser=Duration, metavar="DURATION", help="How long it is sampled.")
     ] = "10s",  # type: ignore[assignment]  # typer parses it
     rate: Annotated[float, typer.Option(min=1, max=999, help="Samples a second and CPU.")] = 99.0,
+    event: Events = None,
+    in_turn: InTurn = False,
+    flat: Flat = False,
+    counter: Counters = None,
+    cgroups: Cgroups = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
     wait: Annotated[
         float,
@@ -40,6 +46,7 @@ def visit(  # noqa: PLR0917 - the command line is its signature
 
     The visit belongs to no round: it never counts in the figures of the fleet. Its profile stays
     and can be browsed as campaign `by-hand`. The exit code is 1 when the machine gave no profile.
+    The table is of the first event; what of the others could not be sampled is said.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -47,13 +54,14 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     from collector.visit import Visitor  # noqa: PLC0415
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
-    from storage.campaigns import EventPlan  # noqa: PLC0415
+    from storage.campaigns import Counted  # noqa: PLC0415
     from storage.captures import Due  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
+    from storage.landing.decode import decode_capture  # noqa: PLC0415
 
     settings = read_settings()
     console = Console(stderr=True, highlight=False)
-    events = [EventPlan(event="cpu", rate_hz=rate, duration_ms=round(for_ * 1000))]
+    events = events_of(event or ["cpu"], seconds=for_, rate=rate, in_turn=in_turn, flat=flat)
     engine = open_engine(settings.needed_database_url(), application="visit", pool_size=2)
     try:
         visitor = Visitor(gateway_credentials(settings))
@@ -66,6 +74,7 @@ def visit(  # noqa: PLR0917 - the command line is its signature
                     visitor,
                     appointment,
                     events=events,
+                    counted=counted_of(counter, cgroups, Counted()),
                     on_progress=on_progress,
                 )
             )
@@ -73,13 +82,20 @@ def visit(  # noqa: PLR0917 - the command line is its signature
             console.print(f"The gateway changed the plan: {change}", style="yellow")
         landing = None
         if visited.brought is not None:
+            for note in decode_capture(visited.brought.blob).notes:
+                if note not in visited.changes:
+                    console.print(note, style="yellow")
             due = Due(appointment.visit_id, 1, visited.brought.partition, again=False)
             _send(settings, due, console)
             with console.status("Symbolizing and landing …"):
                 landing = by_hand.wait_for_landing(engine, appointment.visit_id, seconds=wait)
     finally:
         engine.dispose()
-    table = _hottest(settings, appointment, rows) if landing is not None and landing.landed else None
+    table = (
+        _hottest(settings, appointment, events[0].event, rows)
+        if landing is not None and landing.landed
+        else None
+    )
     if as_json:
         import json  # noqa: PLC0415
 
@@ -160,14 +176,14 @@ def _send(settings: Settings, due: "Due", console: "Console") -> None:
         )
 
 
-def _hottest(settings: Settings, appointment: "Appointment", rows: int) -> dict[str, Any]:
+def _hottest(settings: Settings, appointment: "Appointment", event: str, rows: int) -> dict[str, Any]:
     """The table of exactly this visit: of its machine, in the microsecond it was drawn for."""
     from services.hottest import hottest_functions  # noqa: PLC0415
 
     moment = appointment.visit.drawn_at
     return hottest_functions(
         settings.needed_database_url(),
-        event="cpu",
+        event=event,
         since=moment.isoformat(),
         until=(moment + timedelta(microseconds=1)).isoformat(),
         select=f'{{machine="{appointment.machine.name}"}}',

@@ -16,7 +16,7 @@ from collector.standing import ensure_standing
 from services.cli import main
 from storage import campaigns, captures, coverage, inventory, set_aside
 from storage.archive import Archive
-from storage.campaigns import State
+from storage.campaigns import Counted, EventPlan, State
 from storage.landing.decode import NEWEST_FORMAT
 from storage.query.status import read_status
 from storage.schema import visit
@@ -145,9 +145,44 @@ class TestCampaigns:
         plan.write_text('[{"event": "cpu", "duration": 1}]')
         code, _, err = fleetprof("campaigns", "set", "two", "--plan", str(plan))
         assert (code, "is no plan" in err) == (2, True)
-        plan.write_text('[{"event": "cpu", "duration_ms": 1000}]')
+        plan.write_text('[{"event": "cpu", "duration_ms": 1000, "rate_hz": 99, "period": 7}]')
         code, _, err = fleetprof("campaigns", "set", "two", "--plan", str(plan))
-        assert (code, "needs a rate" in err) == (1, True)
+        assert (code, "takes one of them" in err) == (1, True)
+
+    def test_events_by_name_and_what_is_counted_besides(self, fleetprof, engine):
+        code, _, said = fleetprof(
+            "campaigns", "set", "waits", "--event", "context-switches", "--event", "tracepoint:sched:sched_wakeup@13",
+            "--in-turn", "--for", "2s", "--counter", "l2-lines-in", "--cgroups", "8",
+        )  # fmt: skip
+        assert code == 0, said
+        with engine.connect() as connection:
+            definition = campaigns.get(connection, "waits").definition
+        assert definition.events == (
+            EventPlan("context-switches", 2000),
+            EventPlan("tracepoint:sched:sched_wakeup", 2000, period=13, turn=1),
+        )
+        assert definition.counted == Counted(("l2-lines-in",), 8)
+        assert fleetprof("campaigns", "set", "waits", "--visits", "3")[0] == 0
+        with engine.connect() as connection:
+            assert campaigns.get(connection, "waits").definition.counted == definition.counted
+        shown = fleetprof("campaigns", "show", "waits")[1]
+        assert "context-switches for 2s, tracepoint:sched:sched_wakeup every 13 for 2s" in shown
+        assert "counts too  l2-lines-in, 8 control groups" in shown
+
+    @pytest.mark.parametrize(
+        ("options", "why"),
+        [
+            (["--event", "Faults"], "those look like page-faults"),
+            (["--event", "page-faults@99hz"], "counts no time"),
+            (["--event", "cpu@often"], "behind the @"),
+            (["--counter", "tracepoint:sched"], "does not look like tracepoint:sched:sched_switch"),
+            (["--flat"], "--event names"),
+        ],
+    )
+    def test_events_that_no_gateway_knows_are_refused(self, fleetprof, engine, options, why):
+        code, _, said = fleetprof("campaigns", "set", "odd", *options)
+        assert code
+        assert why in " ".join(said.replace("│", " ").split())
 
     def test_stop_and_resume(self, fleetprof, engine):
         fleetprof("campaigns", "set", "fleet")
