@@ -2,8 +2,8 @@
 
 *application* is the first that applies, and *version* comes from the same source:
 
-1. job metadata: the labels of `_JOBS`, as the environment or the scheduler gives them;
-2. Kubernetes: the labels of `_KUBERNETES`, else the container's name;
+1. job metadata: the labels of `_JOBS`, as the operator's labels file, the environment or the scheduler gives them;
+2. Kubernetes: the labels of `_WORKLOADS`, of the pod or as they stand, else the container's name;
 3. the systemd unit, when it is a service that belongs to one program (not a user's session);
 4. the script or main class, for interpreters;
 5. the base name of the executable;
@@ -21,16 +21,33 @@ from fleetpb import capture_pb2
 MAX_LENGTH = 255
 """Characters of a label that are kept: values are indexed, and an index row has a limit."""
 
+_POD = "k8s.pod.label."
+"""Before the keys of a pod's own labels, as gateways send them (capture.proto)."""
 _JOBS = (("application", "version"), ("job", "version"))
-_KUBERNETES = (
+_WORKLOADS = (
     ("app.kubernetes.io/name", "app.kubernetes.io/version"),
     ("k8s-app", "version"),
     ("app", "version"),
-    ("io.kubernetes.container.name", "version"),
-    ("container_name", "version"),
 )
-_JOB_LABELS = ("job", "app.kubernetes.io/instance", "batch.kubernetes.io/job-name")
+_KUBERNETES = tuple((_POD + name, _POD + version) for name, version in _WORKLOADS) + _WORKLOADS
+_CONTAINERS = ("k8s.container.name", "container.name", "io.kubernetes.container.name", "container_name")
+_IMAGE_TAG = "container.image.tags"
+_NO_VERSION = frozenset({"", "latest"})
+_JOB_LABELS = (
+    "job",
+    "k8s.cronjob.name",
+    "k8s.job.name",
+    f"{_POD}batch.kubernetes.io/job-name",
+    f"{_POD}app.kubernetes.io/instance",
+    "app.kubernetes.io/instance",
+    "batch.kubernetes.io/job-name",
+)
 _COMPILER_LABEL = "compiler"
+_COLUMNS = frozenset(
+    {"application", "version", "image", "build_id", "container", "job", "compiler"}
+    | {"datacenter", "cluster", "platform", "kernel", "machine"}
+)
+"""Labels that profiles have columns for: a user's label of the same name is that column, or cannot be asked for."""
 # Units that start whatever a person or a timer asks for: the name of the unit says nothing.
 _SHARED_UNITS = re.compile(r"^(user@\d+|session-.*|init|cron|crond|atd|docker|containerd|kubelet)$")
 # kworker/u8:2-events, ksoftirqd/3, irq/24-nvme0q1, jbd2/vda1-8, kswapd0, scsi_eh_1, kdamond.0
@@ -70,7 +87,8 @@ def derive(capture: capture_pb2.Capture, group: capture_pb2.ProcessGroup) -> Lab
         application, version = f"[{thread_family(comm)}]", capture.machine.kernel_release
     else:
         application, version = _application(user, unit, script, image or comm)
-    others = user | {name: value for name, value in (("comm", comm), ("unit", unit)) if value}
+    others = {name: value for name, value in user.items() if name not in _COLUMNS}
+    others |= {name: value for name, value in (("comm", comm), ("unit", unit)) if value}
     if group.kernel_thread:
         others["comm"] = application.strip("[]")
     elif not container and not unit and cgroup not in ("", "/"):
@@ -100,9 +118,17 @@ def clean(text: str) -> str:
 
 def _application(user: Mapping[str, str], unit: str, script: str, program: str) -> tuple[str, str]:
     """(application, version); version "" where its source gives none."""
-    for name, version in _JOBS + _KUBERNETES:
+    for name, version in _JOBS:
         if user.get(name):
             return user[name], user.get(version, "")
+    tag = user.get(_IMAGE_TAG, "")
+    of_image = "" if tag in _NO_VERSION else tag
+    for name, version in _KUBERNETES:
+        if user.get(name):
+            return user[name], user.get(version) or of_image
+    for name in _CONTAINERS:
+        if user.get(name):
+            return user[name], user.get("version") or of_image
     stem, dot, kind = unit.rpartition(".")
     stem = stem.partition("@")[0] if not _SHARED_UNITS.match(stem) else ""
     if dot and kind == "service" and stem:

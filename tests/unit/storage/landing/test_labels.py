@@ -51,6 +51,28 @@ def group_of(**fields: str) -> tuple[capture_pb2.Capture, capture_pb2.ProcessGro
             "3",
         ),
         ({"exe": "/app", "user": "io.kubernetes.container.name=sidecar"}, "sidecar", BUILD_ID.hex()),
+        # As gateways send it: the pod's labels, else the container's name; its image's tag is a version.
+        (
+            {
+                "exe": "/app",
+                "user": "k8s.pod.label.app=shop,k8s.pod.label.version=1.2,k8s.container.name=main,container.image.tags=9",
+            },
+            "shop",
+            "1.2",
+        ),
+        ({"exe": "/app", "user": "k8s.pod.label.app=shop,container.image.tags=9"}, "shop", "9"),
+        (
+            {"exe": "/app", "user": "k8s.pod.label.app=shop,container.image.tags=latest"},
+            "shop",
+            BUILD_ID.hex(),
+        ),
+        (
+            {"exe": "/app", "user": "k8s.container.name=main,container.name=x,container.image.tags=9"},
+            "main",
+            "9",
+        ),
+        ({"exe": "/app", "unit": "x.service", "user": "container.name=web-1"}, "web-1", BUILD_ID.hex()),
+        ({"exe": "/app", "user": "env.application=no,k8s.pod.label.team=no"}, "app", BUILD_ID.hex()),
         # Job metadata say more than all of them.
         (
             {"exe": "/app", "unit": "x.service", "user": "application=search,version=r7,app=pod"},
@@ -75,6 +97,26 @@ def test_the_rest_is_kept_beside() -> None:
     )
     assert (labels.image, labels.build_id, labels.container) == ("app", BUILD_ID.hex(), "c0ffee")
     assert labels.others == {"comm": "app-main", "team": "ads", "unit": "app.service"}
+
+
+@pytest.mark.parametrize(
+    ("user", "job"),
+    [
+        ("job=nightly,k8s.job.name=x", "nightly"),
+        ("k8s.job.name=report-28912345,k8s.cronjob.name=report", "report"),
+        ("k8s.job.name=import", "import"),
+        ("k8s.pod.label.batch.kubernetes.io/job-name=import", "import"),
+        ("k8s.pod.name=x", ""),
+    ],
+)
+def test_the_job_is_the_one_that_stays_the_same_from_day_to_day(user: str, job: str) -> None:
+    assert derive(*group_of(exe="/app", user=user)).job == job
+
+
+def test_what_has_a_column_of_its_own_is_not_a_label_too() -> None:
+    labels = derive(*group_of(exe="/app", user="application=a,version=1,job=j,machine=m,team=ads"))
+    assert (labels.application, labels.version, labels.job) == ("a", "1", "j")
+    assert labels.others == {"comm": "comm", "team": "ads"}
 
 
 @pytest.mark.parametrize(
