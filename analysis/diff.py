@@ -8,20 +8,19 @@ the two shares' intervals (Zou and Donner). Sources: docs/numbers.md; Benjamini 
 Zou and Donner, Statistics in Medicine 27 (2008).
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
-from analysis import estimate, moments
 from analysis.arrays import Bool, Float
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
 from analysis.pool_rows import entries
 from analysis.shuffle import p_values, pool
+from analysis.table_shares import shares
 from analysis.visit_part import part
 from analysis.visit_table import VisitTable
-from analysis.weights import CLASSES, equal
 
 FALSE_DISCOVERIES = 0.05
 """Largest expected share of false rows among the significant ones."""
@@ -29,8 +28,6 @@ _WORK = 1_500_000_000
 """Entries of the table × shuffles of one comparison: at most two seconds of one core."""
 _DEAL_COST = 25
 """Time to deal one visit, in entries."""
-_PAIRS_AT_ONCE = 400_000
-"""Pairs of row and visit that moments are made of at once: 80 MB."""
 _MOST_SHUFFLES = 5_000
 _LEAST_SHUFFLES = 1_000
 
@@ -77,7 +74,7 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
     """
     if a.rows != b.rows:
         raise BadShape("Two tables are compared row by row: they need the same rows.")
-    shares_a, shares_b = (_shares(table) for table in (a, b))
+    shares_a, shares_b = (shares(table) for table in (a, b))
     parts = a, b
     p = np.ones(a.rows)
     if a.visits and b.visits:
@@ -122,35 +119,6 @@ def _cost(a: VisitTable, b: VisitTable) -> float:
 def _most_visits(a: VisitTable, b: VisitTable) -> int:
     """Visits of both that can be shuffled often enough."""
     return int((a.visits + b.visits) * min(1.0, _WORK / _LEAST_SHUFFLES / _cost(a, b)))
-
-
-def _shares(table: VisitTable) -> Estimates:
-    """Shares of all visits, some rows at a time: making moments takes about 200 bytes a pair."""
-    at_once = max(1, _PAIRS_AT_ONCE * table.rows // max(len(table.y), 1))
-    some = [
-        estimate.shares(_moments(table, first, min(at_once, table.rows - first)))
-        for first in range(0, max(table.rows, 1), at_once)
-    ]
-    return Estimates(
-        *(np.concatenate([getattr(found, field.name) for found in some]) for field in fields(Estimates))
-    )
-
-
-def _moments(table: VisitTable, first: int, rows: int) -> moments.Moments:
-    """Moments of some rows of the visits, which here are all there are: those without a sample have no share."""
-    _, stratum = np.unique(table.stratum, return_inverse=True)
-    weights = equal(np.bincount(stratum).astype(np.float64))
-    pairs = (table.row >= first) & (table.row < first + rows)
-    return moments.from_visits(
-        table.weight,
-        stratum.astype(np.int64) * CLASSES,
-        weights,
-        x=table.x,
-        row=table.row[pairs] - first,
-        visit=table.visit[pairs],
-        y=table.y[pairs],
-        rows=rows,
-    )
 
 
 def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float, share: float) -> float:

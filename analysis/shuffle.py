@@ -95,7 +95,7 @@ def p_values(visits: Pool, shuffles: int, random: np.random.Generator) -> Float:
     """Two-sided p-values of the rows; 1 for those that fewer than three visits show."""
     rows = PoolRows.of(visits.y, visits.x)
     count = visits.y.shape[0]
-    seen = _statistics(rows, *_sides(visits, np.arange(len(visits.x))[None, :]))[:, 0]
+    seen = _statistics(rows, *sides(visits, np.arange(len(visits.x))[None, :]))[:, 0]
     slack = _CLOSE * np.maximum(np.abs(seen), 1.0)
     below, above, done = np.zeros(count), np.zeros(count), np.zeros(count)
     least = _least(visits)
@@ -107,7 +107,7 @@ def p_values(visits: Pool, shuffles: int, random: np.random.Generator) -> Float:
     while left and len(active):
         now = min(block, left)
         left -= now
-        new = _statistics(rows, *_sides(visits, _deals(visits, now, random)))
+        new = _statistics(rows, *sides(visits, deals(visits, now, random)))
         below[active] += (new <= (seen + slack)[active, None]).sum(axis=1)
         above[active] += (new >= (seen - slack)[active, None]).sum(axis=1)
         done[active] += now
@@ -172,7 +172,7 @@ def _tail(statistics: Float, seen: Float) -> Float:
     return np.where((beyond > 0) & (excess > 0), _TAIL / shuffles * np.exp(-np.maximum(beyond, 0)), 1.0)
 
 
-def _deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
+def deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
     """For each shuffle the slot that each visit gets; (count, D)."""
     d = len(visits.x)
     slot = np.broadcast_to(np.arange(d), (count, d)).copy()
@@ -188,7 +188,7 @@ def _deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
     return slot
 
 
-def _sides(visits: Pool, slot: Int) -> tuple[Float, Float]:
+def sides(visits: Pool, slot: Int) -> tuple[Float, Float]:
     """Weights of the visits in a and in b after each shuffle, 0 where they are not in it; (D, count) each."""
     slot = np.ascontiguousarray(slot.T)
     weight, side = visits.slot[slot] * visits.factor[:, None], visits.side[slot]

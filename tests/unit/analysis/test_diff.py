@@ -190,7 +190,7 @@ def test_visits_of_strata_that_the_base_never_met_stay_where_they_are() -> None:
         table(visits(rng, 40), stratum=stratum),
         table(visits(rng, 5), stratum=np.zeros(5, np.int64), key=np.arange(40, 45)),
     )
-    slots = shuffle._deals(pooled, 50, rng)
+    slots = shuffle.deals(pooled, 50, rng)
     assert (slots[:, 20:40] == np.arange(20, 40)).all()
     assert (np.sort(slots[:, pooled.stratum == 0], axis=1) == np.flatnonzero(pooled.stratum == 0)).all()
     assert (slots[:, 40:] < 20).any()
@@ -202,13 +202,13 @@ def test_a_visit_keeps_what_its_class_adds_to_its_weight() -> None:
     a = table(visits(rng, 20), weight=class_weight)
     b = table(visits(rng, 8), key=np.arange(20, 28), weight=50 * class_weight[:8])
     pooled = shuffle.pool(a, b)
-    for slots in shuffle._deals(pooled, 20, rng):
-        in_a, in_b = (side[:, 0] for side in shuffle._sides(pooled, slots[None, :]))
+    for slots in shuffle.deals(pooled, 20, rng):
+        in_a, in_b = (side[:, 0] for side in shuffle.sides(pooled, slots[None, :]))
         both = np.concatenate([class_weight, class_weight[:8]])
         for side in (in_a, in_b):
             there = side > 0
             assert np.ptp(side[there] / both[there]) == pytest.approx(0)
-    unmoved = shuffle._sides(pooled, np.arange(28)[None, :])[0][:20, 0]
+    unmoved = shuffle.sides(pooled, np.arange(28)[None, :])[0][:20, 0]
     assert unmoved == pytest.approx(a.weight / (a.weight @ a.x))
 
 

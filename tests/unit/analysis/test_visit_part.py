@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis import diff
+from analysis import diff, table_shares
 from analysis.visit_part import part
 from analysis.visit_table import VisitTable
 from tests.unit.analysis.frames import table
@@ -119,7 +119,7 @@ def test_the_work_is_bounded_however_many_visits_and_rows_there_are() -> None:
 
 def test_some_rows_at_a_time_have_the_shares_of_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = some(13, 50, rows=9)
-    at_once = diff._shares(whole)
-    monkeypatch.setattr(diff, "_PAIRS_AT_ONCE", 100)
-    assert diff._shares(whole).lo == pytest.approx(at_once.lo)
-    assert diff._shares(whole).effective == pytest.approx(at_once.effective)
+    at_once = table_shares.shares(whole)
+    monkeypatch.setattr(table_shares, "_PAIRS_AT_ONCE", 100)
+    assert table_shares.shares(whole).lo == pytest.approx(at_once.lo)
+    assert table_shares.shares(whole).effective == pytest.approx(at_once.effective)

@@ -1,0 +1,4 @@
+"""Which hardware events explain a program's speed, out of hundreds that can be counted (DIGEST M1-M8).
+
+This package needs scikit-learn, which takes a second to import; whoever answers requests imports it when it is asked for.
+"""

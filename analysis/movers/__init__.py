@@ -1,0 +1,1 @@
+"""What changed from one day to the next, and what explains it (DIGEST G21)."""

@@ -1,0 +1,106 @@
+"""The two selections' visits weighed as they were, shuffled between the sides, and resampled."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.arrays import Float, Int
+from analysis.movers.decomposition import Change, decompose
+from analysis.movers.parts import Parts, values_of
+from analysis.shuffle import Pool, deals, pool, sides
+from analysis.visit_table import VisitTable
+
+SHUFFLES = 999
+RESAMPLES = 200
+_AT_ONCE = 2_000_000
+"""Visits × shuffles of a block: 16 MB an array."""
+
+Sides = tuple[Float, Float]
+"""Weights of all visits, those of `now` first, in `now` and in `before`; (D, n) each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByValue:
+    """All visits of both selections by the values of one dimension, those of `now` first; (D, G) each."""
+
+    y: Float
+    x: Float
+
+    @classmethod
+    def of(cls, now: Parts, before: Parts, dimension: int) -> "ByValue":
+        """By the values that the dimension has in either."""
+        count = values_of(now, before, dimension)
+        tables = [parts.by_value(dimension, count) for parts in (now, before)]
+        return cls(*(np.concatenate([table[place] for table in tables]) for place in (0, 1)))
+
+    def change(self, weights: Sides) -> Change:
+        """The change for n weightings."""
+        (in_now, in_before) = weights
+        return decompose(in_now.T @ self.y, in_now.T @ self.x, in_before.T @ self.y, in_before.T @ self.x)
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """Both selections' visits, to be weighed in many ways."""
+
+    pool: Pool
+    resampled_with: Int
+    """Visits of one number are drawn from each other: of one stratum, on one side or on both."""
+    same: Int
+    """The same number for the two halves of a visit of both sides."""
+
+    @classmethod
+    def of(cls, now: Parts, before: Parts) -> "Visits":
+        """All of them."""
+        keys, strata = (
+            np.concatenate([getattr(parts, name) for parts in (now, before)]) for name in ("key", "stratum")
+        )
+        member = np.where(
+            np.isin(keys, np.intersect1d(now.key, before.key)), 2, np.arange(len(keys)) >= now.visits
+        )
+        _, group = np.unique(np.column_stack([strata, member]), axis=0, return_inverse=True)
+        _, same = np.unique(keys, return_inverse=True)
+        return cls(pool(_table(now), _table(before)), group.ravel().astype(np.int64), same.astype(np.int64))
+
+    def seen(self) -> Sides:
+        """As they were; n = 1."""
+        return sides(self.pool, np.arange(len(self.same))[None, :])
+
+    def shuffled(self, random: np.random.Generator, count: int = SHUFFLES) -> Iterator[Sides]:
+        """Dealt anew between the sides, within strata; some at a time."""
+        for some in self._blocks(count):
+            yield sides(self.pool, deals(self.pool, some, random))
+
+    def resampled(self, random: np.random.Generator, count: int = RESAMPLES) -> Iterator[Sides]:
+        """Drawn with replacement, within strata and sides (the bootstrap); some at a time."""
+        in_now, in_before = self.seen()
+        for some in self._blocks(count):
+            times = np.zeros((int(self.same.max()) + 1, some))
+            for group in np.unique(self.resampled_with):
+                members = np.unique(self.same[self.resampled_with == group])
+                times[members] = random.multinomial(
+                    len(members), np.full(len(members), 1 / len(members)), some
+                ).T
+            yield in_now * times[self.same], in_before * times[self.same]
+
+    def _blocks(self, count: int) -> Iterator[int]:
+        block = max(1, _AT_ONCE // len(self.same))
+        while count > 0:
+            yield min(block, count)
+            count -= block
+
+
+def _table(parts: Parts) -> VisitTable:
+    y, x = parts.whole()
+    visit = np.flatnonzero(y)
+    return VisitTable(
+        key=parts.key,
+        stratum=parts.stratum,
+        weight=parts.weight,
+        x=x,
+        row=np.zeros(len(visit), np.int64),
+        visit=visit,
+        y=y[visit],
+        rows=1,
+    )

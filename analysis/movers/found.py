@@ -1,0 +1,20 @@
+"""Which of a day's hot functions really moved: those worth a closer look."""
+
+import numpy as np
+
+from analysis.arrays import Int
+from analysis.diff import Diff
+from analysis.evidence import number
+
+LEAST = 0.001
+"""Change of share that anybody would act on: a thousandth of the selection's cycles."""
+
+
+def movers(diff: Diff, least: float = LEAST) -> Int:
+    """Rows that changed significantly and by `least` or more of the selection, 0…1, largest change first.
+
+    Rows that rest on one or two machines are left out, as a closer look at them shows those machines. Raises NotANumber.
+    """
+    wanted = number("least change of share", least, 0, 1)
+    rows = np.flatnonzero(diff.significant & ~diff.few & (np.abs(diff.delta) >= wanted))
+    return rows[np.argsort(-np.abs(diff.delta[rows]), kind="stable")]
