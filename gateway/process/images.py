@@ -92,6 +92,11 @@ class Image:
         return self._layout is not None
 
     @property
+    def is_go(self) -> bool:
+        """Whether Go's linker made it."""
+        return self._layout is not None and bool(self._layout.go_build_id)
+
+    @property
     def build_id(self) -> bytes:
         """The GNU build id; empty: none."""
         return b"" if self._layout is None else self._layout.build_id

@@ -13,11 +13,13 @@ from fleetpb import capture_pb2
 from gateway.unwind.machine_code import (
     LONGEST_CALL,
     LONGEST_SIGRETURN,
+    PLT_STUB_BYTES,
     PYTHON_TRAMPOLINE,
     PYTHON_TRAMPOLINE_CFA,
     PYTHON_TRAMPOLINE_RETURN,
     follows_call,
     is_sigreturn,
+    plt_words,
 )
 from gateway.unwind.rules import (
     FROM_RBP,
@@ -136,7 +138,7 @@ class Walker:
                     end = _COMPLETE  # the psABI marks the outermost frame by a zero rbp (musl, Go)
                     break
                 if frame < top or distance & 7 or frame - top > _STACK_LIMIT_WORDS:
-                    end = _NO_UNWIND
+                    end = self._off_the_stack(pid, space, ip - back) if rbp else _NO_UNWIND
                     break
                 if frame + 2 > limit:
                     end = _TRUNCATED
@@ -253,16 +255,30 @@ class Walker:
 
     def _known_code(self, pid: int, space: AddressSpace, vma: Vma, address: int) -> Rule | None:
         """Return the rule of code that has no entry but is known by its bytes. `address` is looked up."""
-        returns_to = address + 1
         if vma.has_file:
-            code = self._images.open(pid, vma).read(returns_to - vma.start + vma.offset, LONGEST_SIGRETURN)
-            return SIGNAL_RULE if is_sigreturn(code) else None
+            image = self._images.open(pid, vma)
+            offset = address - vma.start + vma.offset
+            if is_sigreturn(image.read(offset + 1, LONGEST_SIGRETURN)):
+                return SIGNAL_RULE
+            place = min(offset, PLT_STUB_BYTES)
+            words = plt_words(image.read(offset - place, place + PLT_STUB_BYTES), place)
+            return (FROM_RSP, words, 0, 0, None) if words else None
         if not space.may_run_python:
             return None
-        code = self._images.read_memory(pid, returns_to - PYTHON_TRAMPOLINE_RETURN, len(PYTHON_TRAMPOLINE))
+        code = self._images.read_memory(pid, address + 1 - PYTHON_TRAMPOLINE_RETURN, len(PYTHON_TRAMPOLINE))
         if code == PYTHON_TRAMPOLINE:
             return (FROM_RSP, PYTHON_TRAMPOLINE_CFA >> 3, 0, 0, None)
         return None
+
+    def _off_the_stack(self, pid: int, space: AddressSpace, address: int) -> int:
+        """How a walk ends whose frame pointer leads off the copied stack.
+
+        Go keeps frame pointers in all its code, and runs its collector on the thread's stack for a goroutine
+        on another (runtime.systemstack): that one was not copied.
+        """
+        vma = space.find(address)
+        is_go = vma is not None and vma.has_file and self._images.open(pid, vma).is_go
+        return _TRUNCATED if is_go else _NO_UNWIND
 
     def _judge_return(self, pid: int, space: AddressSpace, address: int, *, outermost: bool) -> int:
         """Return 0 if an address found by frame pointer can be a return address, else how the walk ends."""

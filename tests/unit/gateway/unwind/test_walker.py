@@ -33,6 +33,7 @@ class FakeTable:
 class FakeImage:
     rules: FakeTable
     code: dict[int, bytes] = field(default_factory=dict)
+    is_go: bool = False
 
     def read(self, offset, size):
         return self.code.get(offset, b"\x90" * size)[:size]
@@ -445,3 +446,23 @@ def test_any_stack_ends_with_a_reason(rules, stack, bp, size):
     assert walk.end != pb.STACK_END_KERNEL_ONLY
     assert set(walk.exact) | set(walk.by_frame_pointer) <= set(range(len(walk.addresses)))
     assert all(0 <= address < 2**64 for address in walk.addresses)
+
+
+def test_a_stub_without_an_entry_is_walked_from_by_its_bytes():
+    process = three_frames()
+    process.images.file.rules.by_offset[LEAF - FILE.start] = r.NO_ENTRY_RULE
+    process.images.file.code[LEAF - FILE.start - 16] = b"\x90" * 5 + bytes.fromhex(
+        "ff251afc1c006802000000e9c0ffffff"
+    )  # the leaf is the jump behind the push
+    walk = process.walk(LEAF, [2, MIDDLE, 0, 55, OUTER, 0, 0])
+    assert walk.addresses == [LEAF, MIDDLE, OUTER]
+    assert walk.end == pb.STACK_END_COMPLETE
+
+
+@pytest.mark.parametrize(("is_go", "end"), [(True, pb.STACK_END_TRUNCATED), (False, pb.STACK_END_NO_UNWIND)])
+def test_the_stack_that_go_left_for_another_was_not_copied(is_go, end):
+    process = Process()
+    process.images.file.is_go = is_go
+    walk = process.walk(LEAF, [0, 0, 0], bp=SP - 0x10_0000)
+    assert walk.addresses == [LEAF]
+    assert walk.end == end
