@@ -75,12 +75,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser()
     options = parser.parse_args(arguments)
     _configure_logging(options.log_level)
+    if options.events is not None:
+        return _print_events(options.events, parser)
+    if options.doctor:
+        return _examine(as_json=options.json)
     try:
         settings = _settings(options, parser)
         return _run(settings)
     except (GatewayError, OSError) as error:
         print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201 - to the person who starts it
         return _FAILED
+
+
+def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
+    """The table of events and this machine's verdicts."""
+    from gateway.errors import BadEventName  # noqa: PLC0415 - loaded by whoever asks; the daemon stays small
+    from gateway.host import Access, find_access  # noqa: PLC0415
+    from gateway.perf.verdicts import judge_all, table  # noqa: PLC0415
+
+    try:
+        own = find_access(OwnProcesses.AUTO) is Access.OWN
+    except GatewayError:
+        own = True  # then the table says of each event that it is denied
+    try:
+        for line in table(judge_all(names, own=own)):
+            print(line)  # noqa: T201 - to the person who asks
+    except BadEventName as error:
+        parser.error(str(error))
+    return 0
+
+
+def _examine(*, as_json: bool) -> int:
+    """Say what this machine keeps a gateway from seeing; 1 if something is bad."""
+    from gateway import findings  # noqa: PLC0415 - a waiting daemon has no use for it
+    from gateway.doctor import examine_node  # noqa: PLC0415
+
+    found = examine_node()
+    print(findings.as_json(found) if as_json else findings.as_text(found))  # noqa: T201 - what was asked for
+    return findings.exit_status(found)
 
 
 def _run(settings: Settings) -> int:
@@ -179,9 +211,16 @@ def build_parser() -> argparse.ArgumentParser:
         "--listen",
         metavar="ADDRESS",
         action="append",
-        required=True,
+        default=[],
         help="unix:/PATH, HOST:PORT, or systemd for the sockets a socket unit hands over; may be given several "
         "times; what others can reach needs the three --tls options",
+    )
+    parser.add_argument(
+        "--events",
+        metavar="EVENT",
+        nargs="*",
+        help="instead of listening, print which events this machine has and what is wrong with the others: of these "
+        "names, or of all generic ones",
     )
     tls = parser.add_argument_group("mutual TLS")
     tls.add_argument("--tls-cert", metavar="FILE", type=Path, help="certificate chain of this gateway, PEM")
@@ -312,11 +351,22 @@ def build_parser() -> argparse.ArgumentParser:
         default="info",
         help="least severe events that are logged (default: %(default)s)",
     )
+    parser.add_argument(
+        "--doctor",
+        action="store_true",
+        help="do not listen; say what a gateway started this way would not see of this machine, what that costs, and "
+        "how to change it. Exit status 1 if something is bad",
+    )
+    parser.add_argument("--json", action="store_true", help="with --doctor: print the findings as JSON")
     return parser
 
 
 def _settings(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Settings:
     limits = Limits()
+    if not options.listen:
+        parser.error("--listen must be given")
+    if not options.listen:
+        parser.error("--listen is required: an address, e.g. unix:/run/fleetprof/gateway.sock")
     try:
         addresses = tuple(parse_address(text) for text in options.listen)
     except ValueError as error:

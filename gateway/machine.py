@@ -10,7 +10,7 @@ from fleetpb import capture_pb2
 from gateway.kernel import read_kernel_build_id
 from gateway.kernel_files import read_line, read_number, read_text
 from gateway.memory import meminfo
-from gateway.perf.events import EVENTS, probe, support_of
+from gateway.perf.verdicts import event_support
 from gateway.topology import PROC, SYS
 from gateway.virtualization import container, hypervisor
 
@@ -58,22 +58,6 @@ def describe(
     )
     gauges.topology.put(machine)
     return machine
-
-
-def event_support(*, own: bool) -> list[capture_pb2.EventSupport]:
-    """Try to open each event of the catalogue."""
-    verdicts = []
-    for event in EVENTS.values():
-        code = probe(event, own=own)
-        verdicts.append(
-            capture_pb2.EventSupport(
-                event=event.name,
-                support=support_of(code),
-                errno=code,
-                source="" if code else event.source,
-            )
-        )
-    return verdicts
 
 
 def cpuinfo(proc: Path = PROC) -> dict[str, str]:
