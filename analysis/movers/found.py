@@ -13,8 +13,10 @@ LEAST = 0.001
 def movers(diff: Diff, least: float = LEAST) -> Int:
     """Rows that changed significantly and by `least` or more of the selection, 0…1, largest change first.
 
-    Rows that rest on one or two machines are left out, as a closer look at them shows those machines. Raises NotANumber.
+    Rows that rest on one or two machines are left out, as a closer look at them shows those machines; what counts is the side
+    with more of it, since a function that is gone rests on none on the other. Raises NotANumber.
     """
     wanted = number("least change of share", least, 0, 1)
-    rows = np.flatnonzero(diff.significant & ~diff.few & (np.abs(diff.delta) >= wanted))
+    few = np.where(diff.delta > 0, diff.a.few, diff.b.few)
+    rows = np.flatnonzero(diff.significant & ~few & (np.abs(diff.delta) >= wanted))
     return rows[np.argsort(-np.abs(diff.delta[rows]), kind="stable")]

@@ -1,0 +1,52 @@
+"""What the fleet's work is made of over time: shares by compiler, builder, platform, kernel, version (DIGEST G31)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.arrays import Bool, Float
+from analysis.audits.rollout import Rollout, disappearance, rollout
+from analysis.errors import BadShape, CannotSay
+from analysis.evidence import enough
+from analysis.table_shares import shares
+from analysis.visit_table import VisitTable
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Shares of R values at T times; (T, R) each, NaN at times that nobody visited."""
+
+    time: Float
+    value: Float
+    lo: Float
+    hi: Float
+    few: Bool
+
+    def changes(self) -> dict[int, Rollout | CannotSay]:
+        """How each value came, or went if its share fell, or why that cannot be said; times without visits are left out."""
+        return {row: self._change(row) for row in range(self.value.shape[1])}
+
+    def _change(self, row: int) -> Rollout | CannotSay:
+        known = np.flatnonzero(~np.isnan(self.value[:, row]))
+        columns = [column[known, row] for column in (self.value, self.lo, self.hi)]
+        ask = disappearance if len(known) and columns[0][-1] < columns[0][0] else rollout
+        try:
+            return ask(self.time[known], *columns)
+        except CannotSay as because:
+            return because
+
+
+def compose(time: Float, tables: Sequence[VisitTable]) -> Composition:
+    """The composition, from the visits of each time; rows are the values, the same in all. Raises TooLittle, BadShape."""
+    enough("times", len(tables), 1)
+    if len(time) != len(tables) or len({table.rows for table in tables}) > 1:
+        raise BadShape("Every time needs its visits, by the same values.")
+    found = [shares(table) for table in tables]
+    seen = np.array([table.visits > 0 for table in tables])[:, None]
+    value, lo, hi = (
+        np.where(seen, [getattr(one, name) for one in found], np.nan) for name in ("value", "lo", "hi")
+    )
+    return Composition(
+        np.asarray(time, np.float64), value, lo, hi, np.array([one.few for one in found]) | ~seen
+    )

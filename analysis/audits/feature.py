@@ -1,0 +1,45 @@
+"""What a hardware feature would touch, and bring (DIGEST G24): the share of cycles of the functions that would use it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.arrays import Bool, sums
+from analysis.errors import BadShape
+from analysis.evidence import enough, number
+from analysis.measured import Measured
+from analysis.table_shares import shares
+from analysis.visit_table import VisitTable
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The part of a selection that a feature would touch."""
+
+    share: Measured
+    """Of its cycles, 0…1."""
+    few: bool
+    visits: int
+
+    def saved(self, speedup: float) -> Measured:
+        """Part of all cycles that are saved if what is touched becomes `speedup` ≥ 1 times as fast; 0…1 (Amdahl).
+
+        Raises NotANumber.
+        """
+        part = 1 - 1 / number("speedup", speedup, 1)
+        return Measured(*(part * end for end in (self.share.value, self.share.lo, self.share.hi)))
+
+
+def touched(table: VisitTable, rows: Bool) -> Touched:
+    """The share of a set of rows, (R,), together, with the variance of their sum in each visit.
+
+    Raises TooLittle without a visit, BadShape.
+    """
+    if len(rows) != table.rows:
+        raise BadShape("Each row is touched or is not.")
+    enough("visits", table.visits, 1)
+    y = sums(table.visit, table.y * rows[table.row], table.visits)
+    seen = np.flatnonzero(y)
+    found = shares(replace(table, row=np.zeros(len(seen), np.int64), visit=seen, y=y[seen], rows=1))
+    share = Measured(float(found.value[0]), float(found.lo[0]), float(found.hi[0]))
+    return Touched(share, bool(found.few[0]), table.visits)

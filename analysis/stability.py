@@ -1,0 +1,94 @@
+"""The badge of a profile: whether one may trust it, in one word, and why (DIGEST G25–G27).
+
+Half of the Manhattan distance to the fleet's profile is the part of its samples that are at the wrong entries. What C/√N
+foretells of it, at the upper end of C's interval, makes a profile steady, fair or rough. Beside that, entropy over days tells
+whether it is always a profile of the same thing: two behaviours of one application differ by half a nat and more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from scipy import special
+
+from analysis.evidence import numbers, positive
+from analysis.measured import Measured
+from analysis.reliability import Convergence
+
+STEADY = 0.05
+"""Part of the samples at wrong entries up to which a profile is steady …"""
+FAIR = 0.15
+"""… and up to which it is fair: enough for its hottest entries."""
+_JUMP = 0.25
+"""Nats by which a day's entropy must differ from the others' to matter: as many entries more or less as 28 %."""
+_SURE = 0.01
+"""p-value below which days' entropies differ."""
+
+
+class Badge(StrEnum):
+    """What a profile may be used for."""
+
+    STEADY = "steady"
+    """Small entries too."""
+    FAIR = "fair"
+    """The hottest entries."""
+    ROUGH = "rough"
+    """Nothing but its very top."""
+    SHIFTING = "shifting"
+    """It is not of one thing: days differ in kind, so look at them apart."""
+    FEW = "few"
+    """Too few visits have it to say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """A badge and its reasons."""
+
+    badge: Badge
+    misplaced: Measured | None
+    """Part of the samples at wrong entries, 0…1; None where too few visits have it."""
+    samples: float
+    more_visits: float | None
+    """Visits with the selection, beyond the present ones, that would make it steady; 0 if it is; None if not known."""
+    shifted: tuple[int, ...]
+    """Days whose entropy is not that of the others, by their places."""
+
+
+def judge(convergence: Convergence | None, samples: float, entropies: Sequence[Measured] = ()) -> Stability:
+    """The badge of a profile of `samples` > 0, by its fit (None: too few visits) and its entropy day by day.
+
+    Raises NotANumber.
+    """
+    shifted = shifted_days(entropies)
+    if convergence is None:
+        return Stability(Badge.FEW, None, samples, None, ())
+    root = 2 * np.sqrt(positive("samples", samples))
+    c = convergence.constant
+    misplaced = Measured(*(min(float(end / root), 1.0) for end in (c.value, c.lo, c.hi)))
+    if shifted:
+        badge = Badge.SHIFTING
+    elif misplaced.hi <= STEADY:
+        badge = Badge.STEADY
+    else:
+        badge = Badge.FAIR if misplaced.hi <= FAIR else Badge.ROUGH
+    needed = (c.hi / (2 * STEADY)) ** 2
+    more = max(0.0, needed - samples) / convergence.samples_per_visit
+    return Stability(badge, misplaced, samples, more, shifted)
+
+
+def shifted_days(entropies: Sequence[Measured]) -> tuple[int, ...]:
+    """Days whose entropy differs from the others' by more than their intervals and by a quarter of a nat; () below 3 days.
+
+    Raises NotANumber for an entropy without a finite interval.
+    """
+    value, lo, hi = (
+        numbers("entropy", [getattr(day, end) for day in entropies]) for end in ("value", "lo", "hi")
+    )
+    if len(value) < 3:
+        return ()
+    error = np.maximum((hi - lo) / 2 / float(special.ndtri(0.975)), 1e-6)
+    middle = np.array([np.median(np.delete(value, day)) for day in range(len(value))])
+    apart = np.abs(value - middle)
+    p = 2 * special.ndtr(-apart / np.hypot(error, np.median(error)))
+    return tuple(int(day) for day in np.flatnonzero((p * len(value) < _SURE) & (apart > _JUMP)))

@@ -1,0 +1,62 @@
+"""GIVEN a load test and production WHEN they are compared THEN a part of production passes, and another program does not."""
+
+import numpy as np
+import pytest
+
+from analysis.audits.load_test import against_production
+from analysis.errors import BadShape, TooLittle
+from analysis.reliability import manhattan
+from tests.unit.analysis.frames import table
+
+ROWS = 40
+
+
+def visits(rng: np.random.Generator, count: int, change: np.ndarray | None = None) -> np.ndarray:
+    mean = np.random.default_rng(99).dirichlet(np.full(ROWS, 0.5))
+    mean = mean * (1 if change is None else change)
+    shares = rng.dirichlet(100 * mean / mean.sum() + 1e-3, count)
+    return np.array([rng.multinomial(800, row) for row in shares])
+
+
+def test_a_part_of_production_is_representative() -> None:
+    rng = np.random.default_rng(0)
+    refused = 0
+    for trial in range(8):
+        production = table(visits(rng, 100), key=np.arange(1000, 1100))
+        found = against_production(table(visits(rng, 6)), production, seed=trial)
+        refused += not found.representative
+    assert refused <= 2
+    assert found.covered > 0.9
+    assert found.compared_visits == 6
+
+
+def test_a_test_of_something_else_is_not() -> None:
+    rng = np.random.default_rng(1)
+    change = np.ones(ROWS)
+    hot = int(np.argmax(visits(rng, 50).sum(axis=0)))
+    change[hot] = 0.0
+    production = table(visits(rng, 100), key=np.arange(1000, 1100))
+    test = table(visits(rng, 20, change))
+    found = against_production(test, production, seed=0)
+    assert not found.representative
+    assert found.differing[0] == hot
+    assert found.distance > found.floor.hi > found.floor.value
+    assert found.distance == pytest.approx(manhattan(production.shares, test.shares))
+    assert found.covered < 0.95
+
+
+def test_a_test_larger_than_production_is_held_against_halves() -> None:
+    rng = np.random.default_rng(2)
+    production = table(visits(rng, 20), key=np.arange(1000, 1020))
+    assert against_production(table(visits(rng, 50)), production, seed=0).compared_visits == 10
+
+
+def test_what_cannot_be_said() -> None:
+    rng = np.random.default_rng(3)
+    production = table(visits(rng, 20), key=np.arange(1000, 1020))
+    with pytest.raises(TooLittle):
+        against_production(table(np.zeros((0, ROWS))), production, seed=0)
+    with pytest.raises(TooLittle):
+        against_production(table(visits(rng, 5)), production.of(np.arange(7)), seed=0)
+    with pytest.raises(BadShape):
+        against_production(table(np.ones((5, 3))), production, seed=0)
