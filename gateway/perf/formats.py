@@ -13,7 +13,7 @@ from gateway.errors import BadFormat
 
 WORDS: Final = ("config", "config1", "config2")
 _FIELD: Final = re.compile(r"(config[12]?):(\d{1,2}(?:-\d{1,2})?(?:,\d{1,2}(?:-\d{1,2})?)*)")
-_SCALE: Final = re.compile(r"[0-9]{0,40}\.?[0-9]{0,40}(?<=[0-9.])(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_SCALE: Final = re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 _DECIMAL: Final = re.compile(r"[0-9]{1,10}")
 _WORD_BITS: Final = 64
 # Units that the kernel's files have, and what one is in ours. Counts of an unknown unit stay as they are.
