@@ -1,4 +1,4 @@
-"""The functions of a stack as bytes (`stack.frames`): a number of 7 bits a byte each, lowest first.
+"""The functions of stacks as bytes (`storage.stack_blocks`): a number of 7 bits a byte each, lowest first.
 
 Ids are given out in order, so that a program's fit two or three bytes: a stack of twenty functions takes
 46 instead of the 104 of an `int[]`, whose header alone is 24. All but the last byte of a number have their
@@ -6,13 +6,9 @@ high bit set (LEB128: DWARF 5, section 7.6). Packing and unpacking handle any nu
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Dialect, LargeBinary
-from sqlalchemy.types import TypeDecorator
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -86,20 +82,3 @@ def _unpacked(data: Bytes, sizes: Int64s) -> tuple[Int32s, Int64s]:
             raise ValueError("function ids have 31 bits")
         values[here] |= bits << 7 * n
     return values, np.diff(np.searchsorted(last, bounds), prepend=0)
-
-
-class Frames(TypeDecorator[Sequence[int]]):
-    """A column of packed functions, which reads and writes as a list of their ids."""
-
-    impl = LargeBinary
-    cache_ok = True
-
-    def process_bind_param(self, value: Sequence[int] | None, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - SQLAlchemy's
-        """The bytes of a list."""
-        if value is None:
-            return None
-        return pack(np.array(value, np.int64), np.array([len(value)]))[0].tobytes()
-
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> list[int] | None:  # noqa: ARG002 - likewise
-        """The list in bytes."""
-        return None if value is None else unpack(bytes(value), np.array([len(value)]))[0].tolist()

@@ -31,10 +31,10 @@ from storage.schema import (
     roll_queue,
     roll_replaced,
     sample_type,
-    stack,
     stratum,
     visit,
 )
+from tests.dictionary_stacks import add_stack, functions_by_stack
 
 HOUR_S = 3600
 DAY_0 = 20_000
@@ -86,12 +86,7 @@ class CellFacts:
     def stacks(self, many: Sequence[Sequence[int]]) -> list[int]:
         """Ids of stacks of functions 1…"""
         with self.engine.begin() as connection:
-            return [
-                connection.execute(
-                    insert(stack).values(hash=uuid4(), frames=list(frames)).returning(stack.c.stack_id)
-                ).scalar_one()
-                for frames in many
-            ]
+            return [add_stack(connection, frames) for frames in many]
 
     def visit(
         self,
@@ -211,7 +206,7 @@ def expected(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, floa
         taken = select(roll_queue.c.entry_id, roll_queue.c.visit_id).where(roll_queue.c.sign == -1)
         out = {row.entry_id: row.visit_id for row in connection.execute(taken)}
         visits = {row.visit_id: row for row in connection.execute(select(visit))}
-        frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+        frames = functions_by_stack(connection)
         now = connection.execute(
             select(profile, chunk.c.data).join(
                 chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)

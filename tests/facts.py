@@ -20,10 +20,10 @@ from storage.schema import (
     machine,
     profile,
     sample_type,
-    stack,
     stratum,
     visit,
 )
+from tests.dictionary_stacks import add_stack
 
 DIMENSIONS = (
     "application", "version", "image", "build_id", "container", "job", "compiler",
@@ -71,8 +71,7 @@ class FactWriter:
         )
 
     def stack(self, frames: Sequence[int]) -> int:
-        statement = insert(stack).values(hash=uuid4(), frames=list(frames))
-        return self._connection.execute(statement.returning(stack.c.stack_id)).scalar_one()
+        return add_stack(self._connection, frames)
 
     def visit(self, machine_name: str, drawn_at: datetime, *, campaign_name: str = "fleet") -> Visit:
         partitions.ensure(self._connection, [drawn_at.date()])

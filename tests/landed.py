@@ -21,8 +21,9 @@ from storage.landing.interning import Interner
 from storage.landing.lines import decode_lines
 from storage.landing.stack_hash import hash_runs
 from storage.landing.stack_rows import StackRows
-from storage.schema import capture, chunk, function, line_chunk, profile, roll_queue, roll_replaced, stack
+from storage.schema import capture, chunk, function, line_chunk, profile, roll_queue, roll_replaced
 from storage.visits import DrawnVisit
+from tests.dictionary_stacks import functions_by_stack
 
 BEFORE_MIDNIGHT = datetime(2026, 11, 20, 23, 59, 58, tzinfo=UTC)
 DAY = BEFORE_MIDNIGHT.date()
@@ -90,7 +91,7 @@ def stored(engine: Engine, visit_id: UUID) -> Stored:
             .where(profile.c.visit_id == visit_id)
         ).all()
         names = _names(connection)
-        frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+        frames = functions_by_stack(connection)
         orphans = connection.scalars(
             select(func.count())
             .select_from(chunk)

@@ -27,9 +27,9 @@ from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, mea
 
 _STEPS: Final = 7
 _TERMINATED: Final = 128 + signal.SIGTERM
-_DICTIONARIES: Final = ("stack", "function")
+_DICTIONARIES: Final = ("stack", "stack_block", "function")
 _TOLD_TABLES: Final = (
-    "profile", "chunk", "line_chunk", "stack", "function", "roll", "dim_value", "label_set", "capture_cpu",
+    "profile", "chunk", "line_chunk", "stack", "stack_block", "function", "roll", "dim_value", "label_set", "capture_cpu",
     "capture_binary",
 )  # fmt: skip
 
@@ -82,7 +82,7 @@ def report(found: Found, size: Size) -> Report:
         peer=f"{row_bytes:.1f}, stacks and names apart",
     )
     told.add("bytes_per_fact_without_stacks", (everything - dictionaries) / found.facts)
-    told.add("bytes_per_stack", found.sizes["stack"] / found.stacks)
+    told.add("bytes_per_stack", (found.sizes["stack"] + found.sizes["stack_block"]) / found.stacks)
     told.add("stacks", found.stacks)
     told.add("profiles", found.profiles)
     told.add("median_facts_per_profile", found.median_facts)

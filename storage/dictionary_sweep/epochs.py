@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Engine, select, text, update
+from sqlalchemy import Connection, Engine, func, select, text, update
 
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.errors import DatabaseBusy
 from storage.landing.epoch import hold_alone
 from storage.landing.interning import SWEPT
-from storage.schema import dictionary_epoch
+from storage.schema import dictionary_epoch, stack_block
+from storage.stack_blocks import SPAN
 
 _PATIENCE_MS = 1_000
 """How long landings are held up at most by one that takes longer."""
@@ -52,7 +53,11 @@ def begin(engine: Engine) -> tuple[int, dict[str, int]]:
         highest = {
             name: int(connection.scalar(text(f'SELECT coalesce(max({key}), 0) FROM "{name}"')) or 0)  # noqa: S608 - names of the schema
             for name, (key, *_) in SWEPT.items()
+            if name != "stack"
         }
+        # Of stacks there is no index by id: no landing is under way, so later ones are noted or above this.
+        block = connection.scalar(select(func.max(stack_block.c.block)))
+        highest["stack"] = 0 if block is None else (block + 1) * SPAN - 1
     return number, highest
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, LargeBinary, Select, Table, func, select, type_coerce
+from sqlalchemy import Connection, Select, Table, func, select
 
-from storage import frames, partitions
+from storage import partitions, stack_blocks
 from storage.dictionary_sweep.marks import Int64s, Marks
 from storage.dictionary_sweep.stream import Batch, stream
 from storage.landing.codec import decode_many
@@ -25,7 +25,7 @@ from storage.schema import (
     roll,
     roll_replaced,
     roll_weighted,
-    stack,
+    stack_block,
 )
 
 LABELS = (
@@ -82,10 +82,8 @@ class Scan:
     def functions(self) -> None:
         """Mark the functions of all stacks there are, and what functions are named as."""
         self._read(
-            select(type_coerce(stack.c.frames, LargeBinary)),
-            lambda batch: self._marks.use(
-                "function", self._decoded(_of_stacks, batch.blobs, np.zeros(len(batch), np.int64))
-            ),
+            select(stack_block.c.stacks, stack_block.c.data),
+            lambda batch: self._marks.use("function", self._decoded(_of_stacks, batch.blobs, batch.ints(0))),
         )
         named = select(func.coalesce(function.c.alias_of, 0)).where(function.c.alias_of.is_not(None))
         self._read(named, lambda batch: self._use("function", batch, 0))
@@ -156,11 +154,8 @@ class Scan:
         return result
 
 
-def _of_stacks(blobs: Blobs, _: Int64s) -> Int64s:
-    try:
-        function, _ = frames.unpack(b"".join(blobs), np.array(list(map(len, blobs)), np.int64))
-    except ValueError as error:
-        raise CorruptChunk(f"a stack does not unpack: {error}") from error
+def _of_stacks(blobs: Blobs, stacks: Int64s) -> Int64s:
+    _, function, _ = stack_blocks.decode(np.zeros(len(blobs), np.int64), stacks, blobs)
     return function.astype(np.int64)
 
 

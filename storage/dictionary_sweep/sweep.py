@@ -11,6 +11,7 @@ from sqlalchemy import Engine, text
 from storage.database import snapshot
 from storage.dictionary_sweep import epochs
 from storage.dictionary_sweep.delete import delete_unused
+from storage.dictionary_sweep.delete_stacks import delete_unused_stacks
 from storage.dictionary_sweep.marks import Marks
 from storage.dictionary_sweep.scan import Scan
 
@@ -79,7 +80,8 @@ def _sweep(engine: Engine, epoch: int, highest: Mapping[str, int], pace: "_Pace"
         known = marks if name in marks.highest else None
         return delete_unused(engine, epoch, name, highest[name], marks=known, between=pace.between)
 
-    freed = {"stack": freed_of("stack")}
+    stacks = delete_unused_stacks(engine, epoch, highest["stack"], marks=marks, between=pace.between)
+    freed = {"stack": stacks}
     with snapshot(engine) as connection:
         # Stacks that come later are made of functions that are touched or new.
         Scan(connection, marks, pace.between).functions()

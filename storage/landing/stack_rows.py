@@ -13,26 +13,26 @@ import numpy.typing as npt
 import psycopg2.errors
 from sqlalchemy import Connection, text
 
-from storage.frames import pack
-from storage.landing.copying import HEADER, TRAILER, copy_ints, copy_stream
+from storage import stack_blocks
+from storage.landing.copying import HEADER, TRAILER, copy_into, copy_ints, copy_stream
 from storage.landing.stack_hash import Hashes
+from storage.schema import stack_block
 
 Ids = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
 _ROW = np.dtype([
-    ("fields", ">i2"), ("id_length", ">i4"), ("id", ">i4"), ("hash_length", ">i4"), ("hash", ">u8", 2),
-    ("frames_length", ">i4"),
+    ("fields", ">i2"), ("hash_length", ">i4"), ("hash", ">u8", 2), ("id_length", ">i4"), ("id", ">i4"),
 ])  # fmt: skip
-"""A row in COPY's binary format, before its functions."""
+"""A row of `stack` in COPY's binary format."""
 
 _ASKED = "asked_stacks"
 _THERE = f"SELECT a.n, d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash"  # noqa: S608 - names of the schema
 _FRESH = "fresh_stacks"
-_COPY = "COPY {} (stack_id, hash, frames) FROM STDIN WITH (FORMAT binary)"
+_COPY = "COPY {} (hash, stack_id) FROM STDIN WITH (FORMAT binary)"
 _INSERT = f"""
-    INSERT INTO stack (stack_id, hash, frames) OVERRIDING SYSTEM VALUE
-    SELECT stack_id, hash, frames FROM {_FRESH} ORDER BY hash
+    INSERT INTO stack (hash, stack_id) OVERRIDING SYSTEM VALUE
+    SELECT hash, stack_id FROM {_FRESH} ORDER BY hash
     ON CONFLICT (hash) DO NOTHING
 """  # noqa: S608 - likewise
 _NOTE = f"""
@@ -100,22 +100,37 @@ def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> N
     )[:, 0].astype(np.int32)
     # In the order of their hashes, whoever inserts them: two who wait for each other do so in one direction.
     by_hash = np.lexsort((rows.hashes[new, 1], rows.hashes[new, 0]))
-    body = b"".join((HEADER, _binary(numbers[by_hash], _at(rows, new[by_hash])), TRAILER))
+    body = b"".join((HEADER, _binary(numbers[by_hash], rows.hashes[new[by_hash]]), TRAILER))
     try:
         with connection.begin_nested():
             copy_stream(connection, _COPY.format("stack"), io.BytesIO(body))
     except psycopg2.errors.UniqueViolation:
         connection.execute(
             text(
-                f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (stack_id int, hash uuid, frames bytea) ON COMMIT DELETE ROWS"
+                f"CREATE TEMPORARY TABLE IF NOT EXISTS {_FRESH} (hash uuid, stack_id int) ON COMMIT DELETE ROWS"
             )
         )
         copy_stream(connection, _COPY.format(_FRESH), io.BytesIO(body))
         connection.execute(text(_INSERT))
         connection.execute(text(f"TRUNCATE {_FRESH}"))
         _look_up(connection, ids)
+        new = new[ids[new] == numbers]
     else:
         ids[new] = numbers
+    _insert_blocks(connection, ids, new, rows)
+
+
+def _insert_blocks(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> None:
+    """Insert the functions of the stacks at the places `new`, which are nobody else's."""
+    by_id = new[np.argsort(ids[new])]
+    mine = _at(rows, by_id)
+    blocks = stack_blocks.encode(ids[by_id].astype(np.int64), mine.depth, mine.function)
+    copy_into(
+        connection,
+        stack_block,
+        ("block", "first_id", "stacks", "data"),
+        [(block.block, block.first_id, block.stacks, block.data) for block in blocks],
+    )
 
 
 def _at(rows: StackRows, places: Int64s) -> StackRows:
@@ -139,19 +154,9 @@ def _asked(hashes: Hashes) -> bytes:
     return halves.tobytes()
 
 
-def _binary(numbers: Ids, rows: StackRows) -> bytes:
+def _binary(numbers: Ids, hashes: Hashes) -> bytes:
     """The rows in COPY's binary format, all at once."""
-    frames, sizes = pack(rows.function, rows.depth)
-    heads = np.zeros(len(numbers), _ROW)
-    heads["fields"], heads["id_length"], heads["hash_length"] = 3, 4, 16
-    heads["id"], heads["hash"], heads["frames_length"] = numbers, rows.hashes, sizes
-    after = np.cumsum(sizes)
-    # Each row's head lies before its functions.
-    at = after - sizes + _ROW.itemsize * np.arange(len(numbers))
-    data = np.empty(len(frames) + heads.nbytes, np.uint8)
-    is_head = np.zeros(len(data), np.bool_)
-    places = at[:, None] + np.arange(_ROW.itemsize)
-    is_head[places] = True
-    data[places] = heads.view(np.uint8).reshape(len(numbers), _ROW.itemsize)
-    data[~is_head] = frames
-    return data.tobytes()
+    rows = np.empty(len(numbers), _ROW)
+    rows["fields"], rows["hash_length"], rows["id_length"] = 2, 16, 4
+    rows["hash"], rows["id"] = hashes, numbers
+    return rows.tobytes()

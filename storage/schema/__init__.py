@@ -18,6 +18,7 @@ from storage.schema.dictionaries import (
     label_set,
     sample_type,
     stack,
+    stack_block,
 )
 from storage.schema.facts import PARTITIONED, chunk, line_chunk, profile
 from storage.schema.fleet import campaign, machine, stratum
@@ -81,6 +82,7 @@ __all__ = [
     "source_file",
     "source_path",
     "stack",
+    "stack_block",
     "stratum",
     "symbol_absence",
     "symbol_ask",

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    LargeBinary,
     SmallInteger,
     Table,
     Text,
@@ -18,7 +19,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from storage.frames import Frames
 from storage.schema.base import metadata, now, utc
 
 sample_type = Table(
@@ -98,14 +98,24 @@ function = Table(
 stack = Table(
     "stack",
     metadata,
-    Column("stack_id", Integer, Identity(always=True), primary_key=True),
-    Column("hash", Uuid, nullable=False, unique=True),
+    Column("hash", Uuid, primary_key=True, comment="of its function ids (storage/landing/stack_hash.py)"),
+    Column("stack_id", Integer, Identity(always=True), nullable=False),
+    comment="which id a stack has; its functions are in stack_block",
+)
+
+stack_block = Table(
+    "stack_block",
+    metadata,
+    Column("block", Integer, primary_key=True, autoincrement=False, comment="stack_id ÷ 256, rounded down"),
+    Column("first_id", Integer, primary_key=True, autoincrement=False),
+    Column("stacks", SmallInteger, nullable=False),
     Column(
-        "frames",
-        Frames,
+        "data",
+        LargeBinary,
         nullable=False,
-        comment="function ids, outermost first (storage/frames.py); a walk that did not reach its thread's start begins with a marker",
+        comment="ids and function ids, outermost first (storage/stack_blocks.py); a walk that did not reach its thread's start begins with a marker",
     ),
+    comment="the functions of stacks, neighbouring ids together; what is looked up by hash is in stack",
 )
 
 dim_value = Table(

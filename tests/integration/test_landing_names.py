@@ -17,6 +17,7 @@ from storage.landing.markers import Kind
 from storage.landing.rename import rename, unnamed_starts
 from storage.landing.resolved import FunctionName, Status
 from storage.schema import dictionary_touched, function, stack
+from tests.dictionary_stacks import functions_by_stack
 from tests.landed import archived, interned, stored
 from tests.made_captures import LIBRARY, expected_stacks, named, nameless, random_capture
 
@@ -104,7 +105,7 @@ def test_processes_that_meet_the_same_new_rows_agree(
     for child in children:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with engine.connect() as connection:
-        frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+        frames = functions_by_stack(connection)
         assert connection.scalar(select(func.count()).select_from(function)) == len(names)
     assert len({tuple(one) for one in frames.values()}) == len(frames) == len(stacks)
     for seed in range(3):

@@ -14,6 +14,7 @@ branch_labels = None
 depends_on = None
 
 COMPRESSED = (
+    ("stack_block", "data"),
     ("chunk", "data"),
     ("line_chunk", "data"),
     ("roll", "data"),
@@ -904,16 +905,28 @@ def upgrade() -> None:
     )
     op.create_table(
         "stack",
-        sa.Column("stack_id", sa.Integer(), sa.Identity(always=True), nullable=False),
-        sa.Column("hash", sa.Uuid(), nullable=False),
         sa.Column(
-            "frames",
+            "hash", sa.Uuid(), nullable=False, comment="of its function ids (storage/landing/stack_hash.py)"
+        ),
+        sa.Column("stack_id", sa.Integer(), sa.Identity(always=True), nullable=False),
+        sa.PrimaryKeyConstraint("hash", name=op.f("pk_stack")),
+        comment="which id a stack has; its functions are in stack_block",
+    )
+    op.create_table(
+        "stack_block",
+        sa.Column(
+            "block", sa.Integer(), autoincrement=False, nullable=False, comment="stack_id ÷ 256, rounded down"
+        ),
+        sa.Column("first_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("stacks", sa.SmallInteger(), nullable=False),
+        sa.Column(
+            "data",
             sa.LargeBinary(),
             nullable=False,
-            comment="function ids, outermost first (storage/frames.py); a walk that did not reach its thread's start begins with a marker",
+            comment="ids and function ids, outermost first (storage/stack_blocks.py); a walk that did not reach its thread's start begins with a marker",
         ),
-        sa.PrimaryKeyConstraint("stack_id", name=op.f("pk_stack")),
-        sa.UniqueConstraint("hash", name=op.f("uq_stack_hash")),
+        sa.PrimaryKeyConstraint("block", "first_id", name=op.f("pk_stack_block")),
+        comment="the functions of stacks, neighbouring ids together; what is looked up by hash is in stack",
     )
     op.create_table(
         "stratum",
@@ -1420,6 +1433,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_symbol_absence_until"), table_name="symbol_absence")
     op.drop_table("symbol_absence")
     op.drop_table("stratum")
+    op.drop_table("stack_block")
     op.drop_table("stack")
     op.drop_table("source_file")
     op.drop_table("sample_type")

@@ -28,8 +28,8 @@ from storage.schema import (
     roll_queue,
     roll_replaced,
     roll_weighted,
-    stack,
 )
+from tests.dictionary_stacks import functions_by_stack
 from tests.integration.exactly_once.world import Visit, World
 
 Key = tuple[int, int, bool, int, int, int, int, int, int, int]
@@ -80,7 +80,7 @@ class Piece:
 def wrong_cells(connection: Connection, world: World, days: set[date]) -> list[str]:
     """How the cells and exposures of these days differ from what they must be; their facts are there."""
     merged = _merged(connection, world, days)
-    frames = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+    frames = functions_by_stack(connection)
     numbers = {day_number(day) for day in days}
     expected = _expected(merged, frames, states.folded(connection, numbers))
     wrong = list(_different(_stored(connection, numbers), expected))

@@ -37,7 +37,7 @@ SPOILED = {
     "not said to be landed": "UPDATE capture SET landed = 0 WHERE day = '2026-11-21'",
     "another generation": "UPDATE profile SET generation = 7 WHERE day = '2026-11-21'",
     "a segment lost": "DELETE FROM capture_segment WHERE segment = 1",
-    "a stack swept": "DELETE FROM stack",
+    "a stack swept": "DELETE FROM stack_block",
     "another's lines": (
         "UPDATE line_chunk SET (facts, data) = (SELECT l.facts, l.data FROM line_chunk l JOIN profile p"
         " USING (day, profile_id) ORDER BY p.samples DESC LIMIT 1)"

@@ -30,8 +30,8 @@ from storage.schema import (
     profile,
     roll_queue,
     roll_replaced,
-    stack,
 )
+from tests.dictionary_stacks import functions_by_stack
 from tests.integration.exactly_once.cells import wrong_cells
 from tests.integration.exactly_once.made import SEGMENT_S, Facts, Names, pattern, plain
 from tests.integration.exactly_once.world import Visit, World
@@ -233,8 +233,8 @@ def _stacks(connection: Connection) -> dict[int, Names]:
         for row in rows
     }
     return {
-        row.stack_id: tuple(now.get(id_, "a function that is gone") for id_ in row.frames)
-        for row in connection.execute(select(stack.c.stack_id, stack.c.frames))
+        stack_id: tuple(now.get(id_, "a function that is gone") for id_ in functions)
+        for stack_id, functions in functions_by_stack(connection).items()
     }
 
 

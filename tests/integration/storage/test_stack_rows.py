@@ -8,6 +8,7 @@ from storage.landing import stack_rows
 from storage.landing.stack_rows import Ids, StackRows, insert_stacks
 from storage.query.stack_reading import read_stacks
 from storage.schema import stack
+from tests.dictionary_stacks import functions_by_stack
 
 pytestmark = pytest.mark.integration
 
@@ -56,7 +57,7 @@ def test_stacks_of_somebody_else_are_found_when_they_are_in_the_way(
     with engine.begin() as connection:
         ids = insert_stacks(connection, rows_of(STACKS), note=False)
         there = connection.scalar(select(func.count()).select_from(stack))
-        rows = {row.stack_id: row.frames for row in connection.execute(select(stack))}
+        rows = functions_by_stack(connection)
     assert len(missed) == 2
     assert ids[:3].tolist() == theirs.tolist()
     assert there == len(set(ids.tolist())) == len(STACKS)

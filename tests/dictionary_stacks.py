@@ -1,0 +1,30 @@
+"""The dictionary of stacks in a test: one more in it, and all there are."""
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+import numpy as np
+from sqlalchemy import Connection, insert
+
+from storage import stack_blocks
+from storage.query.stack_reading import read_stacks
+from storage.schema import stack, stack_block
+
+
+def add_stack(connection: Connection, frames: Sequence[int]) -> int:
+    """A new id for these functions, outermost first."""
+    id_ = connection.execute(insert(stack).values(hash=uuid4()).returning(stack.c.stack_id)).scalar_one()
+    [block] = stack_blocks.encode(
+        np.array([id_], np.int64), np.array([len(frames)], np.int64), np.array(frames, np.int64)
+    )
+    row = {"block": block.block, "first_id": block.first_id, "stacks": 1, "data": block.data}
+    connection.execute(insert(stack_block).values(row))
+    return int(id_)
+
+
+def functions_by_stack(connection: Connection) -> dict[int, list[int]]:
+    """The functions of every stack, outermost first."""
+    ids, function, lengths = read_stacks(connection, None, limit=1 << 30)
+    ends = np.cumsum(lengths)[:-1] if len(lengths) else []
+    parts = np.split(function, ends) if len(lengths) else []
+    return {id_: part.tolist() for id_, part in zip(ids.tolist(), parts, strict=True)}
