@@ -1,0 +1,118 @@
+"""GIVEN the Kubernetes manifests WHEN no cluster is at hand THEN the API's schema and the program still check them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+BASE = ROOT / "infra/kubernetes/base"
+FILES = yaml.safe_load((BASE / "kustomization.yaml").read_text())["resources"]
+OBJECTS = [each for file in FILES for each in yaml.safe_load_all((BASE / file).read_text())]
+NAMED = {(each["kind"], each["metadata"]["name"]): each for each in OBJECTS}
+PODS = {
+    each["metadata"]["name"]: each["spec"]["template"]["spec"]
+    for each in OBJECTS
+    if each["kind"] in {"DaemonSet", "Deployment", "Job"}
+}
+GATEWAY = PODS["fleetprof-gateway"]
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMED)
+def test_the_schema_accepts_it(kind: str, name: str):
+    validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate")
+    validate.validate(NAMED[kind, name], "1.34", strict=True)
+
+
+def test_every_file_is_part_of_it():
+    assert {path.name for path in BASE.iterdir()} == {*FILES, "kustomization.yaml"}
+
+
+def test_every_setting_in_it_exists():
+    from services.settings import Settings
+
+    known = {f"FLEETPROF_{name.upper()}" for name in Settings.model_fields}
+    used = {
+        variable["name"]
+        for pod in PODS.values()
+        for container in pod["containers"]
+        for variable in container.get("env", [])
+        if variable["name"].startswith("FLEETPROF_")
+    }
+    assert used
+    assert used <= known
+
+
+@pytest.mark.parametrize("name", ["migrate", "collector", "worker", "api"])
+def test_every_command_in_it_exists(name: str):
+    import typer.main
+
+    from services.cli import app
+
+    command = typer.main.get_command(app)
+    for word in PODS[f"fleetprof-{name}"]["containers"][0]["args"]:
+        command = command.commands[word]
+
+
+def test_the_gateways_options_make_sense_to_it():
+    from gateway.daemon import build_parser
+
+    words = [
+        word.replace("$(NODE)", "n1").replace("$(HOST_IP)", "10.0.0.7")
+        for word in GATEWAY["containers"][0]["args"]
+    ]
+    assert build_parser().parse_args(words).listen == ["[::]:7071"]
+
+
+def test_the_gateway_has_the_documented_capabilities_and_no_other_right():
+    context = GATEWAY["containers"][0]["securityContext"]
+    documented = set(re.findall(r"`(CAP_\w+)`", (ROOT / "docs/deploy.md").read_text()))
+    assert {f"CAP_{name}" for name in context["capabilities"]["add"]} == documented
+    assert context["capabilities"]["drop"] == ["ALL"]
+    assert GATEWAY["hostPID"] is True
+    assert not {"hostNetwork", "hostIPC"} & GATEWAY.keys()
+    assert not any("hostPath" in volume for volume in GATEWAY["volumes"])
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_each_container_is_locked_down(name: str):
+    for container in PODS[name]["containers"]:
+        context = container["securityContext"]
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"]["drop"] == ["ALL"]
+        assert "memory" in container["resources"]["limits"]
+        mounted = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in PODS[name]["volumes"]}
+    assert PODS[name]["automountServiceAccountToken"] is False
+
+
+def test_what_selects_pods_finds_them():
+    labels = [
+        each["spec"]["template"]["metadata"]["labels"]
+        for each in OBJECTS
+        if each["kind"] in {"DaemonSet", "Deployment"}
+    ]
+    for each in OBJECTS:
+        spec = each.get("spec", {})
+        wanted = (
+            spec.get("selector", {}) if each["kind"] == "Service" else
+            spec.get("selector", spec.get("podSelector", {})).get("matchLabels", {})
+        )  # fmt: skip
+        assert any(wanted.items() <= found.items() for found in labels), each["metadata"]["name"]
+
+
+def test_only_the_collector_may_call_gateways():
+    rule = NAMED["NetworkPolicy", "the-collector-calls-gateways"]["spec"]["ingress"]
+    [source] = rule[0]["from"]
+    assert source["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": "fleetprof-collector"}
+
+
+def test_the_own_seccomp_profile_lets_it_sample_and_little_else():
+    profile = json.loads((ROOT / "infra/kubernetes/own-seccomp/fleetprof-gateway.json").read_text())
+    allowed = {name for rule in profile["syscalls"] for name in rule["names"]}
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    assert {"perf_event_open", "capset", "prctl", "setpriority"} <= allowed
+    assert not {"mount", "ptrace", "bpf", "init_module", "unshare", "setns", "kexec_load"} & allowed
