@@ -3,7 +3,7 @@
 Counters that are divided by each other are one group: they counted at the same moments, however many others
 took turns with them. A group that the hardware cannot hold at once is split. A counter that cannot be had is an
 entry with its status, never a 0: cycles of 0 would be an answer. Where groups took turns the raw reading and
-both times are given; value × enabled / running estimates the whole (`scaled`), and nothing is scaled here.
+both times are given; value × enabled / running estimates the whole, and nothing is scaled here.
 """
 
 from __future__ import annotations
@@ -27,13 +27,40 @@ WHOLE_MACHINE: Final = -1
 _READ_FORMAT: Final = ReadFormat.GROUP | ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 
 
-class Open(Protocol):
-    """`open_event`, or a test's kernel."""
+class Kernel(Protocol):
+    """What counting needs of perf events; a test has its own."""
 
-    def __call__(
-        self, attributes: Attributes, *, pid: int, cpu: int, group: int = -1, in_cgroup: bool = False
-    ) -> int:
+    def open(self, attributes: Attributes, *, pid: int, cpu: int, group: int, in_cgroup: bool) -> int:
         """A descriptor; raises OSError."""
+
+    def enable(self, leader: int) -> None:
+        """Let a group count."""
+
+    def read(self, leader: int, length: int) -> bytes:
+        """The group's reading as read_format lays it out."""
+
+    def close(self, descriptor: int) -> None:
+        """Give a counter back."""
+
+
+class PerfEvents:
+    """The kernel that runs here."""
+
+    def open(self, attributes: Attributes, *, pid: int, cpu: int, group: int, in_cgroup: bool) -> int:
+        """perf_event_open."""
+        return open_event(attributes, pid=pid, cpu=cpu, group=group, in_cgroup=in_cgroup)
+
+    def enable(self, leader: int) -> None:
+        """Of the leader alone: its siblings were never disabled."""
+        ioctl(leader, IOC_ENABLE, 0)
+
+    def read(self, leader: int, length: int) -> bytes:
+        """One system call for the whole group."""
+        return os.read(leader, length)
+
+    def close(self, descriptor: int) -> None:
+        """And with it its mapping and its place in the group."""
+        os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +80,6 @@ class Reading(NamedTuple):
     values: tuple[int, ...]
 
 
-def scaled(value: int, enabled: int, running: int) -> float | None:
-    """What a counter would have read had it counted all the time; None: it never did (perf-stat's scaling)."""
-    return value * enabled / running if running else None
-
-
 @dataclass(slots=True)
 class _Group:
     place: Place
@@ -66,9 +88,9 @@ class _Group:
     pid: int
     cpu: int
 
-    def read(self) -> Reading:
+    def read(self, kernel: Kernel) -> Reading:
         count = len(self.events)
-        read = os.read(self.descriptors[0], 8 * (3 + count))
+        read = kernel.read(self.descriptors[0], 8 * (3 + count))
         _, enabled, running, *values = struct.unpack(f"<{3 + count}Q", read)
         return Reading(enabled, running, tuple(values))
 
@@ -76,8 +98,8 @@ class _Group:
 class Counters:
     """Open counters of a window. A context manager: it closes all at the end."""
 
-    def __init__(self, open_: Open = open_event) -> None:
-        self._open_event: Final = open_
+    def __init__(self, kernel: Kernel | None = None) -> None:
+        self._kernel: Final = kernel or PerfEvents()
         self._groups: list[_Group] = []
         self._refused: dict[tuple[str, int], int] = {}
         self._without: set[str] = set()
@@ -95,7 +117,7 @@ class Counters:
         """Give the counters back; may be called twice."""
         for group in self._groups:
             for descriptor in group.descriptors:
-                os.close(descriptor)
+                self._kernel.close(descriptor)
         self._groups.clear()
         while self._cgroups:
             os.close(self._cgroups.pop())
@@ -129,13 +151,13 @@ class Counters:
         stuck = []
         for group in self._groups:
             if len(group.events) > 1:
-                reading = group.read()
+                reading = group.read(self._kernel)
                 if reading.enabled and not reading.running:
                     stuck.append(group)
         for group in stuck:
             self._groups.remove(group)
             for descriptor in group.descriptors:
-                os.close(descriptor)
+                self._kernel.close(descriptor)
             for event in group.events:
                 self._count((event,), group.place, pid=group.pid, cpu=group.cpu)
         return len(stuck)
@@ -149,7 +171,7 @@ class Counters:
         parts: defaultdict[tuple[Place, tuple[str, ...]], list[tuple[_Group, Reading]]] = defaultdict(list)
         for group in self._groups:
             names = tuple(event.name for event in group.events)
-            parts[group.place, names].append((group, group.read()))
+            parts[group.place, names].append((group, group.read(self._kernel)))
         for (place, _), several in parts.items():
             whole = [(group, one) for group, one in several if one.enabled == one.running]
             # A control group that never ran on a CPU has no time there, which is no failure to count.
@@ -194,13 +216,13 @@ class Counters:
     def _start(self, opened: list[tuple[Event, int]], place: Place, pid: int, cpu: int) -> None:
         events, descriptors = zip(*opened, strict=True)
         self._groups.append(_Group(place, events, descriptors, pid, cpu))
-        ioctl(descriptors[0], IOC_ENABLE, 0)
+        self._kernel.enable(descriptors[0])
 
     def _open(self, event: Event, pid: int, cpu: int, leader: int, place: Place) -> int:
         attributes = event.attributes()
         attributes.read_format = _READ_FORMAT
         attributes.flags = Flag.DISABLED if leader < 0 else 0
-        descriptor = self._open_event(
+        descriptor = self._kernel.open(
             attributes, pid=pid, cpu=cpu, group=leader, in_cgroup=bool(place.cgroup)
         )
         self.opened += 1

@@ -102,6 +102,13 @@ def test_what_took_turns_is_scaled_by_its_share_of_the_time(value: int, running:
     assert scaled(value, enabled, running, 1.0) >= value
 
 
+@given(st.lists(times, min_size=1, max_size=20), st.integers(0, 10**6))
+def test_a_steady_event_is_estimated_exactly_whatever_the_turns(turns: list[int], rate: int):
+    """It counts `rate` a nanosecond while it runs, and every second turn is another's."""
+    running = sum(turns)
+    assert math.isclose(scaled(rate * running, 2 * running, running, 1.0), rate * 2 * running)
+
+
 @given(st.lists(st.tuples(counts, counts, times, times), min_size=1, max_size=8))
 def test_the_rows_ratio_is_that_of_the_sums_of_what_each_cpu_counted(readings):
     made = Made()
