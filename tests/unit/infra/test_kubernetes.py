@@ -68,7 +68,7 @@ def test_the_gateways_options_make_sense_to_it():
 
 def test_the_gateway_has_the_documented_capabilities_and_no_other_right():
     context = GATEWAY["containers"][0]["securityContext"]
-    documented = set(re.findall(r"`(CAP_\w+)`", (ROOT / "docs/deploy.md").read_text()))
+    documented = set(re.findall(r"`(CAP_\w+)`", (ROOT / "docs/security.md").read_text()))
     assert {f"CAP_{name}" for name in context["capabilities"]["add"]} == documented
     assert context["capabilities"]["drop"] == ["ALL"]
     assert GATEWAY["hostPID"] is True
