@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check format proto bundle bundle-check soak fuzz-elf clean
+.PHONY: help setup up web test check format proto bundle bundle-check soak fuzz-elf fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ bundle: $(VENV)/bin/python ## the gateway for nodes without Python: tarball and 
 
 bundle-check: $(VENV)/bin/python ## build the bundle twice and compare the bytes
 	@$(BIN)/python infra/bundle --check
+
+fuzz-gateway: $(VENV)/.dev ## ten thousand corrupted inputs of each of the gateway's parsers (ARGS="--count 1000")
+	@$(BIN)/python -m tests.corrupted_gateway $(ARGS)
 
 clean: ## remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info webui/node_modules services/api/static

@@ -19,13 +19,15 @@ from gateway.kernel_files import names_in, read_line, read_number, read_text
 
 _READ_BYTES: Final = 1 << 16
 # "<address> <type> <name>[\t[<module>]]": symbols of code, weak ones included
-_SYMBOL: Final = re.compile(rb"^([0-9a-f]+) [tTwW] ", re.MULTILINE)
-_CORE_SYMBOL: Final = re.compile(rb"^([0-9a-f]+) [tTwW] [^\t\n]+$", re.MULTILINE)
-_MODULE_SYMBOL: Final = re.compile(rb"^([0-9a-f]+) [tTwW] ([^\t\n]+)\t\[([^\]\n]+)\]$", re.MULTILINE)
-_BOUND: Final = re.compile(rb"^([0-9a-f]+) \w (_stext|_etext)$", re.MULTILINE)
+_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] ", re.MULTILINE)
+_CORE_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] [^\t\n]+$", re.MULTILINE)
+_MODULE_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] ([^\t\n]+)\t\[([^\]\n]+)\]$", re.MULTILINE)
+_BOUND: Final = re.compile(rb"^([0-9a-f]{1,16}) \w (_stext|_etext)$", re.MULTILINE)
 _NT_GNU_BUILD_ID: Final = 3
 _ADDRESS: Final = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 _MAX_NOTES_BYTES: Final = 1 << 16
+# Offsets in the kernel's text have 32 bits.
+_LARGEST_TEXT: Final = 1 << 32
 # Pseudo modules of kallsyms: code that the kernel made up at run time, known by name only.
 _RUNTIME_CODE: Final = frozenset({"bpf", "__builtin__ftrace", "__builtin__kprobes"})
 # No single trampoline or BPF program is larger; above it the nearest symbol would be a guess.
@@ -127,7 +129,10 @@ class KernelMap:
                         self._text_end = int(address, 16)
         if self.readable:
             start, end = self._text_start, self._text_end
-            self._starts = array("I", (address - start for address in core if start <= address < end))
+            self._starts = array(
+                "I",
+                (address - start for address in core if start <= address < min(end, start + _LARGEST_TEXT)),
+            )
             if any(later < earlier for earlier, later in pairwise(self._starts)):
                 self._starts = array("I", sorted(self._starts))
         self._runtime.sort()

@@ -79,7 +79,7 @@ def open_map_left_behind(pid: int, parent: int, *, since: float) -> int | None:
 
 
 def _open(owner: Owner, number: int, *, since: float) -> int | None:
-    if _served_by_a_program(_read(f"/proc/{owner.pid}/mountinfo", limit=1 << 20)):
+    if is_served_by_a_program(_read(f"/proc/{owner.pid}/mountinfo", limit=1 << 20)):
         raise MapRefused(
             "a program serves the file system of /tmp (FUSE), and could keep the gateway waiting"
         )
@@ -116,7 +116,7 @@ def _check(status: os.stat_result, owner: Owner, since: float) -> None:
         raise MapRefused("it was written before the process started")
 
 
-def _served_by_a_program(mounts: bytes) -> bool:
+def is_served_by_a_program(mounts: bytes) -> bool:
     """Whether the file system at /tmp is FUSE, by the text of /proc/PID/mountinfo.
 
     Any user can mount one in a namespace of his own; its lookups end when its program likes.

@@ -43,6 +43,10 @@ class Ring:
         """
         position, head = self._tail.value, self._head.value
         data, mask, data_bytes = self._data, self._mask, self.data_bytes
+        if head - position > data_bytes:
+            raise GatewayError(
+                f"the kernel's ring is said to hold {head - position} bytes; its head was misread"
+            )
         while position < head:
             start = position & mask
             # perf_event_header: type u32, misc u16, size u16; records are 8-byte aligned, so it never wraps

@@ -136,4 +136,4 @@ def test_who_a_process_is(process: subprocess.Popen[bytes]):
     ],
 )
 def test_a_file_system_that_a_program_serves_is_known_by_its_mount(mounts: bytes, refused: bool):
-    assert map_file._served_by_a_program(mounts) is refused
+    assert map_file.is_served_by_a_program(mounts) is refused
