@@ -1,0 +1,45 @@
+"""`fleetprof doctor`: what is missing here, what that costs, and how to change it."""
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from services.settings import read_settings
+
+
+class Part(Enum):
+    """What to look at."""
+
+    ALL = "all"
+    GATEWAY = "gateway"
+    SERVER = "server"
+
+
+def doctor(
+    part: Annotated[
+        Part,
+        typer.Argument(
+            help="gateway: what this machine would keep a gateway from seeing; server: database, broker, archive, "
+            "symbol folders, certificates, debuginfod, clocks, disks."
+        ),
+    ] = Part.ALL,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Say what is missing here, what that costs, and the command that changes it.
+
+    Run it as the user and with the settings of what you ask about: a gateway's capabilities are those of
+    its own process. A node that has the gateway only runs `fleetprof-gateway --doctor`. Exit code 1:
+    something is bad.
+    """
+    from gateway import findings  # noqa: PLC0415 - a command imports what it runs
+    from gateway.doctor import examine_node  # noqa: PLC0415
+    from services.examination.server import examine_server  # noqa: PLC0415
+
+    found = []
+    if part is not Part.SERVER:
+        found += examine_node()
+    if part is not Part.GATEWAY:
+        found += examine_server(read_settings())
+    typer.echo(findings.as_json(found) if as_json else findings.as_text(found))
+    raise typer.Exit(findings.exit_status(found))
