@@ -128,6 +128,7 @@ class Recorder:
         self._parents: dict[int, int] = {}
         self._jit = JitNames()
         self._kernel_frames: dict[int, int] = {}
+        self._kernel_mappings: dict[tuple[str | None, bool], int] = {}
         self._unknown_frame: int | None = None
         self._denied = 0
         self._drains = 0
@@ -286,7 +287,11 @@ class Recorder:
         into = 0
         if place.function_offset is not None:
             into = 1 + place.offset - (0 if exact else 1) - place.function_offset
-        mapping = self._packer.image(self._kernel_image(place))
+        # Run-time code is of no module: then its name tells whether anything is known of it.
+        owner = place.module, bool(place.name)
+        mapping = self._kernel_mappings.get(owner)
+        if mapping is None:
+            mapping = self._kernel_mappings[owner] = self._packer.image(self._kernel_image(place))
         return self._packer.frame(FrameKey(mapping, place.offset, into, flags, place.name))
 
     def _kernel_image(self, place: Place) -> Image:

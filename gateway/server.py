@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _SPARE_THREADS: Final = 4
 _MAX_REQUEST_BYTES: Final = 64 << 10
 _GRACE_S: Final = 5.0
+# Objects between two collections. A capture makes tens of thousands that stay to its end and hardly a cycle: at
+# the usual 700 the collector takes 6 % of its CPU time.
+_COLLECTED_AFTER: Final = 50_000
 _LOOK_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _OPTIONS: Final = (
@@ -95,6 +98,7 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     # What was loaded stays until the end; the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
     os.write(ready, b"\1")
     os.close(ready)
     _log.debug("server ready", extra={"fields": {"access": station.access.value}})

@@ -1,6 +1,6 @@
 """The perf maps of one capture: opened when a sample first lies in code without a file, read with each drain.
 
-A name is what the map says within a drain (0.25 s) of the sample. A map once open outlives its process. What
+A name is what the map says within a drain (0.5 s) of the sample. A map once open outlives its process. What
 a process that is gone has left behind is looked for where its parent lives.
 """
 

@@ -33,8 +33,9 @@ from gateway.perf.events import NANOSECONDS, Event, support_of, unavailable
 from gateway.perf.records import FLAT, STACKS, Record, parse, time_of
 from gateway.perf.ring import Ring
 
-# At 99 Hz with 16 KiB stacks a busy CPU fills 1 MiB in 0.6 s and is drained every 0.25 s. 512 KiB is what the
-# kernel lets anybody lock per CPU (kernel.perf_event_mlock_kb = 516) when RLIMIT_MEMLOCK grants nothing more.
+# At 99 Hz with 16 KiB stacks a busy CPU fills 1 MiB in 0.6 s: it is drained every 0.3 s, one of 2 MiB every 0.5 s.
+# 512 KiB is what the kernel lets anybody lock per CPU (kernel.perf_event_mlock_kb = 516) when RLIMIT_MEMLOCK
+# grants nothing more.
 RING_BYTES: Final = 1 << 20
 SMALL_RING_BYTES: Final = 512 << 10
 # At a higher rate 1 MiB is soon full: at 499 Hz in 0.12 s, and on a machine with more to run than CPUs the
@@ -45,7 +46,9 @@ _RING_HOLDS_S: Final = 1.0
 
 # Besides the stack copy: header, registers, a kernel call chain of common depth.
 _SAMPLE_OVERHEAD_BYTES: Final = 600
-_LONGEST_WAIT_S: Final = 0.25
+# Between drains others use the caches, so each drain begins by fetching some MiB of the interpreter and its tables
+# again: as many drains again cost a quarter more.
+_LONGEST_WAIT_S: Final = 0.5
 _SHORTEST_WAIT_S: Final = 0.01
 # Of an event whose rate is not known beforehand: nothing worse than a burst fits between two looks.
 _FIRST_WAIT_S: Final = 0.02
@@ -101,7 +104,7 @@ class Sampling:
             return _FIRST_WAIT_S
         else:
             pace = max(1.0, seen_bytes_per_s)
-        longest = _LONGEST_WAIT_S if self.event.counts_time else _LONGEST_WAIT_S / 2
+        longest = _LONGEST_WAIT_S if self.event.counts_time else _LONGEST_WAIT_S / 4
         return min(longest, max(_SHORTEST_WAIT_S, ring_bytes / 2 / pace))
 
     def ring_bytes(self, cpus: int) -> int:

@@ -158,7 +158,7 @@ def test_without_stacks_nothing_of_the_stack_is_copied():
 def test_a_ring_is_read_before_a_busy_cpu_has_filled_half_of_it(rate: int):
     sampling = Sampling(CPU, round(1e9 / rate))
     wait = sampling.wait(RING_BYTES, None)
-    assert 0 < wait <= 0.25
+    assert 0 < wait <= 0.5
     assert wait * rate * 16384 <= RING_BYTES / 2
 
 
