@@ -13,7 +13,7 @@ from pathlib import Path
 
 import licences
 import packages
-from freeze import freeze, glibc_needed, make_environment
+from freeze import answer_once, freeze, glibc_needed, make_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +47,7 @@ def build(tools: Path, work: Path, target: Path) -> list[Path]:
     assert version
     python = make_environment(tools / "environment")
     bundle = freeze(python, work, epoch)
+    answer_once(python, bundle)
     licences.write(bundle, python)
     glibc = glibc_needed(bundle)
     size = sum(file.stat().st_size for file in bundle.rglob("*") if file.is_file() and not file.is_symlink())

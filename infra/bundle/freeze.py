@@ -11,6 +11,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -60,8 +62,9 @@ def freeze(python: Path, work: Path, epoch: int) -> Path:
         "WARN",
     ]
     command += ["--name", PROGRAM, "--paths", ROOT, "--paths", ROOT / "proto"]
-    # Imported when they are first needed, by functions.
+    # Imported when they are first needed, by functions; and by compiled code, which no analysis sees into.
     command += ["--collect-submodules", "gateway", "--optimize", "1"]
+    command += [word for module in _imported(python) for word in ("--hidden-import", module)]
     command += [word for module in _UNWANTED for word in ("--exclude-module", module)]
     command += ["--distpath", work / "dist", "--workpath", work / "build", "--specpath", work / "build"]
     subprocess.run([*command, HERE / "launch.py"], check=True, cwd=work, env=environment)
@@ -70,6 +73,45 @@ def freeze(python: Path, work: Path, epoch: int) -> Path:
         if not file.is_symlink():
             file.chmod(0o755 if file.is_dir() or os.access(file, os.X_OK) else 0o644)
     return folder
+
+
+def answer_once(python: Path, bundle: Path) -> None:
+    """Start the program and let it say that it is well: what is missing shows only when it is imported."""
+    with tempfile.TemporaryDirectory(prefix="fleetprof-bundle-") as folder:
+        log, listen = Path(folder) / "log", f"unix:{folder}/g"
+        with (
+            log.open("wb") as stderr,
+            subprocess.Popen([bundle / PROGRAM, "--listen", listen], stderr=stderr) as process,
+        ):
+            try:
+                deadline = time.monotonic() + 60
+                while b"listening on" not in log.read_bytes():
+                    # A build machine without perf events is told so by the server, after everything was imported.
+                    if process.poll() is not None and b"perf events" in log.read_bytes():
+                        return
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise RuntimeError(f"the bundle does not start: {log.read_text()}")
+                    time.sleep(0.1)
+                ask = (
+                    "import grpc, sys; from fleetpb import gateway_pb2 as g, gateway_pb2_grpc as s\n"
+                    "print(s.GatewayStub(grpc.insecure_channel(sys.argv[1])).Health(g.HealthRequest(), timeout=30))"
+                )
+                environment = os.environ | {"PYTHONPATH": str(ROOT / "proto"), "PYTHONDONTWRITEBYTECODE": "1"}
+                call = [python, "-c", ask, listen]
+                subprocess.run(call, check=True, env=environment, stdout=subprocess.DEVNULL)
+            finally:
+                process.terminate()
+
+
+def _imported(python: Path) -> list[str]:
+    """What the server has loaded once it could answer."""
+    ask = "import sys, gateway.daemon, gateway.server; print(*sys.modules)"
+    paths = {"PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [python, "-c", ask], check=True, capture_output=True, text=True, env=os.environ | paths
+    )
+    skipped = ("__", "typing.", "_distutils_hack", "_cython", "cython_runtime", "grpc._cython.cygrpc.")
+    return sorted(name for name in done.stdout.split() if not name.startswith(skipped))
 
 
 def glibc_needed(folder: Path) -> str:
