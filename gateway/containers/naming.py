@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.containers.environment import read_environment
 from gateway.containers.errors import BadLabelsFile
-from gateway.containers.kubelet import KubeletPods
-from gateway.containers.labels_file import LabelsFile, WatchedLabels, parse_labels_file
 from gateway.containers.placement import place
-from gateway.containers.runtime_state import RuntimeState
 
 if TYPE_CHECKING:
     from gateway.containers.environment import Labels
+    from gateway.containers.kubelet import KubeletPods
+    from gateway.containers.labels_file import LabelsFile, WatchedLabels
     from gateway.containers.placement import Placement
+    from gateway.containers.runtime_state import RuntimeState
     from gateway.containers.settings import NamesSettings
 
 MAX_LABELS: Final = 64
@@ -30,9 +30,22 @@ class Names:
     def __init__(self, settings: NamesSettings) -> None:
         """Nothing is read yet."""
         self._allowed: Final = {name.encode(): label for name, label in settings.environment}
-        self._file = WatchedLabels(settings.labels_file) if settings.labels_file else None
-        self._kubelet = KubeletPods(settings.kubelet, settings.pod_labels) if settings.kubelet else None
-        self._state = RuntimeState(settings.state_root) if settings.state_root else None
+        self._file: WatchedLabels | None = None
+        self._kubelet: KubeletPods | None = None
+        self._state: RuntimeState | None = None
+        # Each is loaded only where it is asked for: most machines need none of them.
+        if settings.labels_file:
+            from gateway.containers.labels_file import WatchedLabels  # noqa: PLC0415
+
+            self._file = WatchedLabels(settings.labels_file)
+        if settings.kubelet:
+            from gateway.containers.kubelet import KubeletPods  # noqa: PLC0415
+
+            self._kubelet = KubeletPods(settings.kubelet, settings.pod_labels)
+        if settings.state_root:
+            from gateway.containers.runtime_state import RuntimeState  # noqa: PLC0415
+
+            self._state = RuntimeState(settings.state_root)
 
     def begin(self) -> None:
         """Ask who has to be asked; the answer has the length of a capture to arrive."""
@@ -45,8 +58,8 @@ class Names:
 
     def finish(self) -> GroupNames:
         """The labels as all sources have them now."""
-        notes = []
-        file = parse_labels_file("")
+        notes: list[str] = []
+        file = None
         if self._file:
             try:
                 file = self._file.now()
@@ -60,7 +73,11 @@ class GroupNames:
     """The labels of groups at one moment; each control group is looked up once."""
 
     def __init__(
-        self, file: LabelsFile, kubelet: KubeletPods | None, state: RuntimeState | None, notes: list[str]
+        self,
+        file: LabelsFile | None,
+        kubelet: KubeletPods | None,
+        state: RuntimeState | None,
+        notes: list[str],
     ) -> None:
         """As `Names.finish` makes it."""
         self._file = file
@@ -96,7 +113,7 @@ class GroupNames:
         if placement.pod_uid and "k8s.pod.name" not in labels:
             # Of no use beside the name, and one more distinct value for each pod that ever was.
             labels["k8s.pod.uid"] = placement.pod_uid
-        return labels, self._file.labels(placement, cgroup)
+        return labels, self._file.labels(placement, cgroup) if self._file else {}
 
 
 def _of_path(placement: Placement) -> dict[str, str]:
