@@ -138,6 +138,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "ring": Parser([b"".join(records)], _ring(folder)),
         "ELF headers and notes": Parser(elf, lambda data, _: read_layout(_reader(data))),
         ".eh_frame_hdr and .eh_frame": Parser(elf, _unwind_table),
+        ".eh_frame without an index": Parser([_without_index(golden)], _unwind_table),
         "CIE and FDE": Parser([tables], _entries),
         "CFI expression": Parser(_EXPRESSIONS, _expression),
         "walk of a stack": Parser([os.urandom(512)], _walk(golden)),
@@ -289,6 +290,11 @@ def _unwind_table(data: bytes, chance: random.Random) -> None:
         assert rbx <= 0
         assert (unusual is not None) == (kind == 7)
         table.function_start(offset)
+
+
+def _without_index(elf: bytes) -> bytes:
+    """The file without PT_GNU_EH_FRAME, as GCC links static programs."""
+    return elf.replace(struct.pack("<I", 0x6474E550), bytes(4))
 
 
 def _entries(data: bytes, chance: random.Random) -> None:

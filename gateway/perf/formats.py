@@ -75,7 +75,7 @@ def parse_format(text: str) -> Field:
 
 def parse_scale(text: str) -> float:
     """A `.scale` file: what one count is worth, a positive number."""
-    scale = float(text) if _SCALE.fullmatch(text.strip()) else math.nan
+    scale = float(text.strip()) if _SCALE.fullmatch(text.strip()) else math.nan
     if not math.isfinite(scale) or scale <= 0:
         raise BadFormat(f"{text.strip()!r} is no scale")
     return scale

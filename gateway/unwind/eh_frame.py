@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.errors import BadImage
 from gateway.unwind.cfi import Cie, Entry, cie_distance, entry_length, evaluate, read_cie
 from gateway.unwind.rules import NO_ENTRY_RULE, OUTERMOST_RULE, SIGNAL_RULE, UNUSABLE_RULE, Rule, compile_row
+from gateway.unwind.scan import MAX_SECTION_BYTES, find_eh_frame, scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,11 +187,23 @@ class UnwindTable:
             self.why = str(reason)
             self._otherwise = UNUSABLE_RULE
 
+    def _scan(self) -> None:
+        """Make the table of a file without .eh_frame_hdr; Go's programs, and C without unwind tables, have no entries."""
+        place = find_eh_frame(self._read)
+        if place is None:
+            self.why = "no .eh_frame_hdr"
+            return
+        offset, size, address = place
+        if size > MAX_SECTION_BYTES:
+            raise BadImage(f"no .eh_frame_hdr, and .eh_frame of {size} bytes is too large to read through")
+        self._starts, self._frames = scan(self._read(offset, size), address)
+        self._base = address
+        self.table_bytes = 16 * len(self._starts)
+
     def _read_table(self) -> None:
         assert self._layout is not None
         if self._layout.eh_frame_hdr is None:
-            # Go binaries, and C built without unwind tables: nothing says where the frames are.
-            self.why = "no .eh_frame_hdr"
+            self._scan()
             return
         offset, size = self._layout.eh_frame_hdr
         base = self._layout.address(offset)
