@@ -363,6 +363,11 @@ class Capturing:
         message.duration_ns = round((ended - event.began) * 1e9)
         totals = event.sampler.totals()
         passed, event.before = totals.since(event.before), totals
+        if message.throttled:
+            self._capture.notes.append(
+                f"{event.planned.name}: {message.throttled} times the kernel took no samples until its next tick, "
+                "because interrupts came faster than kernel.perf_event_max_sample_rate"
+            )
         message.lost.extend(passed.lost)
         message.time_enabled_ns, message.time_running_ns = passed.enabled_ns, passed.running_ns
         if passed.enabled_ns and not passed.running_ns and not event.segment.samples:

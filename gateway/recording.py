@@ -15,7 +15,7 @@ from fleetpb import capture_pb2
 from gateway.errors import AccessDenied, ProcessGone
 from gateway.jit.naming import JitNames
 from gateway.packing import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
-from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, user_ip
+from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
 from gateway.process.address_space import AddressSpace
 from gateway.process.identity import Identity, no_labels, read_identity
 from gateway.process.maps import Vma, read_executable_maps
@@ -155,6 +155,8 @@ class Recorder:
                 self._rename(record)
             elif isinstance(record, Lost):
                 self.lost_records += record.records
+            elif isinstance(record, Throttled):
+                segment.message.throttled += 1
 
         return consume
 

@@ -88,11 +88,18 @@ class Lost(NamedTuple):
     records: int
 
 
-Record = Sample | Mapped | Forked | Exited | Renamed | Lost
+class Throttled(NamedTuple):
+    """The kernel stops the event on one CPU until its next tick, because its interrupts came too fast."""
+
+    time: int
+
+
+Record = Sample | Mapped | Forked | Exited | Renamed | Lost | Throttled
 
 _LOST: Final = 2
 _COMM: Final = 3
 _EXIT: Final = 4
+_THROTTLE: Final = 5
 _FORK: Final = 7
 _SAMPLE: Final = 9
 _MMAP2: Final = 10
@@ -166,6 +173,8 @@ def _parse(record: memoryview, layout: int) -> Record | None:
         return Renamed(pid, tid, time, _text(record, 16, size), bool(misc & _MISC_COMM_EXEC))
     if kind == _LOST:
         return Lost(_word(record, 16)[0])
+    if kind == _THROTTLE:
+        return Throttled(time)
     return None
 
 

@@ -271,7 +271,7 @@ class ProcessGroup(_message.Message):
     def __init__(self, comm: _Optional[int] = ..., exe: _Optional[int] = ..., main_mapping: _Optional[int] = ..., script: _Optional[int] = ..., cgroup: _Optional[int] = ..., container: _Optional[int] = ..., unit: _Optional[int] = ..., labels: _Optional[_Iterable[int]] = ..., processes: _Optional[int] = ..., kernel_thread: _Optional[bool] = ...) -> None: ...
 
 class Segment(_message.Message):
-    __slots__ = ("event", "source", "unit", "support", "errno", "period", "requested_period", "thinned_why", "stacks", "start_offset_ns", "duration_ns", "samples", "lost", "cpus", "unprivileged", "profiles", "time_enabled_ns", "time_running_ns")
+    __slots__ = ("event", "source", "unit", "support", "errno", "period", "requested_period", "thinned_why", "stacks", "start_offset_ns", "duration_ns", "samples", "lost", "cpus", "unprivileged", "profiles", "time_enabled_ns", "time_running_ns", "throttled")
     EVENT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
@@ -290,6 +290,7 @@ class Segment(_message.Message):
     PROFILES_FIELD_NUMBER: _ClassVar[int]
     TIME_ENABLED_NS_FIELD_NUMBER: _ClassVar[int]
     TIME_RUNNING_NS_FIELD_NUMBER: _ClassVar[int]
+    THROTTLED_FIELD_NUMBER: _ClassVar[int]
     event: int
     source: int
     unit: int
@@ -308,7 +309,8 @@ class Segment(_message.Message):
     profiles: _containers.RepeatedCompositeFieldContainer[GroupProfile]
     time_enabled_ns: int
     time_running_ns: int
-    def __init__(self, event: _Optional[int] = ..., source: _Optional[int] = ..., unit: _Optional[int] = ..., support: _Optional[_Union[Support, str]] = ..., errno: _Optional[int] = ..., period: _Optional[int] = ..., requested_period: _Optional[int] = ..., thinned_why: _Optional[int] = ..., stacks: _Optional[bool] = ..., start_offset_ns: _Optional[int] = ..., duration_ns: _Optional[int] = ..., samples: _Optional[int] = ..., lost: _Optional[_Iterable[int]] = ..., cpus: _Optional[_Iterable[int]] = ..., unprivileged: _Optional[bool] = ..., profiles: _Optional[_Iterable[_Union[GroupProfile, _Mapping]]] = ..., time_enabled_ns: _Optional[int] = ..., time_running_ns: _Optional[int] = ...) -> None: ...
+    throttled: int
+    def __init__(self, event: _Optional[int] = ..., source: _Optional[int] = ..., unit: _Optional[int] = ..., support: _Optional[_Union[Support, str]] = ..., errno: _Optional[int] = ..., period: _Optional[int] = ..., requested_period: _Optional[int] = ..., thinned_why: _Optional[int] = ..., stacks: _Optional[bool] = ..., start_offset_ns: _Optional[int] = ..., duration_ns: _Optional[int] = ..., samples: _Optional[int] = ..., lost: _Optional[_Iterable[int]] = ..., cpus: _Optional[_Iterable[int]] = ..., unprivileged: _Optional[bool] = ..., profiles: _Optional[_Iterable[_Union[GroupProfile, _Mapping]]] = ..., time_enabled_ns: _Optional[int] = ..., time_running_ns: _Optional[int] = ..., throttled: _Optional[int] = ...) -> None: ...
 
 class GroupProfile(_message.Message):
     __slots__ = ("group", "stack_delta", "count")

@@ -16,6 +16,7 @@ from gateway.perf.records import (
     Mode,
     Renamed,
     Sample,
+    Throttled,
     is_sample,
     parse,
     time_of,
@@ -25,7 +26,7 @@ from gateway.perf.records import (
 PID, TID, TIME = 100, 101, 123_456_789
 REGISTERS = tuple(range(1000, 1020))
 KERNEL_CONTEXT = (1 << 64) - 128  # PERF_CONTEXT_KERNEL
-TYPES = {"lost": 2, "comm": 3, "exit": 4, "throttle": 5, "fork": 7, "sample": 9, "mmap2": 10}
+TYPES = {"lost": 2, "comm": 3, "exit": 4, "throttle": 5, "unthrottle": 6, "fork": 7, "sample": 9, "mmap2": 10}
 
 
 def record(kind: str, body: bytes, misc: int = 0) -> memoryview:
@@ -138,8 +139,13 @@ def test_losses():
     assert parse(record("lost", with_id(struct.pack("<QQ", 5, 17))), STACKS) == Lost(17)
 
 
+def test_what_the_kernel_stopped():
+    """perf_event_open(2): time, id, stream_id."""
+    assert parse(record("throttle", with_id(struct.pack("<QQQ", 1, 2, 3))), STACKS) == Throttled(TIME)
+
+
 def test_types_that_nobody_needs():
-    assert parse(record("throttle", with_id(struct.pack("<QQQ", 1, 2, 3))), STACKS) is None
+    assert parse(record("unthrottle", with_id(struct.pack("<QQQ", 1, 2, 3))), STACKS) is None
 
 
 @pytest.mark.parametrize("made", [sample(), mmap2(b"/x"), record("lost", with_id(bytes(16)))])
