@@ -36,6 +36,8 @@ _COUNTS: Final = text("""
              WHERE landed < wanted) AS lag_s,
            (SELECT count(*) FROM roll_queue) AS to_merge,
            (SELECT count(*) FROM stack) AS stacks,
+           (SELECT count(DISTINCT v.machine_id)::float8 / (SELECT greatest(count(*), 1) FROM machine)
+              FROM visit v WHERE v.outcome = 'answered') AS met,
            pg_database_size(current_database()) / 1048576.0::float8 AS database_mib
 """)
 _WRONG: Final = re.compile(r"\b(error|critical|exception)\b|traceback", re.IGNORECASE)

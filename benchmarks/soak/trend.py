@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WARM_UP: Final = 1 / 3
 """Share of the time that caches may take to fill."""
+MOST_WARM_UP: Final = 2 / 3
+"""What is left must still show a trend."""
 MOST_PER_HOUR: Final = 0.05
 """Growth by less than this share of the mean in an hour is flat."""
 LEAST_MIB: Final = 2.0
@@ -32,10 +34,11 @@ class Trend:
     flat: bool
 
 
-def trend(hours: Sequence[float], mib: Sequence[float]) -> Trend:
-    """The trend of samples at these times; at least four."""
+def trend(hours: Sequence[float], mib: Sequence[float], *, warm_from: float = 0.0) -> Trend:
+    """The trend of samples at these times; at least four. Those before `warm_from` are warming up too."""
     x, y = np.array(hours), np.array(mib)
-    warm = x >= x[0] + WARM_UP * (x[-1] - x[0])
+    least, most = (x[0] + share * (x[-1] - x[0]) for share in (WARM_UP, MOST_WARM_UP))
+    warm = x >= min(max(least, warm_from), most)
     t, values = x[warm] - x[warm].mean(), y[warm]
     slope = float((t @ values) / (t @ t))
     rest = values - values.mean() - slope * t

@@ -25,7 +25,7 @@ from benchmarks.report import Report, at_least, at_most
 from benchmarks.store.database import OPTIONS, fresh_database
 from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, measure
 
-_STEPS: Final = 7
+_STEPS: Final = 8
 _TERMINATED: Final = 128 + signal.SIGTERM
 _DICTIONARIES: Final = ("stack", "stack_block", "function")
 _TOLD_TABLES: Final = (
@@ -81,6 +81,13 @@ def report(found: Found, size: Size) -> Report:
         at_most(12),
         peer=f"{row_bytes:.1f}, stacks and names apart",
     )
+    told.add(
+        "bytes_per_fact_folded",
+        (everything + found.folded_bytes) / found.facts,
+        peer="with the cells of whole days; an hour and a half of each makes them as large as its hours'",
+    )
+    told.add("fold_facts_per_s", found.facts / max(found.fold_s, 1e-9))
+    told.add("fold_cpu_us_per_fact", found.fold_cpu_s / found.facts * 1e6)
     told.add("bytes_per_fact_without_stacks", (everything - dictionaries) / found.facts)
     told.add("bytes_per_stack", (found.sizes["stack"] + found.sizes["stack_block"]) / found.stacks)
     told.add("stacks", found.stacks)

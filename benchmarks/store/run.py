@@ -6,8 +6,10 @@ import multiprocessing
 import pickle
 import random
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -21,6 +23,7 @@ from benchmarks.store import landers
 from benchmarks.store.bulk import ROW_SHARE, ROWS_TABLE, BulkVisit, Constants, load
 from benchmarks.store.database import (
     DAYS,
+    FIRST_DAY,
     STRATA,
     Places,
     archived,
@@ -33,6 +36,7 @@ from benchmarks.store.vocabulary import APPLICATIONS, Ints, Vocabulary, make_voc
 from storage.database import open_engine
 from storage.landing.identities import OF_THE_GROUP, OF_THE_MACHINE
 from storage.landing.interning import Interner
+from storage.rolling.fold import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +91,12 @@ class Found:
     server_cpu_s: float = 0.0
     """Of the whole server while captures were landed and merged."""
     sizes: dict[str, int] = field(default_factory=dict)
+    """While the days go on: their hours are merged."""
+    folded_bytes: int = 0
+    """Added by the cells of whole days, when these are over."""
+    fold_s: float = 0.0
+    fold_cpu_s: float = 0.0
+    """Of the client alone."""
 
 
 def measure(server: EmbeddedPostgres, size: Size, scratch: Path, step: Callable[[str], None]) -> Found:
@@ -119,6 +129,12 @@ def measure(server: EmbeddedPostgres, size: Size, scratch: Path, step: Callable[
         found.facts = int(found.facts)
         found.stacks = connection.scalar(text("SELECT count(*) FROM stack")) or 0
     found.row_bytes = found.sizes.pop("fact_row", 0)
+    step("folding its days")
+    began, cpu = time.monotonic(), time.process_time()
+    fold(engine, FIRST_DAY + timedelta(days=DAYS + 1))
+    found.fold_s, found.fold_cpu_s = time.monotonic() - began, time.process_time() - cpu
+    with engine.connect() as connection:
+        found.folded_bytes = bytes_by_table(connection)["roll"] - found.sizes["roll"]
     engine.dispose()
     return found
 
