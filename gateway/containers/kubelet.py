@@ -30,6 +30,7 @@ DEADLINE_S: Final = 10.0
 FRESH_S: Final = 30.0
 """An answer younger than that is not asked for again."""
 _PIECE: Final = 1 << 16
+_MAX_WHY: Final = 200
 
 
 class KubeletPods:
@@ -82,7 +83,9 @@ class KubeletPods:
             self._pods = parse_pods(fetch(self._kubelet), self._wanted)
             self._failure = ""
         except KubeletUnavailable as error:
-            self._failure = f"the kubelet at {self._kubelet.address} gave no names: {error}"
+            # What a stranger's server says ends up in it.
+            why = "".join(letter if letter.isprintable() else "?" for letter in str(error)[:_MAX_WHY])
+            self._failure = f"the kubelet at {self._kubelet.address} gave no names: {why}"
 
 
 def fetch(kubelet: Kubelet) -> str:

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Final
 
 _ID: Final = r"[0-9a-f]{64}"
-_CONTAINER: Final = re.compile(rf"(?:^|[/:])(?:([a-z][a-z0-9_-]*?)-)?({_ID})(?:\.scope)?(?=/|$)")
+_CONTAINER: Final = re.compile(rf"(?:^|[/:])(?:([a-z][a-z0-9_-]*?)[-_])?({_ID})(?:\.scope)?(?=/|$)")
 _RUNTIME_AND_ID: Final = re.compile(rf":([a-z-]+):({_ID})(?=/|$)")
 # What podman and CRI-O start beside a container to watch over it.
 _WATCHERS: Final = ("conmon",)

@@ -25,10 +25,7 @@ def cpu_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
         ("visit_id", "cpu", "day", "core", "package", "numa_node", "core_cpu", "user_ms", "system_ms", "idle_ms",
          "iowait_ms", "irq_ms", "steal_ms", "mhz", "min_mhz", "max_mhz", "idle_state_ms"),
     )  # fmt: skip
-    first_of_core: dict[int, int] = {}
-    for siblings in capture.machine.siblings:
-        if siblings.cpus:
-            first_of_core |= dict.fromkeys(siblings.cpus, min(siblings.cpus))
+    first_of_core = _first_of_core(capture)
     names = _distinct(state.name for state in capture.machine.idle_states)
     for usage in capture.cpus:
         place = [n if n >= 0 else None for n in (usage.core, usage.package, usage.numa_node)]
@@ -93,6 +90,24 @@ def system_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
     }
     rows.add(*(values[name] for name in rows.columns))
     return rows
+
+
+def _first_of_core(capture: capture_pb2.Capture) -> dict[int, int]:
+    """The lowest CPU of each core with several threads, by CPU.
+
+    Cores are numbered anew in every package, and by some kernels in every die, so the kernel's list of siblings
+    counts; the numbers only where there is no such list, though cores have several threads.
+    """
+    first: dict[int, int] = {}
+    for siblings in capture.machine.siblings:
+        if siblings.cpus:
+            first |= dict.fromkeys(siblings.cpus, min(siblings.cpus))
+    if not first and capture.machine.threads_per_core > 1:
+        lowest: dict[tuple[int, int], int] = {}
+        for usage in sorted(capture.cpus, key=lambda usage: usage.cpu):
+            if usage.core >= 0:
+                first[usage.cpu] = lowest.setdefault((usage.package, usage.core), usage.cpu)
+    return first
 
 
 def _pressure(system: capture_pb2.SystemState) -> dict[str, dict[str, float]]:

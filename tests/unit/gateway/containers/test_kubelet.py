@@ -86,6 +86,7 @@ def drips(handler: http.server.BaseHTTPRequestHandler) -> None:
         (says(listed(POD)[:-9], **{"Content-Length": "99999999"}), "cut or damaged"),
         (says("x" * 5000), "more than 1000 bytes"),
         (lambda handler: handler.wfile.write(b"nonsense\r\n\r\n") and None, "nonsense"),
+        (lambda handler: handler.wfile.write(b"\x1b[31m" + b"x" * 5000 + b"\r\n\r\n") and None, "?[31mxxx"),
         (lambda handler: handler.connection.close(), ""),
         (drips, "took longer"),
     ],
@@ -100,6 +101,8 @@ def test_what_is_no_answer_is_a_sentence(monkeypatch: pytest.MonkeyPatch, answer
         assert pods.wait(DEADLINE_S)
     assert pods.failure.startswith("the kubelet at 127.0.0.1")
     assert why in pods.failure
+    assert pods.failure.isprintable()
+    assert len(pods.failure) < 300
     assert pods.pods.containers == {}
 
 

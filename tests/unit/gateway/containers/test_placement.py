@@ -64,6 +64,9 @@ USER = "/user.slice/user-1000.slice/user@1000.service"
          Placement(A, "containerd", "", UID, "Burstable")),
         (f"/../../pod{UID}/{A}", Placement(A, "", "", UID)),
         (f"/../{A}", Placement(A)),
+        # kata, docker in an LXC container
+        (f"/kubepods/burstable/pod{UID}/kata_{A}", Placement(A, "", "", UID, "Burstable")),
+        (f"/lxc/105/ns/docker/{A}", Placement(A, "docker")),
         # ECS
         (f"/ecs/{STATIC}/{A}", Placement(A, "docker", ecs_task=STATIC)),
         (f"/ecs/{UID}/{A}", Placement(A, "docker", ecs_task=UID)),

@@ -39,6 +39,15 @@ def test_threads_of_a_core_share_its_lowest_cpu() -> None:
     ]
 
 
+def test_without_a_list_of_siblings_the_cores_numbers_count_if_cores_have_threads() -> None:
+    capture = capture_pb2.Capture()
+    for cpu in range(8):
+        capture.cpus.add(cpu=cpu, core=cpu % 2, package=cpu // 4, numa_node=0)
+    assert [row["core_cpu"] for row in table(cpu_rows(VISIT, capture))] == list(range(8))
+    capture.machine.threads_per_core = 2
+    assert [row["core_cpu"] for row in table(cpu_rows(VISIT, capture))] == [0, 1, 0, 1, 4, 5, 4, 5]
+
+
 def test_idle_states_are_by_name_also_where_two_have_the_same() -> None:
     capture = capture_pb2.Capture()
     for name in ("POLL", "C1", "C1"):
