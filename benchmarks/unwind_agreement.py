@@ -28,12 +28,15 @@ from gateway.unwind.machine_code import LONGEST_CALL, follows_call
 from gateway.unwind.walker import Walk, Walker
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Set as AbstractSet
 
-_SAMPLE_LINE: Final = re.compile(r"\s(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
+_SAMPLE_LINE: Final = re.compile(r"\s(\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
 _KERNEL_HALF: Final = 1 << 63
 _MAX_FRAMES: Final = 250
-_MAX_EXAMPLES: Final = 20
+# Of each verdict that is shown.
+_MAX_EXAMPLES: Final = 8
+# Processes that are named to perf on its command line.
+_MAX_NAMED: Final = 1000
 _SHOWN: Final = frozenset({"wrong", "perf_longer", "longer_incomplete"})
 
 
@@ -44,15 +47,18 @@ class Agreement:
     stacks: int = 0
     identical: int = 0
     longer: int = 0
-    # Longer than perf's, but the walk did not reach the thread's start.
+    # Longer than perf's, up to where the copied stack ends.
+    longer_cut_short: int = 0
+    # Longer than perf's, but the walk did not reach the thread's start for another reason.
     longer_incomplete: int = 0
     # perf has one more address, in no executable mapping that perf reported, where the gateway ends: a stray
-    # word, or code made executable by mprotect, of which the kernel tells nobody.
+    # word, or code made executable by mprotect, of which the kernel tells nobody. Or neither knows the leaf.
     unmapped: int = 0
     # perf found more callers than the gateway in any other way.
     perf_longer: int = 0
-    # They differ, and the gateway's stack proves itself: it is complete, all callers follow CALLs, and either
-    # one of them is a direct CALL of the very function called, or perf's address follows no CALL anywhere.
+    # They differ, and the gateway's stack proves itself: it is complete, or ends where the copied stack ends, all
+    # callers follow CALLs, and either one of them is a direct CALL of the very function called, or perf's address
+    # follows no CALL anywhere.
     # Met where libunwind falls back to the frame pointer in ld.so, and so leaves callers out.
     perf_wrong: int = 0
     # They differ in any other way, or a further caller follows no CALL.
@@ -71,18 +77,30 @@ class Agreement:
         return (self.identical + self.longer) / self.stacks if self.stacks else 0.0
 
 
-def compare(perf_data_path: str | os.PathLike[str], *, pids: Container[int] | None = None) -> Agreement:
+def compare(
+    perf_data_path: str | os.PathLike[str],
+    *,
+    pids: AbstractSet[int] | None = None,
+    with_children: bool = False,
+) -> Agreement:
     """Unwind a recording with the gateway's walker and with `perf script`, and compare every stack.
 
-    `pids` limits this to the samples of some processes. Run it while they still run: code that they have
-    compiled themselves can be looked at in their memory only.
+    `pids` limits this to the samples of some processes, `with_children` adds those that they started while
+    they were recorded. Run it while they still run: code that they have compiled themselves can be looked
+    at in their memory only.
     """
     path = Path(perf_data_path)
-    theirs = _perf_script(path)
+    recording = read_recording(path)
+    wanted = None if pids is None else set(pids)
+    if wanted is not None and with_children:
+        for event in recording.events:
+            if isinstance(event, Forked) and event.parent in wanted:
+                wanted.add(event.pid)
+    theirs = _perf_script(path, wanted)
     comparison = _Comparison()
     spaces: dict[int, AddressSpace] = {}
     programs: dict[int, str] = {}
-    for event in read_recording(path).events:
+    for event in recording.events:
         if isinstance(event, Mapped):
             spaces.setdefault(event.pid, AddressSpace(())).map(event.vma)
         elif isinstance(event, Forked):
@@ -93,7 +111,7 @@ def compare(perf_data_path: str | os.PathLike[str], *, pids: Container[int] | No
             if event.executed:
                 spaces[event.pid] = AddressSpace(())
             programs[event.pid] = event.comm
-        elif pids is None or event.pid in pids:
+        elif wanted is None or event.pid in wanted:
             space = spaces.setdefault(event.pid, AddressSpace(()))
             stack = theirs.get((event.tid, event.time))
             comparison.add(event, space, stack, programs.get(event.pid, "?"))
@@ -101,9 +119,11 @@ def compare(perf_data_path: str | os.PathLike[str], *, pids: Container[int] | No
     return comparison.agreement
 
 
-def _perf_script(path: Path) -> dict[tuple[int, int], list[int]]:
+def _perf_script(path: Path, pids: set[int] | None) -> dict[tuple[int, int], list[int]]:
     """User addresses by (tid, time) as perf unwinds them: file offsets where they lie in a mapping."""
     command = ["perf", "script", "-i", str(path), "--ns", "--no-inline", "-F", "pid,tid,time,ip"]
+    if pids is not None and len(pids) <= _MAX_NAMED:
+        command += ["--pid", ",".join(map(str, sorted(pids)))]  # unwinding the others takes perf long
     text = subprocess.run(
         [*command, "--max-stack", str(_MAX_FRAMES)], capture_output=True, text=True, check=True
     ).stdout
@@ -143,7 +163,8 @@ class _Comparison:
         found.by_program.setdefault(program, Counter())[verdict] += 1
         end = capture_pb2.StackEnd.Name(walk.end)
         found.ends[end] += 1
-        if verdict in _SHOWN and theirs is not None and len(found.examples) < _MAX_EXAMPLES:
+        told = sum(example.startswith(f"{verdict}:") for example in found.examples)
+        if verdict in _SHOWN and theirs is not None and told < _MAX_EXAMPLES:
             found.examples.append(
                 f"{verdict}: {program} {sample.pid}, ended {end}\n"
                 f"    perf {_hex(theirs)}\n    ours {_hex(code.printed(walk))}"
@@ -158,19 +179,24 @@ class _Comparison:
         if False in same:
             first = same.index(False)
             proved = code.calls_throughout(walk) and (code.links(walk, first) or code.refutes(theirs[first]))
-            return "perf_wrong" if complete and proved else "wrong"
+            whole = complete or walk.end == capture_pb2.STACK_END_TRUNCATED
+            return "perf_wrong" if whole and proved else "wrong"
         if len(theirs) == len(ours):
             return "identical"
         if len(theirs) > len(ours):
             stray = walk.end == capture_pb2.STACK_END_NO_MAPPING and len(theirs) == len(ours) + 1
             return "unmapped" if stray and code.space.find(theirs[-1]) is None else "perf_longer"
+        if not theirs and walk.end == capture_pb2.STACK_END_NO_MAPPING and len(ours) == 1:
+            return "unmapped"  # neither knows the leaf: a program that is just being started
         places = [place for place in range(len(theirs), len(ours)) if place not in exact]
         checked = [code.returns(walk, place) for place in places]
         self.agreement.extra_callers += len(checked)
         self.agreement.extra_callers_unchecked += checked.count(None)
         if False in checked:
             return "wrong"
-        return "longer" if complete else "longer_incomplete"
+        if complete:
+            return "longer"
+        return "longer_cut_short" if walk.end == capture_pb2.STACK_END_TRUNCATED else "longer_incomplete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +308,8 @@ def main(arguments: list[str]) -> int:
         found = compare(path)
         print(
             f"{path}: {found.stacks} stacks, {found.identical} identical, {found.longer} longer, "
-            f"{found.longer_incomplete} longer but incomplete, {found.unmapped} ended unmapped, {found.perf_longer} perf longer, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
+            f"{found.longer_cut_short} longer to the end of the copy, {found.longer_incomplete} longer but incomplete, "
+            f"{found.unmapped} ended unmapped, {found.perf_longer} perf longer, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
             f"{found.without_peer} not printed by perf; {found.extra_callers} further callers, "
             f"{found.extra_callers_unchecked} of them unchecked"
         )

@@ -1,0 +1,1 @@
+"""The gateway's unwinding beside that of `perf script`, on recordings of real programs."""
