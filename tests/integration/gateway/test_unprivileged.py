@@ -1,5 +1,6 @@
 """A gateway without privileges: its own user's processes only, but all of them and whole."""
 
+import errno
 import os
 import shutil
 import signal
@@ -32,7 +33,7 @@ NOBODY = 65534
 # Everything is imported before the change: the interpreter may lie in a folder that only root can enter.
 AS_NOBODY = f"""
 import os, sys
-import gateway.daemon, gateway.server
+import gateway.containers.runtime_state, gateway.daemon, gateway.server
 os.setgroups([])
 os.setresgid({NOBODY}, {NOBODY}, {NOBODY})
 os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
@@ -197,6 +198,43 @@ def test_the_machine_says_which_events_an_unprivileged_user_has(daemon: Daemon):
     with daemon.stub() as stub:
         machine = stub.Describe(gateway_pb2.DescribeRequest(), timeout=DEADLINE_S)
     assert {event.event: event.support for event in machine.events}["cpu"] == capture_pb2.SUPPORT_OK
+
+
+def test_what_happens_in_the_kernel_only_is_denied_not_seen_0_times(daemon: Daemon, folder: Path):
+    """Faults are seen where user code takes them; a switch is never seen without the kernel's part."""
+    events = [
+        gateway_pb2.EventPlan(event=name, period=period, duration_ms=1000, stacks=True)
+        for name, period in (("page-faults", 7), ("context-switches", 1), ("cpu-migrations", 1))
+    ]
+    with started(NOBODY, "/bin/sh", "-c", "while :; do /bin/true; done"), daemon.stub() as stub:
+        capture = ask(stub, plan(*events)).capture
+        machine = stub.Describe(gateway_pb2.DescribeRequest(), timeout=DEADLINE_S)
+    verdicts = {
+        capture.strings[segment.event]: (segment.support, segment.errno) for segment in capture.segments
+    }
+    denied = (capture_pb2.SUPPORT_DENIED, errno.EACCES)
+    assert verdicts == {
+        "page-faults": (capture_pb2.SUPPORT_OK, 0), "context-switches": denied, "cpu-migrations": denied,
+    }  # fmt: skip
+    assert sum(segment.samples for segment in capture.segments) > 0
+    support = {event.event: event.support for event in machine.events}
+    assert support["page-faults"] == capture_pb2.SUPPORT_OK
+    assert support["context-switches"] == capture_pb2.SUPPORT_DENIED
+
+
+def test_a_storm_is_thinned_here_too(daemon: Daemon):
+    """A new period means events opened anew: the kernel changes it for a thread, not for those that inherited it."""
+    every = gateway_pb2.EventPlan(event="page-faults", period=1, duration_ms=1500, stacks=True)
+    with started(NOBODY, "/bin/sh", "-c", "while :; do /bin/true; done"), daemon.stub() as stub:
+        for _ in range(10):
+            segments = ask(stub, plan(every)).capture.segments
+            if len(segments) > 1:
+                break
+    assert len(segments) > 1
+    assert [segment.requested_period for segment in segments] == [1] * len(segments)
+    periods = [segment.period for segment in segments]
+    assert periods == sorted(set(periods))
+    assert daemon.perf_descriptors == 0
 
 
 def test_told_to_sample_the_machine_it_refuses_and_names_the_command(folder: Path):
