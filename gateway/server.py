@@ -29,12 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gateway.kernel_shelf import KernelShelf
     from gateway.ledger import Ledger
     from gateway.symbols.sightings import Sightings
 
 # Captures hold a thread each; Describe, Health and refusals are short.
 _SPARE_THREADS: Final = 4
 _MAX_REQUEST_BYTES: Final = 64 << 10
+# Calls at a time, those that wait for a thread included.
+_MAX_CALLS: Final = 64
 _GRACE_S: Final = 5.0
 # Objects between two collections. A capture makes tens of thousands that stay to its end and hardly a cycle: at
 # the usual 700 the collector takes 6 % of its CPU time.
@@ -48,6 +51,9 @@ _OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 0),
+    # Of a stranger who connects and says nothing; there are only so many places (doorman.py).
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_concurrent_streams", _MAX_CALLS),
     # A connection shows its certificate once: after this long it must show one that is good by then. Calls
     # under way go on.
     ("grpc.max_connection_age_ms", 600_000),
@@ -56,7 +62,14 @@ _OPTIONS: Final = (
 _log: Final = logging.getLogger("gateway.server")
 
 
-def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: Sightings, ready: int) -> int:
+def serve(
+    settings: Settings,
+    inner: Sequence[Path],
+    ledger: Ledger,
+    sightings: Sightings,
+    shelf: KernelShelf,
+    ready: int,
+) -> int:
     """Serve until SIGTERM or SIGINT; write a byte to `ready` when calls can come. The exit status.
 
     `inner` has one socket path per address of the settings. Raises what keeps it from working.
@@ -66,7 +79,7 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
     station = Station(
-        find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names
+        find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names, shelf
     )
     desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
@@ -76,6 +89,8 @@ def serve(settings: Settings, inner: Sequence[Path], ledger: Ledger, sightings: 
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
         interceptors=[Arrivals(), Authorisation(settings.callers, sockets=has_sockets), Malformed()],
         options=_OPTIONS,
+        # More would wait for a thread in a queue without an end.
+        maximum_concurrent_rpcs=_MAX_CALLS,
     )
     gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
     certificates: Certificates | None = None

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gateway.symbols.sharing import SymbolDesk
 
 _PIECE_BYTES: Final = 256 << 10
+_LOGGED: Final = 500
+"""Characters of a refusal's message that the log gets: it repeats what a caller wrote."""
 _WHATS: Final = frozenset(gateway_pb2.SymbolsRequest.What.values())
 
 _log: Final = logging.getLogger("gateway.service")
@@ -118,17 +120,17 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 yield from self._desk.answer(request, stopped)
             _log.info("symbols sent", extra={"fields": fields})
         except SymbolsRefused as refused:
-            yield _symbols_refusal(refused.reason, str(refused), fields)
+            yield self._symbols_refusal(refused.reason, str(refused), fields)
         except Interrupted:
             if self._stopping.is_set():
-                yield _symbols_refusal(
+                yield self._symbols_refusal(
                     gateway_pb2.SymbolsRefusal.FAILED, "the gateway was stopped meanwhile", fields
                 )
         except GeneratorExit:
             raise
         except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
             _log.exception("symbols failed", extra={"fields": fields})
-            yield _symbols_refusal(
+            yield self._symbols_refusal(
                 gateway_pb2.SymbolsRefusal.FAILED, f"reading broke: {type(error).__name__}: {error}", fields
             )
 
@@ -209,10 +211,17 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 reasons.append(f"{event.name}: {name} on this machine")
         raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, "; ".join(reasons))
 
+    def _symbols_refusal(self, reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
+        name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)
+        if (unsaid := self._quiet.say(f"symbols {name}")) is not None:
+            said = {"reason": name, "message": message[:_LOGGED]} | unsaid
+            _log.info("symbols refused", extra={"fields": fields | said})
+        return gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=name, message=message))
+
     def _refusal(self, reason: int, message: str, visit: str) -> gateway_pb2.CaptureReply:
         name = gateway_pb2.Refusal.Reason.Name(reason)
         if (unsaid := self._quiet.say(name)) is not None:
-            fields = {"visit": visit, "reason": name, "message": message[:500]} | unsaid
+            fields = {"visit": visit, "reason": name, "message": message[:_LOGGED]} | unsaid
             _log.info("capture refused", extra={"fields": fields})
         return gateway_pb2.CaptureReply(
             refusal=gateway_pb2.Refusal(
@@ -236,12 +245,6 @@ def _deliver(packed: Packed, capturing: Capturing) -> Iterator[gateway_pb2.Captu
             utilisation=capturing.utilisation,
         )
     )
-
-
-def _symbols_refusal(reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
-    name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)
-    _log.info("symbols refused", extra={"fields": fields | {"reason": name, "message": message}})
-    return gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=name, message=message))
 
 
 def _visit_name(visit_id: bytes) -> str:
