@@ -305,8 +305,10 @@ class Capturing:
         if lasted < (_JUDGED_AFTER_S if counts_time else _JUDGED_SOON_S):
             return
         limits, capacity = self._station.limits, self._station.capacity()
-        # What did not fit happened too: a full ring would make any rate look bearable.
-        taken = event.segment.samples + sum(event.sampler.totals().since(event.before).lost)
+        taken = event.segment.samples
+        if not counts_time:
+            # What did not fit happened too: a full ring would make any rate look bearable.
+            taken += sum(event.sampler.totals().since(event.before).lost)
         rate = taken / lasted / len(self._cpus)
         highest = capacity.highest_rate(limits)
         if rate > highest * _TOLERANCE:
