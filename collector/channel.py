@@ -17,6 +17,16 @@ _HOST_PORT = re.compile(
 _MAX_SOCKET_PATH = 107  # sun_path of struct sockaddr_un, less its final NUL
 
 
+_WHY_NO_TLS = {  # gRPC's and BoringSSL's words
+    "Hostname Verification Check failed": "What listens there shows the certificate of another machine.",
+    "unsupported certificate purpose": "What listens there shows a certificate that is not a gateway's.",
+    "unable to get local issuer certificate": "What listens there shows a certificate that FLEETPROF_GATEWAY_CA "
+    "did not sign.",
+    "certificate has expired": "The gateway's certificate has ended; renew it: fleetprof certs renew.",
+    "certificate is not yet valid": "The gateway's certificate is not good yet; is a clock wrong?",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """What the collector shows to gateways and demands of them; paths of PEM files."""
@@ -48,8 +58,17 @@ def checked_address(address: str) -> str:
     return address
 
 
+def why_no_tls(details: str) -> str:
+    """What the text of a failed call says of the gateway's certificate, for a person; "" if it says nothing of it."""
+    return next((meaning for words, meaning in _WHY_NO_TLS.items() if words in details), "")
+
+
 def open_channel(address: str, credentials: Credentials | None) -> grpc.aio.Channel:
     """A channel of its own to one gateway; connects on first use, close it after the visit.
+
+    Over the network the gateway must show a certificate for serving (extended key usage), for the host of
+    `address`, signed by `credentials.ca`. `fleetprof certs` gives such ones to gateways only: another machine's, or one
+    that calls, is refused. The files are read for each channel, so renewed ones count from the next visit on.
 
     Raises `BadAddress`, and `BadCredentials` for an address other than a Unix socket without
     readable files.

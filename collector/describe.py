@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import grpc
 
-from collector.channel import Credentials, open_channel
+from collector.channel import Credentials, open_channel, why_no_tls
 from collector.errors import NoAnswer
 from collector.outcome import said
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
@@ -27,7 +27,10 @@ async def describe(
         try:
             message = await stub.Describe(gateway_pb2.DescribeRequest(), timeout=patience_s)
         except grpc.aio.AioRpcError as error:
-            raise NoAnswer(f"{error.code().name}: {said(error.details() or 'no details')}") from error
+            meaning = why_no_tls(error.details() or "")
+            raise NoAnswer(
+                f"{meaning} {error.code().name}: {said(error.details() or 'no details')}".strip()
+            ) from error
     # grpc.aio answers None for bytes it cannot parse; a gateway knows at least its own name.
     if not isinstance(message, capture_pb2.Machine) or not message.hostname:
         raise NoAnswer("What came is no description of a machine.")

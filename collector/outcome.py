@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import grpc
 
+from collector.channel import why_no_tls
 from fleetpb import gateway_pb2
 from storage.visits import Outcome
 
@@ -44,6 +45,8 @@ def of_refusal(refusal: gateway_pb2.Refusal) -> tuple[Outcome, str]:
 def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Outcome, str]:
     """What the status that ended a call says about the machine."""
     sentence = f"{code.name}: {said(details) or 'no details'}"
+    if code is _Code.UNAVAILABLE and (meaning := why_no_tls(details)):
+        return Outcome.UNREACHABLE, f"{meaning} {sentence}"
     if _TOO_LARGE in details:
         return Outcome.GARBAGE, f"The gateway sent a message larger than is accepted. {sentence}"
     if code is _Code.UNIMPLEMENTED:

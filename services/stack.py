@@ -298,7 +298,8 @@ class Stack:
 
     def _gateway(self) -> Part:
         path = self._folder / "gateway.sock"
-        arguments = ["--listen", self.gateway, "--share-symbols", "symbols"]  # only its own user can call it
+        # Only its own user can call it.
+        arguments = ["--listen", self.gateway, "--share-symbols", "symbols", "--allow-event", "*"]
         return self._part("gateway", "gateway", arguments, lambda: _listens(path))
 
     def _api(self) -> Part:

@@ -1,11 +1,14 @@
 """GIVEN a capture that grows WHEN it has used what it may THEN the quota says which limit it was."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 from gateway.quota import Quota, own_memory
 from gateway.settings import Limits
 
+ROOT = Path(__file__).parents[3]
 PAGE = os.sysconf("SC_PAGESIZE")
 
 
@@ -39,3 +42,24 @@ def test_a_process_that_keeps_most_of_it_is_to_be_replaced(tmp_path):
     limits = Limits(max_memory_bytes=1000 * PAGE)
     assert not Quota(limits, statm(tmp_path, resident=800, shared=51)).is_nearly_spent
     assert Quota(limits, statm(tmp_path, resident=800, shared=50)).is_nearly_spent
+
+
+GROWING = """
+import sys
+from gateway.quota import limit_data
+from gateway.settings import Limits
+limit_data(Limits(max_memory_bytes=16 << 20))
+held = []
+try:
+    while len(held) < 4096:
+        held.append(bytearray(1 << 20))
+except MemoryError:
+    sys.exit(len(held) > 400)
+sys.exit(2)
+"""
+
+
+def test_growth_that_nothing_looks_at_fails_far_above_the_limit():
+    """Allocations fail and nothing is killed: what was being done is refused, the process lives."""
+    ended = subprocess.run([sys.executable, "-c", GROWING], cwd=ROOT, check=False)
+    assert ended.returncode == 1
