@@ -234,7 +234,7 @@ class Capturing:
         opened: list[tuple[PlannedEvent, Sampler]] = []
         for planned in sorted(turn, key=lambda event: -event.seconds):
             try:
-                sampler = samplers.enter_context(self._open(planned, follow=not opened))
+                sampler = samplers.enter_context(self._open(planned, follow=not opened, together=len(turn)))
             except EventUnavailable as reason:
                 self._report_unavailable(planned, reason)
             else:
@@ -250,12 +250,17 @@ class Capturing:
             self.sampled_events += 1
         return running
 
-    def _open(self, planned: PlannedEvent, *, follow: bool) -> Sampler:
+    def _open(self, planned: PlannedEvent, *, follow: bool, together: int) -> Sampler:
         if planned.event is None:
             assert planned.unavailable is not None
             raise planned.unavailable
         sampling = Sampling(
-            planned.event, planned.period, planned.stacks, self._schedule.stack_bytes, follow=follow
+            planned.event,
+            planned.period,
+            planned.stacks,
+            self._schedule.stack_bytes,
+            follow=follow,
+            together=together,
         )
         kind = OwnSampler if self._station.own else MachineSampler
         return kind(sampling, self._cpus)

@@ -38,6 +38,7 @@ from gateway.perf.ring import Ring
 # grants nothing more.
 RING_BYTES: Final = 1 << 20
 SMALL_RING_BYTES: Final = 512 << 10
+_FLAT_RING_BYTES: Final = 64 << 10
 # At a higher rate 1 MiB is soon full: at 499 Hz in 0.12 s, and on a machine with more to run than CPUs the
 # reader was seen to come 0.4 s late. So a ring holds a second, within these bounds of one and of all together.
 _LARGEST_RING_BYTES: Final = 8 << 20
@@ -66,6 +67,8 @@ class Sampling:
     stack_bytes: int = 16384
     follow: bool = True
     """Also record forks, execs and mappings: wanted of one sampler among those that run together."""
+    together: int = 1
+    """Samplers that run together; each has its own rings."""
 
     def attributes(self) -> Attributes:
         """The kernel's form. It starts disabled, by CLOCK_MONOTONIC, without idle time and without wakeups."""
@@ -108,13 +111,19 @@ class Sampling:
         return min(longest, max(_SHORTEST_WAIT_S, ring_bytes / 2 / pace))
 
     def ring_bytes(self, cpus: int) -> int:
-        """Bytes of the ring of each of so many CPUs: a power of two, at least `RING_BYTES`."""
-        if not self.event.counts_time:
-            return RING_BYTES
-        limit = min(_LARGEST_RING_BYTES, _ALL_RINGS_BYTES // cpus)
+        """Bytes of the ring of each of so many CPUs: a power of two.
+
+        One sampler's is at least `RING_BYTES`. Several together share what all rings may have, down to a size
+        that holds thirty stacks or a thousand leaves.
+        """
+        limit = min(_LARGEST_RING_BYTES, _ALL_RINGS_BYTES // cpus // self.together)
         size = RING_BYTES
-        while size * 2 <= limit and size < self._bytes_per_second() * _RING_HOLDS_S:
-            size *= 2
+        if self.event.counts_time:
+            while size * 2 <= limit and size < self._bytes_per_second() * _RING_HOLDS_S:
+                size *= 2
+        least = RING_BYTES if self.together == 1 else SMALL_RING_BYTES if self.stacks else _FLAT_RING_BYTES
+        while size > max(least, limit):
+            size //= 2
         return size
 
     def _bytes_per_second(self) -> float:

@@ -191,6 +191,24 @@ def test_a_ring_holds_a_second_unless_that_is_too_much(rate: float, cpus: int, s
     assert ring_bytes >= second or ring_bytes * 2 > min(8 << 20, (64 << 20) // cpus)
 
 
+@given(
+    st.sampled_from(["cpu", "page-faults"]),
+    st.booleans(),
+    st.integers(1, 512),
+    st.integers(2, 32),
+    st.floats(1, 5000),
+)
+def test_events_together_share_what_all_rings_may_have(
+    name: str, stacks: bool, cpus: int, together: int, rate: float
+):
+    sampling = Sampling(EVENTS[name], round(1e9 / rate), stacks=stacks, together=together)
+    ring_bytes = sampling.ring_bytes(cpus)
+    assert ring_bytes & (ring_bytes - 1) == 0
+    least = SMALL_RING_BYTES if stacks else 64 << 10
+    assert ring_bytes >= least
+    assert ring_bytes == least or ring_bytes * cpus * together <= 64 << 20
+
+
 def test_at_the_usual_rate_a_ring_is_a_mebibyte_on_many_cpus_and_two_on_few():
     usual = Sampling(EVENTS["cpu"], round(1e9 / 99))
     assert [usual.ring_bytes(cpus) >> 20 for cpus in (2, 32, 64, 256)] == [2, 2, 1, 1]
