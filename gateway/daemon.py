@@ -21,6 +21,7 @@ from gateway.containers.settings import (
 )
 from gateway.doorman import Door, Doorman
 from gateway.errors import CannotConfine, GatewayError
+from gateway.kernel_shelf import KernelShelf
 from gateway.ledger import Ledger
 from gateway.listening import listen, require_private, take_passed
 from gateway.roles import Role, parse_caller
@@ -127,6 +128,7 @@ def _run(settings: Settings) -> int:
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
         ledger, sightings = _memories(settings.state_dir)
+        shelf = KernelShelf()
         inner = [folder / f"{number}.sock" for number in range(len(bound))]
 
         def serve(ready: int) -> int:
@@ -134,7 +136,7 @@ def _run(settings: Settings) -> int:
             from gateway.server import serve  # noqa: PLC0415
 
             try:
-                return serve(settings, inner, ledger, sightings, ready)
+                return serve(settings, inner, ledger, sightings, shelf, ready=ready)
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
                 return _FAILED

@@ -9,11 +9,11 @@ import re
 import struct
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from gateway.kernel_files import names_in, read_line, read_number, read_text
 
@@ -60,6 +60,10 @@ class Module:
     build_id: bytes
 
 
+# Where the text begins and ends, its functions' offsets, and the functions' addresses by module: arrays as bytes.
+Lasting: TypeAlias = tuple[int, int, bytes, dict[str, bytes]]
+
+
 class KernelMap:
     """Addresses of one boot's kernel. Empty where the kernel hides them (no CAP_SYSLOG)."""
 
@@ -74,6 +78,24 @@ class KernelMap:
         self._module_starts: dict[str, array[int]] = {name: array("Q") for name in self._modules}
         self._read(kallsyms)
         self._ranges = sorted((m.base, m.base + m.size, m.name) for m in self._modules.values())
+        self._read_rest: Callable[[], KernelMap] | None = None
+
+    @classmethod
+    def of_lasting(
+        cls, lasting: Lasting, modules: Iterable[Module], read: Callable[[], "KernelMap"]
+    ) -> "KernelMap":
+        """The map that `lasting` was taken from. `read` reads the whole anew when run-time code turns up."""
+        kernel = cls((), modules)
+        kernel._text_start, kernel._text_end, starts, module_starts = lasting
+        kernel._starts = array("I", starts)
+        kernel._module_starts |= {name: array("Q", found) for name, found in module_starts.items()}
+        kernel._read_rest = read
+        return kernel
+
+    def lasting(self) -> Lasting:
+        """What stays as it is while the same modules are loaded: everything but run-time code."""
+        modules = {name: starts.tobytes() for name, starts in self._module_starts.items()}
+        return self._text_start, self._text_end, self._starts.tobytes(), modules
 
     @property
     def readable(self) -> bool:
@@ -84,6 +106,11 @@ class KernelMap:
     def text(self) -> tuple[int, int] | None:
         """Where the kernel's own code begins and ends in this boot; None: it hides that."""
         return (self._text_start, self._text_end) if self.readable else None
+
+    @property
+    def runtime_code(self) -> list[tuple[int, str]]:
+        """Addresses and names of BPF programs and trampolines, ascending; what has no name ends the one before."""
+        return self._runtime
 
     def modules(self) -> Mapping[str, Module]:
         """Modules with a known base, by name."""
@@ -103,6 +130,8 @@ class KernelMap:
             nearest = bisect_right(starts, lookup) - 1
             start = starts[nearest] - base if nearest >= 0 and starts[nearest] >= base else None
             return Place(name, address - base, start)
+        if self._read_rest is not None:
+            self._runtime, self._read_rest = self._read_rest().runtime_code, None
         at = bisect_right(self._runtime, (lookup, "\U0010ffff")) - 1
         if at >= 0 and lookup - self._runtime[at][0] < _LARGEST_RUNTIME_FUNCTION:
             return Place(None, 0, None, self._runtime[at][1])

@@ -68,6 +68,7 @@ def serve(
     ledger: Ledger,
     sightings: Sightings,
     shelf: KernelShelf,
+    *,
     ready: int,
 ) -> int:
     """Serve until SIGTERM or SIGINT; write a byte to `ready` when calls can come. The exit status.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fleetpb import capture_pb2
+    from gateway.kernel_shelf import KernelShelf
     from gateway.settings import Limits
 
 # The kernel's part of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
@@ -42,8 +43,9 @@ class Station:
         limits: Limits,
         labels: Mapping[str, str],
         names: NamesSettings = NO_NAMES,
+        shelf: KernelShelf | None = None,
     ) -> None:
-        """Look at the machine once; nothing stays open."""
+        """Look at the machine once; nothing stays open. `shelf` has the kernel's map of the server before."""
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
@@ -53,6 +55,7 @@ class Station:
         self.instruments: Final = Instruments(cpuinfo().get("flags", ""))
         self._labels = labels
         self._machine = self._describe()
+        self._shelf = shelf
         self._kernel: KernelMap | None = None
         self._modules: list[Module] = []
         self._drain_cost_s = _FIRST_GUESS_S
@@ -97,7 +100,10 @@ class Station:
         """The kernel's map, read when first needed and again when the loaded modules have changed."""
         modules = self.instruments.modules.read()
         if self._kernel is None or modules != self._modules:
-            self._kernel, self._modules = read_kernel_map(), modules
+            kept = self._shelf.take(modules) if self._shelf else None
+            self._kernel, self._modules = kept or read_kernel_map(), modules
+            if self._shelf and not kept:
+                self._shelf.put(self._kernel, modules)
         return self._kernel
 
     @contextmanager
