@@ -18,7 +18,6 @@ from analysis.weights import equal
 DAY_S: Final = 86_400.0
 MACHINES: Final = 1000
 _CONCENTRATION: Final = 20.0
-_REPLICATIONS: Final = 200
 _BUSY_CPU_SHARE: Final = 0.5
 
 
@@ -53,16 +52,18 @@ class Costs:
         return a_day / (self.cpus * DAY_S)
 
 
-def relative_halfwidth(visits: Visits, *, share: float = 0.01, spread: float = 1.0, cpus: int = 2) -> float:
-    """Half the 95 % interval of a function's share in the fleet after one day, over the share; a mean of many days.
+def relative_halfwidth(
+    visits: Visits, *, share: float = 0.01, spread: float = 1.0, cpus: int = 2, days: int = 200
+) -> float:
+    """Half the 95 % interval of a function's share in the fleet after one day, over the share.
 
-    `spread`: part of the machines that run the function at all.
+    A mean of so many days. `spread`: part of the machines that run the function at all.
     """
     random = np.random.default_rng(1)
     count = round(visits.per_day)
     full = visits.seconds * visits.rate_hz * cpus * _BUSY_CPU_SHARE
     widths = []
-    for _ in range(_REPLICATIONS):
+    for _ in range(days):
         busy = random.gamma(4, full / 4, MACHINES)
         a = _CONCENTRATION * share / spread
         runs = random.random(MACHINES) < spread
