@@ -1,8 +1,9 @@
 """Gradient-boosted regression trees and what they learned from (DIGEST M4, M5).
 
 Trees are grown on random halves of the rows and look at a third of the columns at a time: five times as fast as all of
-them, and less misled by one column (Friedman, Computational Statistics & Data Analysis 38 (2002)). The seed decides everything
-that is random.
+them, and less misled by one column (Friedman, Computational Statistics & Data Analysis 38 (2002)). No leaf is of fewer than 20 rows: with
+leaves of one row, half of the most important events of a program were ones that have nothing to do with it. The seed
+decides everything that is random.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from analysis.arrays import Float
 from analysis.evidence import enough, numbers, positives, same_length, varied
 
 TREES = 150
+_LEAF = 20
 LEAST = 50
 """Rows to learn from."""
 
@@ -50,7 +52,8 @@ def grow(x: Float, y: Float, seed: int) -> Trees:
     regressor = GradientBoostingRegressor(
         n_estimators=TREES,
         max_depth=3,
-        learning_rate=0.1,
+        learning_rate=0.05,
+        min_samples_leaf=_LEAF,
         subsample=0.5,
         max_features=1 / 3,
         random_state=seed,

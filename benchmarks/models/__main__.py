@@ -1,0 +1,144 @@
+"""Every model beside the naive answer and the noise floor, on data nobody here wrote or with a truth that is known.
+
+    make bench-models
+    python -m benchmarks.models [--data DIR] [--seed N]
+
+Only frequencies have been measured by others and published with what the model needs. Events and interference are simulated;
+the simulations know things that the models do not.
+"""
+
+from __future__ import annotations
+
+import os
+
+# The algebra is small: threads of its library would only fight with each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.models import cbench, counted_runs, interference, planted_events
+from benchmarks.report import Bar, Report, at_most, exactly
+
+_LOG_WIDTH = 150
+_PROGRAMS = 200
+_IRRELEVANT = 37
+
+
+def main(arguments: list[str]) -> int:
+    """Run it; 0 if every bar is met."""
+    parser = argparse.ArgumentParser(prog="benchmarks.models")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("FLEETPROF_BENCH_DATA"),
+        help="folder with cBench's runs at several frequencies (default: $FLEETPROF_BENCH_DATA)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of what is simulated (default: 1)")
+    wanted = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _LOG_WIDTH
+    report = Report("models", peer="beside it")
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("frequencies", total=4)
+        complete = _cbench(report, console, Path(wanted.data) if wanted.data else None)
+        progress.update(task, advance=1)
+        _counted_runs(report, wanted.seed)
+        progress.update(task, advance=1, description="events")
+        _events(report, wanted.seed)
+        progress.update(task, advance=1, description="interference")
+        _interference(report, wanted.seed)
+    report.show(console)
+    if complete:
+        console.print(f"written to {report.write()}")
+    else:
+        console.print("not written: without the public data it is not complete")
+    return 1 if report.missed or not complete else 0
+
+
+def _cbench(report: Report, console: Console, folder: Path | None) -> bool:
+    try:
+        found = cbench.measure(folder)
+    except cbench.NoData as because:
+        console.print(
+            f"dvfs_cbench_mape is not measured: {because} The data are at {cbench.SOURCE}", markup=False
+        )
+        return False
+    report.add(
+        "dvfs_cbench_mape",
+        float(found.model.mean()),
+        at_most(0.01),
+        peer=f"1/f {found.naive.mean():.2%} (at most {found.naive.max():.1%}); run to run {found.again.mean():.2%}",
+    )
+    report.add("dvfs_cbench_worst", float(found.model.max()))
+    report.note("dvfs_cbench_naive_mape", round(float(found.naive.mean()), 5))
+    report.note("dvfs_cbench_run_to_run", round(float(found.again.mean()), 5))
+    report.note("dvfs_cbench_programs", found.programs)
+    report.note("dvfs_cbench_runs", found.runs)
+    return True
+
+
+def _counted_runs(report: Report, seed: int) -> None:
+    found = counted_runs.measure(_PROGRAMS, seed)
+    report.add(
+        "dvfs_one_run_mape",
+        float(found.model.mean()),
+        at_most(0.03),
+        peer=f"f/f0 {found.naive.mean():.2%}; errors of the clocks alone {found.noise.mean():.2%}",
+    )
+    report.add("dvfs_naive_mape", float(found.naive.mean()))
+    report.add("dvfs_one_run_worst", float(found.model.max()), peer=f"f/f0 {found.naive.max():.1%}")
+    report.note("dvfs_one_run_floor", round(float(found.noise.mean()), 5))
+    report.note("dvfs_one_run_programs", found.programs)
+
+
+def _events(report: Report, seed: int) -> None:
+    found = planted_events.measure(_IRRELEVANT, seed)
+    mined = found.mined
+    curve = " → ".join(f"{step.events}: {step.error:.1%}" for step in mined.steps)
+    report.add("events_planted_found", found.planted_found, exactly(1), peer=f"of {found.events} events")
+    report.add(
+        "events_error",
+        mined.error,
+        peer=f"mean IPC {mined.baseline_error:.1%}; the true law, averaged over what was not counted {found.floor:.1%}",
+    )
+    report.add(
+        "events_error_falls_by",
+        mined.steps[0].error - mined.steps[-1].error,
+        Bar("> 0", lambda value: value > 0),
+        peer=curve,
+    )
+    report.note("events_all_error", round(mined.all_events_error, 5))
+    report.note("events_naive_error", round(mined.baseline_error, 5))
+    report.note("events_floor_error", round(found.floor, 5))
+    report.note("events_intervals", mined.intervals)
+    report.note("events_kept", len(mined.ranking))
+
+
+def _interference(report: Report, seed: int) -> None:
+    found = interference.measure(seed)
+    report.add(
+        "interference_mae",
+        float(found.model.mean()),
+        at_most(0.02),
+        peer=f"one plain regression {found.linear.mean():.4f}; two runs' errors {found.noise.mean():.4f}",
+    )
+    report.add(
+        "interference_naive_mae", float(found.naive.mean()), peer="mean of the target's training mixes"
+    )
+    report.add("interference_worst", float(found.model.max()), peer=f"mean degradation {found.mean:.3f}")
+    report.add("interference_interval_holds", found.held, peer="of 95 %")
+    report.note("interference_linear_mae", round(float(found.linear.mean()), 5))
+    report.note("interference_floor_mae", round(float(found.noise.mean()), 5))
+    report.note("interference_unseen_mixes", len(found.model))
+    report.note("interference_refused", found.refused)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
