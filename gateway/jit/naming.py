@@ -73,9 +73,9 @@ class JitNames:
                 return set()
             self._look(pid, None, process, drain)
             return set() if process.map is None else set(process.asked)
-        added = process.map.refresh()
+        changed = process.map.refresh(process.asked)
         self._note_cut(pid, process.map)
-        return _covered(process.asked, added) if added else set()
+        return changed
 
     def forget(self, pid: int) -> None:
         """Drop what is known of a process: another has its number, or it runs another program."""
@@ -142,17 +142,3 @@ class JitNames:
     def _note_cut(self, pid: int, its_map: PerfMap) -> None:
         if its_map.cut:
             self._left_out.add(pid)
-
-
-def _covered(addresses: set[int], ranges: list[tuple[int, int]]) -> set[int]:
-    """The addresses that lie in any of the ranges (start, end)."""
-    found = set()
-    ranges = sorted(ranges)
-    place = reach = 0
-    for address in sorted(addresses):
-        while place < len(ranges) and ranges[place][0] <= address:
-            reach = max(reach, ranges[place][1])
-            place += 1
-        if address < reach:
-            found.add(address)
-    return found

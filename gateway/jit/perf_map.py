@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gateway.jit.entries import MAX_NAME, Entries, name_in
 
-# What one capture reads and keeps of all maps together: 0.4 s of CPU and 10 MiB at most.
-MAX_BYTES: Final = 32 << 20
-MAX_ENTRIES: Final = 400_000
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
+
+# What one capture reads and keeps of all maps together: 0.25 s of CPU and 10 MiB at most.
+MAX_BYTES: Final = 16 << 20
+MAX_ENTRIES: Final = 200_000
 # Of one map the newest so many bytes are read: V8 writes the functions that it optimizes last.
-MAX_MAP_BYTES: Final = 16 << 20
+MAX_MAP_BYTES: Final = 8 << 20
 _PIECE_BYTES: Final = 256 << 10
 # Bytes before the place that was read up to, by which a file that was written anew is noticed.
 _MARK_BYTES: Final = 64
+# Lines above which addresses are not looked for one by one: that would hold as many pairs in memory.
+_MANY: Final = 10_000
 _LINE_BYTES: Final = MAX_NAME + 64
 
 
@@ -40,21 +46,26 @@ class PerfMap:
         self.cut = False
         self._entries = self._begin()
 
-    def refresh(self) -> list[tuple[int, int]]:
-        """Read what was appended; the ranges (start, end) that were named by it.
+    def refresh(self, asked: AbstractSet[int] = frozenset()) -> set[int]:
+        """Read what was appended; those of the addresses that may have got another name by it.
 
         A file that was written anew, as JDK's `Compiler.perfmap` does, is read from its beginning.
         """
+        known = len(self._entries)
         try:
             size = os.fstat(self._descriptor).st_size
             if size == self._entries.position:
-                return []
-            if not self._continues(size):
-                self._allowance.entries += len(self._entries)
+                return set()
+            anew = not self._continues(size)
+            if anew:
+                self._allowance.entries += known
                 self._entries = self._begin()
-            return self._read_to(size)
+            self._read_to(size)
         except OSError:
-            return []  # the file system is gone; what was read stays good
+            return set()  # the file system is gone; what was read stays good
+        if anew or len(self._entries) - known > _MANY:
+            return set(asked)
+        return _covered(asked, self._entries.ranges(known)) if asked else set()
 
     def name(self, address: int) -> str:
         """The name of the code at an address; empty: the map has none."""
@@ -89,9 +100,8 @@ class PerfMap:
             return False
         return os.pread(self._descriptor, len(self._mark), position - len(self._mark)) == self._mark
 
-    def _read_to(self, size: int) -> list[tuple[int, int]]:
+    def _read_to(self, size: int) -> None:
         entries = self._entries
-        added: list[tuple[int, int]] = []
         had = len(entries)
         entries.limit = had + self._allowance.entries
         while entries.position < size:
@@ -104,7 +114,20 @@ class PerfMap:
                 break
             self._allowance.bytes -= len(piece)
             self._mark = (self._mark + piece)[-_MARK_BYTES:]
-            added += entries.feed(piece)
+            entries.feed(piece)
         self.cut |= entries.full
         self._allowance.entries -= len(entries) - had
-        return added
+
+
+def _covered(addresses: AbstractSet[int], ranges: Iterator[tuple[int, int]]) -> set[int]:
+    """The addresses that lie in any of the ranges (start, end)."""
+    found = set()
+    ordered = sorted(ranges)
+    place = reach = 0
+    for address in sorted(addresses):
+        while place < len(ordered) and ordered[place][0] <= address:
+            reach = max(reach, ordered[place][1])
+            place += 1
+        if address < reach:
+            found.add(address)
+    return found
