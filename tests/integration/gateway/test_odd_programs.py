@@ -27,7 +27,7 @@ SOURCE = Path(__file__).with_name("odd.c")
 MODES = ("mappings", "vforks", "threads", "handler", "vdso", "deep", "wide")
 ENOUGH = 15
 SECONDS = 3
-TRIES = 4
+TRIES = 6
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,7 +75,7 @@ def captures(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             taken: list[capture_pb2.Capture] = []
             for _ in range(TRIES):
                 taken.append(ask(stub, plan(seconds=SECONDS, rate_hz=499), on_begin=start).capture)
-                if all(ends_of(stacks_in(taken, command[0])).total() >= ENOUGH for command in commands):
+                if all(ends_of(stacks_in(taken, command[0])).total() >= 2 * ENOUGH for command in commands):
                     break
         finally:
             for process in started:
