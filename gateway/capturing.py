@@ -88,6 +88,19 @@ class Done:
     samples: int
 
 
+def settle(segment: SegmentCounts, passed: Totals) -> None:
+    """Say of a closed segment what the kernel says of its event.
+
+    One that was enabled and never ran was not counted: no counter was ever free for it, or the hypervisor's do not
+    count. Its 0 samples are no answer.
+    """
+    message = segment.message
+    message.lost.extend(passed.lost)
+    message.time_enabled_ns, message.time_running_ns = passed.enabled_ns, passed.running_ns
+    if passed.enabled_ns and not passed.running_ns and not segment.samples:
+        message.support = capture_pb2.SUPPORT_NOT_COUNTED
+
+
 class Capturing:
     """Carries out one schedule. `run` samples, `pack` makes the capture; neither twice."""
 
@@ -375,11 +388,7 @@ class Capturing:
                 f"{event.planned.name}: {message.throttled} times the kernel took no samples until its next tick, "
                 "because interrupts came faster than kernel.perf_event_max_sample_rate"
             )
-        message.lost.extend(passed.lost)
-        message.time_enabled_ns, message.time_running_ns = passed.enabled_ns, passed.running_ns
-        if passed.enabled_ns and not passed.running_ns and not event.segment.samples:
-            # It opened but no counter was ever free for it, or the hypervisor's do not count.
-            message.support = capture_pb2.SUPPORT_NOT_COUNTED
+        settle(event.segment, passed)
         self.seconds = max(self.seconds, ended - event.began)
 
     def _drain(self, event: _Running, *, everything: bool = False, rescan: bool = False) -> None:
