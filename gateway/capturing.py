@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import resource
 import threading
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.errors import EventUnavailable, PlanRefused
+from gateway.limits import shared_factor
 from gateway.packing import Packed, Packer, SegmentCounts
 from gateway.perf.own_sampler import OwnSampler
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
@@ -35,11 +35,10 @@ PRODUCER: Final = "fleetprof-gateway 0.1.0"
 _PROGRESS_S: Final = 1.0
 _NICENESS: Final = -15
 _RESCAN_S: Final = 1.0
-# How long a segment runs before its cost is compared with the budget, and by how much it may exceed it.
+# How long a segment runs before its cost is compared with the budget.
 _JUDGED_AFTER_S: Final = 0.5
 # Of an event whose rate is not known beforehand: a burst is soon seen, and what a ring loses is not read.
 _JUDGED_SOON_S: Final = 0.1
-_TOLERANCE: Final = 1.5
 # By then the control groups that use most CPU time have been sampled, and most of the window is still to come.
 _FIRST_LOOK_S: Final = 0.5
 
@@ -74,6 +73,8 @@ class _Running:
     before: Totals
     """Of the segments that are closed."""
     rescanned: float
+    rate: float = 0.0
+    """Samples per second and CPU, those included that did not fit; as of the last look."""
 
     def close(self) -> None:
         """Close the sampler it has now."""
@@ -219,7 +220,7 @@ class Capturing:
                         self._finish(event)
                         running.remove(event)
                     else:
-                        self._go_on(event, now)
+                        self._go_on(event, now, running)
                 self._look_after_counters(now)
                 if running and (why := self._quota.spent(self._packer.estimate_bytes())):
                     self._end_early(running, now, why)
@@ -312,7 +313,7 @@ class Capturing:
             )
         )
 
-    def _go_on(self, event: _Running, now: float) -> None:
+    def _go_on(self, event: _Running, now: float, running: Sequence[_Running]) -> None:
         if isinstance(event.sampler, OwnSampler) and now - event.rescanned >= _RESCAN_S:
             event.rescanned = now
             self._drain(event, rescan=True)
@@ -327,10 +328,11 @@ class Capturing:
         if not counts_time:
             # What did not fit happened too: a full ring would make any rate look bearable.
             taken += sum(event.sampler.totals().since(event.before).lost)
-        rate = taken / lasted / len(self._cpus)
-        highest = capacity.highest_rate(limits)
-        if rate > highest * _TOLERANCE:
-            self._thin(event, math.ceil(rate / highest), rate)
+        event.rate = taken / lasted / len(self._cpus)
+        factor = shared_factor(event.rate, [each.rate for each in running], capacity.highest_rate(limits))
+        if factor > 1:
+            self._thin(event, factor, event.rate)
+            event.rate /= factor
 
     def _thin(self, event: _Running, factor: int, rate: float) -> None:
         """Go on with a longer period in a new segment; raises PlanRefused where the plan allows no less."""

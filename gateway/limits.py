@@ -35,6 +35,8 @@ _VISIT_ID_BYTES: Final = 16
 # Without a nominal frequency, cycles of a common server.
 _USUAL_MHZ: Final = 2500.0
 _MAX_PERIOD: Final = 1 << 62
+# By how much a measured rate may exceed the highest before it is cut.
+_TOLERANCE: Final = 1.5
 _NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
 
 
@@ -144,6 +146,18 @@ def schedule(
 def thinning_factor(rate: float, highest: float) -> int:
     """The smallest integer to divide the rate by so that it is not above the highest."""
     return max(1, math.ceil(rate / highest - 1e-9))
+
+
+def shared_factor(rate: float, rates: Sequence[float], highest: float) -> int:
+    """What to divide the rate by of one of the events that run together, whose rates are `rates`; 1: nothing.
+
+    They share the budget. When together they are well above the highest, whoever takes more than an equal part of
+    it is cut down to one: a storm of one event does not thin the others.
+    """
+    part = highest / len(rates)
+    if sum(rates) <= highest * _TOLERANCE or rate <= part:
+        return 1
+    return math.ceil(rate / part)
 
 
 def _invalid(message: str) -> PlanRefused:

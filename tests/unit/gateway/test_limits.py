@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.allowed_events import is_allowed
 from gateway.errors import EventUnavailable, PlanRefused
-from gateway.limits import MOST_CGROUPS, Capacity, Schedule, schedule, thinning_factor
+from gateway.limits import MOST_CGROUPS, Capacity, Schedule, schedule, shared_factor, thinning_factor
 from gateway.perf.events import EVENTS, Event
 from gateway.settings import Limits
 
@@ -172,6 +172,28 @@ def test_the_factor_is_the_smallest_that_obeys(rate: float, highest: float):
     assert rate / factor <= highest * (1 + 1e-6)
     if factor > 1:
         assert rate / (factor - 1) > highest
+
+
+measured = st.lists(st.floats(0, 1e7), min_size=1, max_size=8)
+
+
+@given(measured, st.floats(1.0, 1e4))
+def test_events_together_come_to_bearable_rates_and_the_modest_are_left_alone(
+    rates: list[float], highest: float
+):
+    before = list(rates)
+    for place in range(len(rates)):
+        rates[place] /= shared_factor(rates[place], rates, highest)
+    assert sum(rates) <= highest * 1.5 * (1 + 1e-9)
+    for now, then in zip(rates, before, strict=True):
+        assert now == then or then > highest / len(rates)
+
+
+@given(st.floats(0, 1e7), st.floats(1.0, 1e4))
+def test_one_event_alone_may_have_the_whole_budget(rate: float, highest: float):
+    factor = shared_factor(rate, [rate], highest)
+    assert (factor == 1) == (rate <= highest * 1.5)
+    assert factor == 1 or rate / factor <= highest * (1 + 1e-9)
 
 
 @given(st.floats(0.01, 1e6), st.floats(1.0, 1e4), st.floats(1e-6, 1e-2))
