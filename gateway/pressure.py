@@ -48,6 +48,8 @@ def parse_pressure(text: str) -> dict[str, Stall]:
 def read_pressure(resources: tuple[str, ...] = RESOURCES, proc: Path = PROC) -> dict[str, dict[str, Stall]]:
     """By resource, then by kind. Empty: no PSI in this kernel, or switched off by psi=0."""
     found = {name: parse_pressure(read_text(f"{proc}/pressure/{name}")) for name in resources}
+    # The kernel prints 0 there for a whole system, where it means nothing: something always runs.
+    found.get("cpu", {}).pop("full", None)
     return {name: stalls for name, stalls in found.items() if stalls}
 
 

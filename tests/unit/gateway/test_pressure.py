@@ -46,6 +46,8 @@ def test_what_was_stalled_meanwhile(tmp_path: Path):
     write(tmp_path, "pressure/io", CPU)
     before = read_pressure(proc=tmp_path)
     assert before.keys() == {"cpu", "io"}
+    assert before["cpu"].keys() == {"some"}
+    assert before["io"].keys() == {"some", "full"}
     write(tmp_path, "pressure/cpu", CPU.replace("total=100", "total=350"))
     write(tmp_path, "pressure/io", CPU.replace("total=100", "total=90"))
     assert stalled_us(before, read_pressure(proc=tmp_path)) == {"cpu": 250, "io": 0}
