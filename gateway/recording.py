@@ -246,7 +246,8 @@ class Recorder:
         changed = self._jit.refresh(pid, self._drains)
         if changed:
             for key in [key for key, address in process.made.items() if address in changed]:
-                del process.made[key], process.frames[key]
+                del process.made[key]
+                process.frames.pop(key, None)  # frames of flat samples are not kept
 
     def _walk(self, sample: Sample, process: _Process) -> Walk:
         pid, space = sample.pid, process.space

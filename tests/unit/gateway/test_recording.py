@@ -1,6 +1,10 @@
 """GIVEN records of processes that are gone WHEN they are counted THEN they are who their records say."""
 
+import ctypes
+import mmap
 import os
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -153,6 +157,54 @@ def test_a_number_that_is_given_again_is_another_process(code: Vma):
         ("first", "/opt/first"),
         (read_identity(US).comm, code.path),
     ]
+
+
+@pytest.fixture
+def made() -> Iterator[tuple[int, Path]]:
+    """Memory of our own that may be executed, and our perf map."""
+    place = Path(f"/tmp/perf-{US}.map")
+    with mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC) as memory:
+        mapped_byte = ctypes.c_byte.from_buffer(memory)
+        yield ctypes.addressof(mapped_byte), place
+        del mapped_byte
+    place.unlink(missing_ok=True)
+
+
+def test_code_without_a_file_has_the_name_that_its_map_gave_it_then(made: tuple[int, Path]):
+    address, place = made
+    packer, images = Packer(), Images()
+    recorder = Recorder(
+        packer, images, Walker(images), lambda: KernelMap((), ()), kernel_build_id=b"", max_depth=127
+    )
+    segment = packer.segment(capture_pb2.Segment(stacks=False))
+    texts = ["", f"{address:x} 40 first\n", f"{address:x} 40 second\n{address + 0x40:x} 40 third\n"]
+    for text in texts:
+        with place.open("a") as file:
+            file.write(text)
+        consume = recorder.consumer(segment)
+        consume(sample(US, address + 8))
+        consume(sample(US, address + 16))
+    consume(sample(US, address + 0x48))
+    recorder.close()
+    capture = capture_pb2.Capture.FromString(
+        zstandard.ZstdDecompressor().decompress(packer.pack(capture_pb2.Capture()).data)
+    )
+    (excerpt,) = capture.excerpts
+    assert capture.strings[excerpt.source] == "perf-map"
+    names = {frame: capture.strings[name] for frame, name in zip(excerpt.frame, excerpt.name, strict=True)}
+    counted: Counter[str] = Counter()
+    stack = 0
+    for delta, count in zip(
+        capture.segments[0].profiles[0].stack_delta, capture.segments[0].profiles[0].count, strict=True
+    ):
+        stack += delta
+        counted[names.get(capture.stacks.frames[stack], "")] += count
+    # Addresses are no part of it: the two of each function are one frame.
+    assert counted == {"": 2, "first": 2, "second": 2, "third": 1}
+    assert set(capture.frames.offset) == {0}
+    assert {capture.mappings[index].kind for index in capture.frames.mapping} == {
+        capture_pb2.Mapping.ANONYMOUS
+    }
 
 
 def test_a_process_of_which_nothing_is_known_is_counted_all_the_same():

@@ -114,6 +114,29 @@ def test_a_process_that_ended_and_was_not_waited_for_is_gone(process: subprocess
         open_map(process.pid)
 
 
+def test_in_a_container_the_map_is_the_one_inside():
+    """Its own pid namespace, where it is number 1, and its own /tmp."""
+    inside = "mount -t tmpfs none /tmp && echo '1000 10 inside' > /tmp/perf-1.map && echo ready && read end"
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", inside]
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        pytest.skip("unshare is not installed")
+    with process:
+        assert process.stdout is not None
+        if process.stdout.readline() != b"ready\n":
+            pytest.skip("namespaces may not be made here")
+        pid = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+        assert read_owner(pid).own_pid == 1
+        assert read_owner(pid).nested
+        assert content(open_map(pid)) == b"1000 10 inside\n"
+        # Of one that is gone the number inside is not known any more.
+        assert open_map_left_behind(GONE, pid, since=0) is None
+        process.kill()
+
+
 def test_who_a_process_is(process: subprocess.Popen[bytes]):
     owner = read_owner(process.pid)
     assert owner.users == {os.geteuid()}
