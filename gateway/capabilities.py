@@ -70,8 +70,15 @@ SYS_NICE: Final = Capability(
     "samples on a machine with far more to run than CPUs; they are counted as lost",
 )
 SYS_ADMIN: Final = Capability(
-    "CAP_SYS_ADMIN", 21, "before Linux 5.9: stands for CAP_PERFMON and CAP_CHECKPOINT_RESTORE", ""
+    "CAP_SYS_ADMIN",
+    21,
+    "stands for CAP_PERFMON and CAP_CHECKPOINT_RESTORE before Linux 5.9, and for CAP_PERFMON on Debian's and "
+    "Ubuntu's kernels while kernel.perf_event_paranoid is 3 or more",
+    "",
 )
+# Debian's and Ubuntu's kernels have a level of their own above Linux' 2, and let only CAP_SYS_ADMIN pass it:
+# seen on 6.12.107+deb13, where CAP_PERFMON gets EACCES.
+_HIGHEST_OF_LINUX: Final = 2
 SETPCAP: Final = 8
 
 # Of them the last came with Linux 5.9; before 5.8 there was no CAP_PERFMON either.
@@ -108,10 +115,18 @@ def last_capability(file: Path = Path("/proc/sys/kernel/cap_last_cap")) -> int:
         return _FIRST_WHOLE_LAST_CAP
 
 
-def kept(*, last: int, may_raise_priority: bool) -> tuple[Capability, ...]:
+def paranoid_level(file: Path = Path("/proc/sys/kernel/perf_event_paranoid")) -> int:
+    """kernel.perf_event_paranoid; Linux' own default where it cannot be read."""
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return _HIGHEST_OF_LINUX
+
+
+def kept(*, last: int, may_raise_priority: bool, paranoid: int = _HIGHEST_OF_LINUX) -> tuple[Capability, ...]:
     """What a gateway on this kernel keeps of what it has."""
     keep = [capability for capability in NEEDED if capability.number <= last]
-    if last < _FIRST_WHOLE_LAST_CAP:
+    if last < _FIRST_WHOLE_LAST_CAP or paranoid > _HIGHEST_OF_LINUX:
         keep.append(SYS_ADMIN)
     if not may_raise_priority:
         keep.append(SYS_NICE)

@@ -15,7 +15,7 @@ import resource
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.capabilities import SETPCAP, Capability, kept, last_capability, own_sets
+from gateway.capabilities import SETPCAP, Capability, kept, last_capability, own_sets, paranoid_level
 from gateway.errors import CannotConfine
 
 # include/uapi/linux/prctl.h
@@ -86,7 +86,11 @@ def confine(user: User | None = None) -> tuple[Capability, ...]:
     """
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    keep = kept(last=(last := last_capability()), may_raise_priority=_allow_priority())
+    keep = kept(
+        last=(last := last_capability()),
+        may_raise_priority=_allow_priority(),
+        paranoid=paranoid_level(),
+    )
     wanted = sum(1 << capability.number for capability in keep)
     before = own_sets()
     may_bound = bool(before.effective >> SETPCAP & 1)
@@ -105,7 +109,12 @@ def confine(user: User | None = None) -> tuple[Capability, ...]:
         with contextlib.suppress(CannotConfine):  # somebody locked them another way
             _prctl(_SET_SECUREBITS, _SECUREBITS)
         _prctl(_CAPBSET_DROP, SETPCAP)
-    _set_capabilities(held)
+    try:
+        _set_capabilities(held)
+    except CannotConfine:
+        # A seccomp filter may refuse capset(2) to a service that was given just what it needs.
+        if own_sets().permitted != held:
+            raise
     _prctl(_SET_NO_NEW_PRIVS, 1)
     # Last: a change of user sets it anew.
     _prctl(_SET_DUMPABLE, 0)

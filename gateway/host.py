@@ -68,8 +68,9 @@ def refusal(code: int, paranoid: int | None, own_processes: OwnProcesses) -> str
             "cap_ipc_lock+ep PYTHON (in a container: --cap-add PERFMON and a seccomp profile that allows it)"
         )
     return (
-        f"perf events are not permitted: kernel.perf_event_paranoid is {paranoid}; "
-        "allow sampling of own processes with: sudo sysctl kernel.perf_event_paranoid=2"
+        f"perf events are not permitted: kernel.perf_event_paranoid is {paranoid}; with 3 and more Debian's and Ubuntu's "
+        "kernels refuse CAP_PERFMON too, and with 2, Linux' own default, they honour it and "
+        "allow sampling of own processes: sudo sysctl kernel.perf_event_paranoid=2"
     )
 
 

@@ -60,6 +60,8 @@ def debian_package(bundle: Path, version: str, glibc: str, epoch: int, target: P
     (tree / "etc/fleetprof").mkdir(mode=0o755)
     shutil.copyfile(DEBIAN / "fleetprof-gateway.default", tree / "etc/default/fleetprof-gateway")
 
+    _place_one(DEBIAN / "sysctl.conf", tree / "usr/lib/sysctl.d/60-fleetprof-gateway.conf")
+
     control = tree / "DEBIAN"
     control.mkdir()
     for script in ("postinst", "prerm", "postrm"):
@@ -84,6 +86,11 @@ def _place(source: Path, target: Path) -> None:
     target.mkdir(parents=True)
     for file in source.iterdir():
         shutil.copyfile(file, target / file.name)
+
+
+def _place_one(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True)
+    shutil.copyfile(source, target)
 
 
 def _size_kib(path: Path) -> int:

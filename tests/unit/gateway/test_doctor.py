@@ -123,6 +123,12 @@ def test_older_kernels_know_no_capability_for_sampling(last, nice, names):
     assert held == {capability.name for capability in NEEDED if capability.number <= last} | names
 
 
+@pytest.mark.parametrize(("paranoid", "kept_too"), [(-1, False), (2, False), (3, True), (4, True)])
+def test_debians_own_level_takes_more_than_perfmon(paranoid, kept_too):
+    held = {capability.name for capability in kept(last=40, may_raise_priority=True, paranoid=paranoid)}
+    assert ("CAP_SYS_ADMIN" in held) == kept_too
+
+
 def test_the_status_and_both_forms_of_the_report():
     found = [
         Finding("clock", Grade.FINE, "tsc"),

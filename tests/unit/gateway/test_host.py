@@ -63,7 +63,7 @@ def test_access_is_what_the_kernel_permits(
             errno.EACCES,
             4,
             AUTO,
-            "is 4; allow sampling of own processes with: sudo sysctl kernel.perf_event_paranoid=2",
+            "allow sampling of own processes: sudo sysctl kernel.perf_event_paranoid=2",
         ),
         (errno.EPERM, 3, ALWAYS, "sudo sysctl kernel.perf_event_paranoid=2"),
         (errno.EACCES, 4, NEVER, "sudo setcap cap_perfmon"),
