@@ -92,9 +92,10 @@ class Measured:
         return sum(part.reading_s for part in whole) * 1e6 / samples if samples else 0.0
 
     @property
-    def units_per_s(self) -> float:
-        """Of the program while it is left alone, all CPUs together."""
-        return sum(part.rate for part in self.slices[How.OFF]) / len(self.slices[How.OFF])
+    def cpus_had(self) -> float:
+        """CPUs that the program had to itself while it was not sampled: all of them on a quiet machine."""
+        off = self.slices[How.OFF]
+        return sum(part.rate / part.rate_of_cpu for part in off) / len(off)
 
     def _loss(self, how: How, *, cpu: bool) -> Slowdown:
         rates = [

@@ -1,0 +1,116 @@
+"""GIVEN a machine of 64 CPUs on which an event happens far too often WHEN it is captured THEN the gateway takes fewer of
+them, says so, and what a sample stands for keeps the total right."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pytest
+import zstandard
+
+from fleetpb import capture_pb2, gateway_pb2
+from gateway import capturing, station
+from gateway.capturing import Capturing
+from gateway.host import Access
+from gateway.kernel import KernelMap
+from gateway.limits import schedule
+from gateway.perf.records import Mode, Record, Sample
+from gateway.perf.sampler import Sampler, Sampling, Totals
+from gateway.settings import Limits
+from gateway.station import Station
+
+CPUS = list(range(64))
+PERIOD = 97
+FAULTS_PER_S = 60_000.0
+"""On each CPU: 619 samples a second at the period above."""
+
+
+class BusySampler(Sampler):
+    """Takes one of `period` faults that all CPUs make at an even pace while it is enabled; its ring is endless."""
+
+    def __init__(self, sampling: Sampling, cpus: list[int]) -> None:
+        super().__init__(sampling, cpus)
+        self.period = sampling.period
+        self.enabled_at: float | None = None
+        self.units = 0.0
+
+    def descriptors(self) -> Iterator[int]:
+        return iter(())
+
+    def totals(self) -> Totals:
+        return Totals((0,) * len(self.cpus))
+
+    def enable(self) -> None:
+        self.enabled_at = time.monotonic()
+
+    def disable(self) -> None:
+        self._happen()
+        self.enabled_at = None
+
+    def set_period(self, period: int) -> None:
+        assert self.enabled_at is None
+        self.period = period
+
+    def drain(self, consume: Callable[[Record], None], *, everything: bool = False) -> None:
+        self._happen()
+        due = int(self.units / self.period)
+        self.units -= due * self.period
+        one = Sample(0, 0, 0, Mode.KERNEL, 1, (1,), (), False, memoryview(b"").cast("Q"), 0)
+        for _ in range(due):
+            consume(one)
+
+    def _happen(self) -> None:
+        if self.enabled_at is not None:
+            now = time.monotonic()
+            self.units += (now - self.enabled_at) * FAULTS_PER_S * len(self.cpus)
+            self.enabled_at = now
+
+    @property
+    def wait_s(self) -> float:
+        return 0.05
+
+
+@pytest.fixture
+def segments(monkeypatch: pytest.MonkeyPatch) -> list[capture_pb2.Segment]:
+    monkeypatch.setattr(capturing, "MachineSampler", BusySampler)
+    monkeypatch.setattr(capturing, "online_cpus", lambda: CPUS)
+    monkeypatch.setattr(station, "online_cpus", lambda: CPUS)
+    monkeypatch.setattr(station, "read_kernel_map", lambda: KernelMap((), ()))
+    here = Station(Access.MACHINE, Limits(), {})
+    event = gateway_pb2.EventPlan(event="page-faults", period=PERIOD, duration_ms=1500)
+    plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event])
+    taken = Capturing(here, schedule(plan, here.limits, here.capacity()), plan.visit_id)
+    for _ in taken.run(threading.Event()):
+        pass
+    data = zstandard.ZstdDecompressor().decompress(taken.pack().data)
+    return list(capture_pb2.Capture.FromString(data).segments)
+
+
+def test_it_is_thinned_told_and_unbiased(segments: list[capture_pb2.Segment]) -> None:
+    assert len(segments) > 1, "nothing was thinned"
+    assert [segment.requested_period for segment in segments] == [PERIOD] * len(segments)
+    assert segments[0].period == PERIOD
+    assert not segments[0].thinned_why
+    for before, after in pairwise(segments):
+        assert after.period > before.period
+        assert after.period % before.period == 0, "a whole factor, so that no pace is favoured"
+        assert after.thinned_why
+        assert after.start_offset_ns >= before.start_offset_ns + before.duration_ns
+    # What each segment says of the machine, by its own period, is what all of them say.
+    for segment in segments:
+        seconds = segment.duration_ns / 1e9
+        if segment.samples > 200:
+            pace = segment.samples * segment.period / seconds / len(CPUS)
+            assert pace == pytest.approx(FAULTS_PER_S, rel=0.05)
+    watched = sum(segment.duration_ns for segment in segments) / 1e9
+    units = sum(segment.samples * segment.period for segment in segments)
+    assert units / watched / len(CPUS) == pytest.approx(FAULTS_PER_S, rel=0.05)
+
+
+def test_what_is_left_is_within_the_budget(segments: list[capture_pb2.Segment]) -> None:
+    last = segments[-1]
+    rate = FAULTS_PER_S / last.period
+    allowed = min(0.03, 0.5 / len(CPUS)) / 30e-6
+    assert rate <= 1.5 * allowed
