@@ -207,6 +207,26 @@ def test_code_without_a_file_has_the_name_that_its_map_gave_it_then(made: tuple[
     }
 
 
+def test_code_in_a_file_that_is_memory_only_is_made_code(made: tuple[int, Path]):
+    """.NET maps what it compiles from a memfd, to write it at another address."""
+    _, place = made
+    descriptor = os.memfd_create("doublemapper")
+    os.truncate(descriptor, mmap.PAGESIZE)
+    with mmap.mmap(
+        descriptor, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+    ) as memory:
+        os.close(descriptor)
+        mapped_byte = ctypes.c_byte.from_buffer(memory)
+        address = ctypes.addressof(mapped_byte)
+        del mapped_byte
+        place.write_text(f"{address:x} 40 void [app] Shape::Area()[Tier1]\n")
+        capture, found = record(sample(US, address + 8))
+    assert [path for _, path, _ in found] == ["/memfd:doublemapper"]
+    (frame_mapping,) = capture.frames.mapping
+    assert capture.mappings[frame_mapping].kind == capture_pb2.Mapping.ANONYMOUS
+    assert capture.strings[capture.excerpts[0].name[0]] == "void [app] Shape::Area()[Tier1]"
+
+
 def test_a_process_of_which_nothing_is_known_is_counted_all_the_same():
     capture, found = record(sample(GONE, 0x1234))
     assert found == [(Identity("", "", "", "", "", "", kernel_thread=False), "", 1)]
