@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -99,14 +99,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("containers")
 
 
-def captured(options: list[str], folder: Path) -> capture_pb2.Capture:
-    """A capture in which both processes were sampled."""
+def captured(
+    options: list[str], folder: Path, enough: Callable[[capture_pb2.Capture], object] = lambda _: True
+) -> capture_pb2.Capture:
+    """A capture in which both processes were sampled, and that is enough: a kubelet has its length to answer."""
     with running(folder, *options) as daemon, daemon.stub() as stub:
         for _ in range(MOST_CAPTURES):
             capture = ask(stub, plan(seconds=1, rate_hz=99)).capture
-            if all(groups_where(capture, cgroup=f"/{group}") for group in (POD_GROUP, UNIT_GROUP)):
+            both = all(groups_where(capture, cgroup=f"/{group}") for group in (POD_GROUP, UNIT_GROUP))
+            if both and enough(capture):
                 return capture
-    pytest.fail(f"{MOST_CAPTURES} captures had no sample of them")
+    pytest.fail(f"{MOST_CAPTURES} captures had too little of them")
 
 
 def labels_of(capture: capture_pb2.Capture, group: str) -> list[dict[str, str]]:
@@ -144,7 +147,10 @@ def test_a_pods_samples_land_under_its_applications_name(folder: Path, engine: E
             "--kubelet-url", url, "--pod-label", "team", "--env-label", "TEAM", "--env-label", "NIGHTLY=job",
             "--labels-file", str(labels_file), "--container-state", "no",
         ]  # fmt: skip
-        capture = captured(options, folder)
+        named = "k8s.pod.name"
+        capture = captured(
+            options, folder, lambda taken: any(named in labels for labels in labels_of(taken, POD_GROUP))
+        )
         assert {path for path, _ in server.asked} == {"/pods"}
     for labels in labels_of(capture, POD_GROUP):
         assert labels["k8s.pod.name"] == "shop-6f7d9c5b8-x2x9z"
@@ -196,6 +202,7 @@ def test_without_any_option_the_path_alone_says_container_and_unit(folder: Path)
 def test_a_kubelet_that_is_away_costs_its_names_only(folder: Path):
     with kubelet(says("")) as (_, url):
         pass
-    capture = captured(["--kubelet-url", url], folder)
-    assert any("the kubelet at" in note for note in capture.notes)
+    capture = captured(
+        ["--kubelet-url", url], folder, lambda taken: any("the kubelet at" in note for note in taken.notes)
+    )
     assert all("k8s.pod.name" not in labels for labels in labels_of(capture, POD_GROUP))
