@@ -18,7 +18,7 @@ from gateway.arrival import Arrivals
 from gateway.authorisation import Authorisation
 from gateway.host import find_access, require_supported
 from gateway.malformed import Malformed
-from gateway.quota import limit_data
+from gateway.quota import Quota, limit_data, own_memory
 from gateway.service import GatewayService
 from gateway.settings import Settings, TcpAddress, UnixAddress
 from gateway.station import Station
@@ -117,6 +117,16 @@ def serve(
     gc.set_threshold(_COLLECTED_AFTER)
     os.write(ready, b"\1")
     os.close(ready)
+    if Quota(settings.limits).is_nearly_spent:
+        _log.warning(
+            "memory limit is too low: every capture will end early",
+            extra={
+                "fields": {
+                    "used_mib": own_memory() >> 20,
+                    "limit_mib": settings.limits.max_memory_bytes >> 20,
+                }
+            },
+        )
     _log.debug("server ready", extra={"fields": {"access": station.access.value}})
     awake.wait()
     if not signalled.is_set():
