@@ -14,6 +14,8 @@ from sqlalchemy.engine import URL, ExceptionContext, make_url
 from storage import errors
 
 CONNECT_TIMEOUT_S = 10
+_TEMP_BUFFERS = "2MB"
+"""For temporary tables, which hold what is looked up; a server process never gives these back."""
 RENEWED_AFTER_S = 600
 """A connection is opened anew once it is that old: its server process keeps the most that it ever needed, of
 caches of tables and statements, of buffers and of sorts (measured: 1.5 MiB new, 15 MiB after some minutes)."""
@@ -80,14 +82,14 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
         normalized(url),
         pool_size=pool_size,
         pool_pre_ping=True,  # a restarted server costs a round trip, not a failed request
-        # In turn, every connection's server process would get its own 8 MiB of temporary tables and as much of
-        # caches; so those do that are needed at the same time.
+        # In turn, every connection's server process would get temporary tables and caches of its own; so those
+        # do that are needed at the same time.
         pool_use_lifo=True,
         pool_recycle=RENEWED_AFTER_S,
         connect_args={
             "application_name": f"fleetprof-{application}"[:63],
             "connect_timeout": CONNECT_TIMEOUT_S,
-            "options": "-c timezone=UTC",
+            "options": f"-c timezone=UTC -c temp_buffers={_TEMP_BUFFERS}",
         },
     )
     event.listen(engine, "handle_error", _translate_in_engine)
