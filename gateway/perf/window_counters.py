@@ -20,9 +20,13 @@ from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.perf.events import NANOSECONDS, Event
 from gateway.perf.memory_monitor import SOURCE, Moved, package_of_cpu, package_of_domain, read_moved
 from gateway.perf.registry import find_event
+from gateway.topology import PROC, SYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from gateway.perf.counters import Kernel
 
 STANDING: Final = (
     ("cycles", "instructions", "ref-cycles"),
@@ -45,12 +49,23 @@ _SPARE_DESCRIPTORS: Final = 256
 class WindowCounters:
     """The counters of one capture, from `open` to `read`. A context manager."""
 
-    def __init__(self, cpus: Sequence[int], asked: Sequence[str] = (), *, standing: bool = True) -> None:
+    def __init__(
+        self,
+        cpus: Sequence[int],
+        asked: Sequence[str] = (),
+        *,
+        standing: bool = True,
+        sys: Path = SYS,
+        proc: Path = PROC,
+        kernel: Kernel | None = None,
+    ) -> None:
         """`asked` are counted besides the standing groups, each in a group of its own."""
         self._cpus: Final = tuple(cpus)
         self._standing: Final = STANDING if standing else ()
         self._asked: Final = asked
-        self._counters: Final = Counters()
+        self._sys: Final = sys
+        self._proc: Final = proc
+        self._counters: Final = Counters(kernel)
         self._moved: Moved | None = None
         self._began = 0
 
@@ -76,12 +91,12 @@ class WindowCounters:
 
         `samples` has the samples of a process by its id. Gives what could not be done, as sentences.
         """
-        hierarchy = perf_hierarchy()
+        hierarchy = perf_hierarchy(self._proc)
         if hierarchy is None:
             return ["control groups are not counted: no hierarchy of them that perf events know is mounted"]
         by_path: dict[str, int] = {}
         for pid, count in samples.items():
-            if path := hierarchy.path_of(pid):
+            if path := hierarchy.path_of(pid, self._proc):
                 by_path[path] = by_path.get(path, 0) + count
         ranked = sorted(by_path, key=lambda path: (-by_path[path], path))
         room = (raise_descriptor_limit() - _SPARE_DESCRIPTORS - self.opened) // (
@@ -116,25 +131,28 @@ class WindowCounters:
         for names in (*self._standing, *asked):
             events = self._found(names)
             if events and events[0].cpus is not None:
-                self._counters.count_packages(events, package_of_cpu)
+                self._counters.count_packages(events, self._package)
             elif events:
                 self._counters.count_cpus(events, self._cpus)
         if not self._standing:
             return
-        beside = memory_and_energy()
+        beside = memory_and_energy(self._sys, self._proc)
         for group in beside:
-            self._counters.count_packages(group, package_of_cpu)
+            self._counters.count_packages(group, self._package)
         if not any(event.name in {READ, MOVED} for group in beside for event in group):
-            self._moved, self._began = read_moved(), time.monotonic_ns()
+            self._moved, self._began = read_moved(self._sys), time.monotonic_ns()
 
     def _found(self, names: Sequence[str]) -> list[Event]:
         events = []
         for name in names:
             try:
-                events.append(find_event(name))
+                events.append(find_event(name, sys=self._sys, proc=self._proc))
             except EventUnavailable as reason:
                 self._counters.refuse(name, reason.errno or errno.ENOENT)
         return events
+
+    def _package(self, cpu: int) -> int:
+        return package_of_cpu(cpu, self._sys)
 
     def _read_monitor(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
         if self._moved is None:
@@ -147,8 +165,8 @@ class WindowCounters:
             return [refused]
         lasted = time.monotonic_ns() - self._began
         by_package: dict[int, int] = {}
-        for domain, moved in read_moved().since(self._moved).items():
-            package = package_of_domain(domain, list(self._cpus))
+        for domain, moved in read_moved(self._sys).since(self._moved).items():
+            package = package_of_domain(domain, list(self._cpus), self._sys)
             by_package[package] = by_package.get(package, 0) + moved
         groups = []
         for package, moved in by_package.items():
