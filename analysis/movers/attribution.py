@@ -48,7 +48,7 @@ class Explanation:
     dimension: str
     kind: Kind
     value: int
-    """Number of the value that did most: that came or went, or that changed."""
+    """Number of the value that did most: that came or went, or that changed. −1: all the rare ones together."""
     explained: Measured
     """Part of the change, 1: all of it; below 0 or above 1 where other changes counteract."""
     p: float
@@ -111,7 +111,7 @@ def attribute(now: Parts, before: Parts, dimensions: Sequence[str], *, seed: int
             Explanation(
                 dimensions[place],
                 (Kind.MIX, Kind.WITHIN)[kind],
-                values[place][kind],
+                int(tables[place].value[values[place][kind]]),
                 _measured(float(effects[place][kind][0]) / delta, drawn[kind][place] / deltas),
                 p_value,
                 q <= FALSE_DISCOVERIES,

@@ -7,10 +7,12 @@ import numpy as np
 
 from analysis.arrays import Float, Int
 from analysis.movers.decomposition import Change, decompose
-from analysis.movers.parts import Parts, values_of
+from analysis.movers.parts import Parts, sum_of_values
 from analysis.shuffle import Pool, deals, pool, sides
 from analysis.visit_table import VisitTable
 
+MOST_VALUES = 64
+"""Of a dimension that are looked at one by one: there may be thousands of versions, most of a machine or two."""
 SHUFFLES = 999
 RESAMPLES = 200
 _AT_ONCE = 2_000_000
@@ -24,15 +26,22 @@ Sides = tuple[Float, Float]
 class ByValue:
     """All visits of both selections by the values of one dimension, those of `now` first; (D, G) each."""
 
+    value: Int
+    """Number of each value, ascending; (G,). −1 last: all those that are not among the `MOST_VALUES` with most units."""
     y: Float
     x: Float
 
     @classmethod
     def of(cls, now: Parts, before: Parts, dimension: int) -> "ByValue":
         """By the values that the dimension has in either."""
-        count = values_of(now, before, dimension)
-        tables = [parts.by_value(dimension, count) for parts in (now, before)]
-        return cls(*(np.concatenate([table[place] for table in tables]) for place in (0, 1)))
+        units = sum_of_values(now, before, dimension)
+        kept = np.sort(np.argsort(-units, kind="stable")[:MOST_VALUES])
+        column = np.full(len(units), len(kept), np.int64)
+        column[kept] = np.arange(len(kept))
+        count = len(kept) + (len(kept) < len(units))
+        tables = [parts.by_value(column[parts.values[:, dimension]], count) for parts in (now, before)]
+        y, x = (np.concatenate([table[place] for table in tables]) for place in (0, 1))
+        return cls(np.append(kept, -1)[:count], y, x)
 
     def change(self, weights: Sides) -> Change:
         """The change for n weightings."""

@@ -44,9 +44,9 @@ class Parts:
         """V."""
         return len(self.key)
 
-    def by_value(self, dimension: int, count: int) -> tuple[Float, Float]:
-        """Units of the function and of everything for each visit and value of a dimension; (V, count) each."""
-        place = self.visit * count + self.values[:, dimension]
+    def by_value(self, column: Int, count: int) -> tuple[Float, Float]:
+        """Units of the function and of everything for each visit and column of its parts; (V, count) each."""
+        place = self.visit * count + column
         y, x = (sums(place, units, self.visits * count) for units in (self.y, self.x))
         return y.reshape(-1, count), x.reshape(-1, count)
 
@@ -55,7 +55,11 @@ class Parts:
         return sums(self.visit, self.y, self.visits), sums(self.visit, self.x, self.visits)
 
 
-def values_of(now: Parts, before: Parts, dimension: int) -> int:
-    """Values that a dimension has in either selection."""
-    highest = [int(parts.values[:, dimension].max(initial=-1)) for parts in (now, before)]
-    return int(np.max(highest)) + 1
+def sum_of_values(now: Parts, before: Parts, dimension: int) -> Float:
+    """Weighted units of everything of each value 0, 1, … of a dimension, each selection's adding up to 1."""
+    count = 1 + max(int(parts.values[:, dimension].max(initial=-1)) for parts in (now, before))
+    found = np.zeros(count)
+    for parts in (now, before):
+        units = sums(parts.values[:, dimension], parts.weight[parts.visit] * parts.x, count)
+        found += units / max(float(units.sum()), float(np.finfo(np.float64).tiny))
+    return found

@@ -37,6 +37,17 @@ def test_distance_is_symmetric_and_at_most_two(values: list[float]) -> None:
     assert reliability.manhattan(one, one) == 0
 
 
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 20))
+def test_distance_is_a_metric(seed: int, entries: int) -> None:
+    """No way around is shorter; only equal profiles are at no distance."""
+    rng = np.random.default_rng(seed)
+    one, other, between = rng.dirichlet(np.full(entries, 0.5), 3)
+    direct = reliability.manhattan(one, other)
+    assert direct <= reliability.manhattan(one, between) + reliability.manhattan(between, other) + 1e-12
+    assert (direct < 1e-12) == bool(np.allclose(one, other, rtol=0, atol=1e-12))
+
+
 def test_only_the_top_entries_of_the_first_count() -> None:
     one, other = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6])
     assert reliability.manhattan(one, other, top=2) == pytest.approx(0.4)

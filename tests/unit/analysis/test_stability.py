@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import NotANumber
@@ -29,6 +29,7 @@ def test_more_samples_make_a_better_badge(samples: float, badge: Badge) -> None:
     assert (found.more_visits == 0) == (badge is Badge.STEADY)
 
 
+@settings(deadline=None)
 @given(st.floats(0.1, 100), st.floats(10, 1e6))
 def test_the_visits_asked_for_make_it_steady(constant: float, samples: float) -> None:
     found = judge(fit(constant), samples)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.dvfs.fitted import from_times, from_times_of_both
@@ -11,6 +11,7 @@ from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLi
 GHZ = 1e9
 
 
+@settings(deadline=None)
 @given(
     st.floats(1e8, 1e13),
     st.floats(0.01, 1e4),

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from analysis.dvfs.frequency_model import LIMITS, FrequencyModel, naive
@@ -42,6 +42,7 @@ def test_mcf_at_eighteen_hundred() -> None:
     assert round(float(model(TABLE["mcf"]).performance(1.8 * GHZ, BASE)), 3) == 1.403
 
 
+@settings(deadline=None)
 @given(cycles, waiting, frequency, frequency)
 def test_time_falls_and_performance_rises(a: float, b: float, one: float, other: float) -> None:
     low, high = sorted((one, other))
@@ -52,12 +53,14 @@ def test_time_falls_and_performance_rises(a: float, b: float, one: float, other:
     assert p[1] < found.best_performance(BASE) * (1 + 1e-12)
 
 
+@settings(deadline=None)
 @given(cycles, waiting, st.floats(1.2e9, 6e9))
 def test_waiting_costs_what_frequency_brings(a: float, b: float, hertz: float) -> None:
     """The naive model is the upper bound of what a higher frequency brings."""
     assert FrequencyModel(a, b).performance(hertz, BASE) <= naive(hertz, BASE) * (1 + 1e-12)
 
 
+@settings(deadline=None)
 @given(cycles, waiting, st.floats(0.3, 3))
 def test_the_lowest_frequency_just_keeps_the_target(a: float, b: float, target: float) -> None:
     found = FrequencyModel(a, b)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.dvfs.one_run import from_counters, from_visits
@@ -23,6 +23,7 @@ def test_the_papers_example() -> None:
     assert found.model.performance(2 * GHZ, BASE) == pytest.approx(552.27 / (571.1685 / 2 + 76.2962))
 
 
+@settings(deadline=None)
 @given(
     st.floats(1e9, 1e13), st.floats(0, 0.02), st.floats(0.3, 5), st.floats(2e-8, 3e-7), st.floats(5e8, 5e9)
 )

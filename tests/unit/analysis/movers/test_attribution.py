@@ -99,3 +99,18 @@ def test_what_cannot_be_said() -> None:
         replace(now, key=now.key[:-1])
     with pytest.raises(BadShape):
         replace(now, x=now.x[:-1])
+
+
+def test_thousands_of_rare_values_are_looked_at_together() -> None:
+    """Every visit has a kernel of its own, beside a release that is rolled out."""
+    rng = np.random.default_rng(8)
+    before, now = (day(rng, number, by_version, visits=300, version=0.4 * number) for number in (0, 1))
+    kernels = [
+        np.column_stack([one.values[:, 0], one.visit + 1000 * number])
+        for number, one in enumerate((before, now))
+    ]
+    found = attribute(
+        replace(now, values=kernels[1]), replace(before, values=kernels[0]), ("version", "kernel"), seed=0
+    )
+    assert found.cause is not None
+    assert (found.cause.dimension, found.cause.value) == ("version", 1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import BadShape, NotANumber
@@ -27,6 +27,7 @@ def test_one_thread_saturated() -> None:
     assert simplified(0.5, 2.198)[0] == pytest.approx(0.7995)
 
 
+@settings(deadline=None)
 @given(share, coefficient)
 def test_the_correction_is_the_papers(u: float, oc: float) -> None:
     """DIGEST A5: APU − U = (OC − 1)(U − U²), where the formula stays below 1."""
@@ -39,6 +40,7 @@ def test_the_correction_is_largest_at_a_half() -> None:
     assert u[np.argmax(simplified(u, 1.6) - u)] == 0.5
 
 
+@settings(deadline=None)
 @given(share, share, coefficient)
 def test_it_is_a_share(u0: float, u1: float, oc: float) -> None:
     states = from_utilisation(u0, u1)
@@ -46,6 +48,7 @@ def test_it_is_a_share(u0: float, u1: float, oc: float) -> None:
     assert 0 <= simplified((u0 + u1) / 2, oc)[0] <= 1
 
 
+@settings(deadline=None)
 @given(share, share, share, st.floats(1, 2))
 def test_it_rises_with_a_threads_utilisation(u0: float, more: float, u1: float, oc: float) -> None:
     low, high = sorted((u0, more))
@@ -53,12 +56,14 @@ def test_it_rises_with_a_threads_utilisation(u0: float, more: float, u1: float, 
     assert before <= after + 1e-12
 
 
+@settings(deadline=None)
 @given(share, share, st.floats(1, 2))
 def test_it_is_between_utilisation_and_any_thread(u0: float, u1: float, oc: float) -> None:
     states = from_utilisation(u0, u1)
     assert states.utilisation[0] - 1e-12 <= apu(states, oc)[0] <= states.thread_any[0] + 1e-12
 
 
+@settings(deadline=None)
 @given(share, coefficient)
 def test_threads_alike_have_the_simplified_one(u: float, oc: float) -> None:
     if oc <= 2:

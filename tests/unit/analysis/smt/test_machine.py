@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
@@ -19,6 +19,7 @@ def test_two_cores_of_two_threads_in_any_order() -> None:
     assert (found.cores, found.sibling_cores) == (2, 2)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(1, 4))
 def test_without_siblings_every_measure_is_utilisation(u: list[float], oc: float) -> None:
     found = of_cpus(np.arange(len(u)), u, oc)

@@ -1,7 +1,7 @@
 """GIVEN two machine types under one service's load WHEN they are compared THEN price decides, or a stress test must."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import NotANumber
@@ -45,6 +45,7 @@ def test_an_interval_down_to_nothing_bounds_nothing() -> None:
     assert choose(OLD, MachineType(1.33, fixed(0.5), Measured(0.5, 0, 0.9))).by_apu is Advice.UNCLEAR
 
 
+@settings(deadline=None)
 @given(st.floats(0.05, 1), st.floats(0.05, 1), st.floats(0.1, 10))
 def test_prices_and_loads_exchanged_exchange_the_advice(old: float, new: float, price: float) -> None:
     one, other = MachineType(1.0, fixed(old), fixed(old)), MachineType(price, fixed(new), fixed(new))

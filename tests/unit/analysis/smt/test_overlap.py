@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
@@ -72,6 +72,7 @@ def test_noise_below_one_is_one() -> None:
     assert found.coefficient == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(1, 4), st.floats(0.1, 1e6)), min_size=1, max_size=6))
 def test_a_mix_is_between_its_parts(parts: list[tuple[float, float]]) -> None:
     coefficients, time = zip(*parts, strict=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
@@ -11,6 +11,7 @@ from analysis.smt.states import from_cycles, from_utilisation, largest_disagreem
 share = st.floats(0, 1)
 
 
+@settings(deadline=None)
 @given(share, share)
 def test_states_of_independent_threads(u0: float, u1: float) -> None:
     found = from_utilisation(u0, u1)
@@ -19,6 +20,7 @@ def test_states_of_independent_threads(u0: float, u1: float) -> None:
     assert found.thread_any == pytest.approx([1 - (1 - u0) * (1 - u1)])
 
 
+@settings(deadline=None)
 @given(share, share, share)
 def test_states_of_counters(overlap: float, alone: float, split: float) -> None:
     """From states to the counters they would show, and back."""
