@@ -92,9 +92,14 @@ class Station:
         return Capacity(len(online_cpus()), cost, self._machine.nominal_mhz)
 
     def note_cost(self, cpu_s: float, samples: int) -> None:
-        """Learn from CPU time spent on reading and unwinding so many samples."""
+        """Learn from CPU time spent on reading and unwinding so many samples.
+
+        Half of what was known stays: the same samples were seen to cost three times as much beside a crowd that
+        used the caches, or while images were opened, and one such capture must not thin the next one that much.
+        """
         if samples >= _ENOUGH_SAMPLES:
-            self._drain_cost_s = min(_MOST_S, max(_LEAST_S, cpu_s / samples))
+            measured = min(_MOST_S, max(_LEAST_S, cpu_s / samples))
+            self._drain_cost_s = (self._drain_cost_s + measured) / 2
 
     def kernel(self) -> KernelMap:
         """The kernel's map, read when first needed and again when the loaded modules have changed."""
