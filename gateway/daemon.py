@@ -422,7 +422,7 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
         "--kubelet-token",
         metavar="FILE",
         type=Path,
-        help="token that may get nodes/proxy; read for each question",
+        help="token that may get nodes/pods; read for each question",
     )
     names.add_argument(
         "--kubelet-ca",

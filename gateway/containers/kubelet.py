@@ -1,7 +1,7 @@
 """Asks this machine's kubelet for its pods, in a thread of its own: no capture ever waits for it.
 
 The read-only port (10255) answers anybody; the authenticated one (10250) takes the token of a service account
-that may get nodes/proxy. The token is read anew each time: it is exchanged every hour.
+that may get nodes/pods (before Kubernetes 1.33: nodes/proxy). The token is read anew each time: it is exchanged every hour.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def fetch(kubelet: Kubelet) -> str:
 
 def _read(response: http.client.HTTPResponse) -> str:
     if response.status != 200:
-        hint = ": the token may not get nodes/proxy" if response.status in {401, 403} else ""
+        hint = ": the token may not get nodes/pods" if response.status in {401, 403} else ""
         raise KubeletUnavailable(f"it answered {response.status}{hint}")
     ends = time.monotonic() + DEADLINE_S
     pieces = []

@@ -42,7 +42,7 @@ def test_an_answer_is_used_for_a_while_and_a_failure_does_not_lose_it():
         pods.ask()
         assert pods.wait(DEADLINE_S)
         assert "403" in pods.failure
-        assert "nodes/proxy" in pods.failure
+        assert "nodes/pods" in pods.failure
         assert pods.pods.containers[A]["k8s.pod.label.team"] == "ads"
 
 
