@@ -26,6 +26,7 @@ STATUS: Final = {
 COUNT: Final = "count"
 _INT8_MAX: Final = (1 << 63) - 1
 _INT2_MAX: Final = (1 << 15) - 1
+_LARGEST_SCALE: Final = 2.0**40
 
 
 class _Counter(NamedTuple):
@@ -66,7 +67,10 @@ def counter_rows(visit: VisitFacts, capture: capture_pb2.Capture, applications: 
          "value", "scaled", "unit", "source", "time_enabled_ns", "time_running_ns"),
     )  # fmt: skip
     for number, (group, total) in enumerate(_summed(capture, applications).items()):
-        for place, counter in enumerate(group.counters):
+        # Names that differ in what is not kept of them are one here; the first is it.
+        first = {counter.name: place for place, counter in reversed(list(enumerate(group.counters)))}
+        for place in sorted(first.values()):
+            counter = group.counters[place]
             counted = counter.status == "ok"
             rows.add(
                 visit.visit_id, number, counter.name, visit.day, group.package, min(total.cpus, _INT2_MAX),
@@ -171,5 +175,5 @@ def _application_of(path: str, by_cgroup: Mapping[str, set[int]]) -> int:
 
 
 def is_scale(scale: float) -> bool:
-    """A scale that a counter may have: 0 stands for 1."""
-    return math.isfinite(scale) and scale >= 0
+    """A scale that a counter may have: 0 stands for 1. Beyond a terabyte a count, sums would lose their meaning."""
+    return math.isfinite(scale) and 0 <= scale <= _LARGEST_SCALE

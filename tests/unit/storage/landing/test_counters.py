@@ -90,6 +90,16 @@ def test_scale_and_unit_are_the_kernels():
     assert row["source"] == "power/energy-pkg/"
 
 
+def test_names_that_become_one_are_one_row():
+    """Strings of a capture may repeat, and what is too long of a name is not kept."""
+    made = Made()
+    made.capture.strings.extend(["cycles", "cycles"])
+    reading = made.capture.counters.add(cpu=0, time_enabled_ns=1, time_running_ns=1)
+    reading.counters.add(name=1, support=OK, value=3)
+    reading.counters.add(name=2, support=OK, value=5)
+    assert [(row["name"], row["value"]) for row in made.rows()] == [("cycles", 3)]
+
+
 counts = st.integers(0, 1 << 50)
 times = st.integers(1, 1 << 40)
 
@@ -144,4 +154,4 @@ def test_a_segment_watched_for_the_part_of_it_that_was_counted_and_kept(
 def test_a_scale_that_is_no_number_is_none():
     assert is_scale(0.0)
     assert is_scale(2.0**-32)
-    assert not any(map(is_scale, (math.inf, math.nan, -1.0)))
+    assert not any(map(is_scale, (math.inf, math.nan, -1.0, 1e300)))
