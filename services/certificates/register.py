@@ -122,7 +122,10 @@ class Register:
         renewed = []
         with files.only_one(self.folder):
             soon = self._now + timedelta(days=within_days)
-            for entry in [entry for entry in self.entries() if entry.ends <= soon]:
+            ending = [entry for entry in self.entries() if entry.ends <= soon]
+            if new_keys:
+                _require_keys(ending)
+            for entry in ending:
                 if entry.kind is None:
                     before = self._authority(entry.path.stem)
                     after = before.renewed(AUTHORITIES[entry.path.stem], self._now)
@@ -149,11 +152,6 @@ class Register:
         public = read_certificate(files.read(entry.path)).public_key()
         key_path = entry.path.with_suffix(".key")
         if new_keys:
-            if not key_path.exists():
-                raise CertificateProblem(
-                    f"The key of {entry.path} is not here, so it cannot be replaced here: "
-                    f"fleetprof certs issue {kind.value} {','.join(entry.names)} --replace --into FOLDER"
-                )
             key = new_key()
             public = key.public_key()
             # The key first: a gateway that looks in between finds a pair that does not match and keeps the old one.
@@ -212,6 +210,16 @@ class Register:
             certificate.not_valid_after_utc,
             certificate.fingerprint(hashes.SHA256()).hex(),
         )
+
+
+def _require_keys(entries: list[Entry]) -> None:
+    """All or none are replaced; raises CertificateProblem for the first whose key went elsewhere."""
+    for entry in entries:
+        if entry.kind is not None and not entry.path.with_suffix(".key").exists():
+            raise CertificateProblem(
+                f"The key of {entry.path} is not here, so it cannot be replaced here: "
+                f"fleetprof certs issue {entry.kind.value} {','.join(entry.names)} --replace --into FOLDER"
+            )
 
 
 def _names(certificate: x509.Certificate) -> tuple[str, ...]:

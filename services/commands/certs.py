@@ -65,7 +65,7 @@ def issue(  # noqa: PLR0917 - the command line is its signature
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...",
+            metavar="NAME",
             help="Of each certificate. A server's: the host name or address it is reached by, as in the inventory; "
             "several of one machine with commas between. A caller's: a word.",
         ),

@@ -163,6 +163,15 @@ def test_renewing_keeps_names_and_key_so_that_only_the_certificate_is_copied(tmp
     assert x509.load_pem_x509_certificate(rekeyed.certificate.read_bytes()).public_key() != after.public_key()
 
 
+def test_new_keys_are_made_for_all_or_none(register, tmp_path):
+    here = register.issue(Kind.GATEWAY, ("a",))
+    register.issue(Kind.GATEWAY, ("b",), into=tmp_path / "elsewhere")
+    before = here.key.read_bytes(), here.certificate.read_bytes()
+    with pytest.raises(CertificateProblem, match="issue gateway b --replace --into"):
+        register.renew(within_days=400, new_keys=True)
+    assert (here.key.read_bytes(), here.certificate.read_bytes()) == before
+
+
 def test_a_renewed_authority_vouches_for_what_the_old_one_signed(tmp_path):
     Register(tmp_path).init(days=20)
     issued = Register(tmp_path).issue(Kind.GATEWAY, ("node7",))
