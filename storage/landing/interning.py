@@ -76,8 +76,9 @@ class Interner:
     def _functions(self, names: Sequence[FunctionName], kinds: Sequence[int]) -> Ids:
         def row_of(index: int) -> tuple[Any, ...]:
             name = names[index]
+            raw = "" if name.raw_name == name.name else name.raw_name
             return (
-                function_hash(keys[index]), kinds[index], name.name, name.raw_name, name.file, name.binary_name,
+                function_hash(keys[index]), kinds[index], name.name, raw, name.file, name.binary_name,
                 _line(name.start_line), name.status, name.binary_key, name.start,
             )  # fmt: skip
 

@@ -73,7 +73,7 @@ function = Table(
     Column(
         "name", Text, nullable=False, comment="demangled; lib.so+0x1234 without a name; [why] for a marker"
     ),
-    Column("raw_name", Text, nullable=False, comment="as in the symbol table"),
+    Column("raw_name", Text, nullable=False, comment="as in the symbol table; '' where that is the name"),
     Column("file", Text, nullable=False, comment="source path; '' not known"),
     Column("binary_name", Text, nullable=False),
     Column("start_line", Integer, nullable=False, server_default="0", comment="0: not known"),

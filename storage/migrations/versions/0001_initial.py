@@ -484,7 +484,9 @@ def upgrade() -> None:
             nullable=False,
             comment="demangled; lib.so+0x1234 without a name; [why] for a marker",
         ),
-        sa.Column("raw_name", sa.Text(), nullable=False, comment="as in the symbol table"),
+        sa.Column(
+            "raw_name", sa.Text(), nullable=False, comment="as in the symbol table; '' where that is the name"
+        ),
         sa.Column("file", sa.Text(), nullable=False, comment="source path; '' not known"),
         sa.Column("binary_name", sa.Text(), nullable=False),
         sa.Column("start_line", sa.Integer(), server_default="0", nullable=False, comment="0: not known"),
