@@ -41,7 +41,7 @@ _MAX_CALLS: Final = 64
 _GRACE_S: Final = 5.0
 # Objects between two collections. A capture makes tens of thousands that stay to its end and hardly a cycle: at
 # the usual 700 the collector takes 6 % of its CPU time.
-_COLLECTED_AFTER: Final = 50_000
+_COLLECTED_AFTER: Final = 10_000
 _LOOK_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _OPTIONS: Final = (
