@@ -107,55 +107,54 @@ def watched_s(segment: capture_pb2.Segment) -> float:
 def _summed(capture: capture_pb2.Capture, applications: Sequence[int]) -> dict[_Group, _Sum]:
     packages = {usage.cpu: usage.package for usage in capture.cpus if usage.package >= 0}
     by_cgroup = _by_cgroup(capture, applications)
+    known: dict[tuple[int, ...], _Counter] = {}
     sums: dict[_Group, _Sum] = {}
     for reading in capture.counters:
-        group = _group(capture, reading, packages, by_cgroup, applications)
-        count = len(group.counters)
-        total = sums.setdefault(group, _Sum([0] * count, [0.0] * count))
+        counters = tuple([_counter(capture, reading, counter, known) for counter in reading.counters])
+        package = reading.package - 1 if reading.package else packages.get(reading.cpu)
+        path = capture.strings[reading.cgroup]
+        application = 0
+        if reading.group:
+            application = applications[reading.group - 1]
+        elif path:
+            application = _application_of(path, by_cgroup)
+        group = _Group(package, application, clean(path) if path else "", counters)
+        total = sums.get(group)
+        if total is None:
+            count = len(counters)
+            total = sums[group] = _Sum([0] * count, [0.0] * count)
+        enabled, running = reading.time_enabled_ns, reading.time_running_ns
         total.cpus += reading.cpu >= 0
-        total.enabled_ns += reading.time_enabled_ns
-        total.running_ns += reading.time_running_ns
+        total.enabled_ns += enabled
+        total.running_ns += running
         for place, counter in enumerate(reading.counters):
-            if group.counters[place].status == "ok":
-                total.values[place] += counter.value
-                total.scaled[place] += scaled(
-                    counter.value, reading.time_enabled_ns, reading.time_running_ns, counter.scale or 1.0
-                )
+            if counters[place].status == "ok":
+                value = counter.value
+                total.values[place] += value
+                total.scaled[place] += scaled(value, enabled, running, counter.scale or 1.0)
     return sums
 
 
-def _group(
+def _counter(
     capture: capture_pb2.Capture,
     reading: capture_pb2.CounterGroup,
-    packages: Mapping[int, int],
-    by_cgroup: Mapping[str, set[int]],
-    applications: Sequence[int],
-) -> _Group:
-    strings = capture.strings
-    path = strings[reading.cgroup]
-    if reading.group:
-        application = applications[reading.group - 1]
-    elif path:
-        application = _application_of(path, by_cgroup)
-    else:
-        application = 0
-    counters = tuple(
-        _Counter(
-            clean(strings[counter.name]),
-            _status(reading, counter),
+    counter: capture_pb2.Counter,
+    known: dict[tuple[int, ...], _Counter],
+) -> _Counter:
+    """The counter without its value; every CPU of a machine has the same ones."""
+    ran = reading.time_running_ns > 0
+    key = (counter.name, counter.support, counter.errno, counter.unit, counter.source, ran)
+    found = known.get(key)
+    if found is None:
+        status = STATUS.get(counter.support, "unsupported")
+        found = known[key] = _Counter(
+            clean(capture.strings[counter.name]),
+            "not_counted" if status == "ok" and not ran else status,
             counter.errno,
-            clean(strings[counter.unit]) or COUNT,
-            clean(strings[counter.source]),
+            clean(capture.strings[counter.unit]) or COUNT,
+            clean(capture.strings[counter.source]),
         )
-        for counter in reading.counters
-    )
-    package = reading.package - 1 if reading.package else packages.get(reading.cpu)
-    return _Group(package, application, clean(path), counters)
-
-
-def _status(reading: capture_pb2.CounterGroup, counter: capture_pb2.Counter) -> str:
-    status = STATUS.get(counter.support, "unsupported")
-    return "not_counted" if status == "ok" and not reading.time_running_ns else status
+    return found
 
 
 def _by_cgroup(capture: capture_pb2.Capture, applications: Sequence[int]) -> dict[str, set[int]]:
