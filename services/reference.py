@@ -23,7 +23,7 @@ Commands that need a database or a broker take them from `FLEETPROF_DATABASE_URL
 
 def cli_reference() -> str:
     """The whole of docs/cli.md."""
-    from gateway.daemon import build_parser  # noqa: PLC0415 - the gateway is an extra of its own
+    from gateway.options import build_parser  # noqa: PLC0415 - the gateway is an extra of its own
     from services.cli import app  # noqa: PLC0415
 
     parts = [_HEAD]

@@ -56,7 +56,7 @@ def test_every_command_in_it_exists():
 
 
 def test_the_gateways_options_exist():
-    from gateway.daemon import build_parser
+    from gateway.options import build_parser
 
     options = {option for action in build_parser()._actions for option in action.option_strings}
     used = {word.split("=")[0] for word in COMPOSE["services"]["gateway"]["command"]}

@@ -56,7 +56,7 @@ def test_every_command_in_it_exists(name: str):
 
 
 def test_the_gateways_options_make_sense_to_it():
-    from gateway.daemon import build_parser
+    from gateway.options import build_parser
 
     words = [
         word.replace("$(NODE)", "n1").replace("$(HOST_IP)", "10.0.0.7")

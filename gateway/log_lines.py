@@ -1,0 +1,33 @@
+"""The daemon's log: one line an event, whatever a caller put into it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+
+
+class Lines(logging.Formatter):
+    """One line an event: time, level, event, then key=value pairs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Text with spaces or quotes is quoted; a traceback follows on lines of its own."""
+        fields: dict[str, object] = getattr(record, "fields", {})
+        parts = [self.formatTime(record), record.levelname.lower(), record.getMessage()]
+        parts += [f"{key}={_quoted(str(value))}" for key, value in fields.items()]
+        if record.exc_info:
+            parts.append("\n" + self.formatException(record.exc_info))
+        return " ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    if text and text.isprintable() and not re.search(r'[\s"=]', text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def configure_logging(level: str) -> None:
+    """To stderr, from this level on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines(datefmt="%Y-%m-%dT%H:%M:%S%z"))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
