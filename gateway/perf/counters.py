@@ -13,54 +13,20 @@ import os
 import struct
 from collections import defaultdict
 from dataclasses import dataclass
-from fcntl import ioctl
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from fleetpb import capture_pb2
-from gateway.perf.attributes import IOC_ENABLE, Attributes, EventType, Flag, ReadFormat, open_event
+from gateway.perf.attributes import EventType, Flag, ReadFormat
 from gateway.perf.events import COUNT, Event, support_of
+from gateway.perf.perf_events import PerfEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from gateway.perf.perf_events import Kernel
+
 WHOLE_MACHINE: Final = -1
 _READ_FORMAT: Final = ReadFormat.GROUP | ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
-
-
-class Kernel(Protocol):
-    """What counting needs of perf events; a test has its own."""
-
-    def open(self, attributes: Attributes, *, pid: int, cpu: int, group: int, in_cgroup: bool) -> int:
-        """A descriptor; raises OSError."""
-
-    def enable(self, leader: int) -> None:
-        """Let a group count."""
-
-    def read(self, leader: int, length: int) -> bytes:
-        """The group's reading as read_format lays it out."""
-
-    def close(self, descriptor: int) -> None:
-        """Give a counter back."""
-
-
-class PerfEvents:
-    """The kernel that runs here."""
-
-    def open(self, attributes: Attributes, *, pid: int, cpu: int, group: int, in_cgroup: bool) -> int:
-        """perf_event_open."""
-        return open_event(attributes, pid=pid, cpu=cpu, group=group, in_cgroup=in_cgroup)
-
-    def enable(self, leader: int) -> None:
-        """Of the leader alone: its siblings were never disabled."""
-        ioctl(leader, IOC_ENABLE, 0)
-
-    def read(self, leader: int, length: int) -> bytes:
-        """One system call for the whole group."""
-        return os.read(leader, length)
-
-    def close(self, descriptor: int) -> None:
-        """And with it its mapping and its place in the group."""
-        os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)

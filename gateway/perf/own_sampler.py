@@ -16,6 +16,7 @@ from typing import Final
 
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import IOC_ENABLE, IOC_SET_OUTPUT, Attributes, EventType, Flag, ReadFormat
+from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.perf.events import probe, unavailable
 from gateway.perf.records import Exited, Forked, Record
 from gateway.perf.sampler import Sampler, Sampling, Totals, read_totals
@@ -48,7 +49,7 @@ class OwnSampler(Sampler):
         self._known: set[int] = set()
         self._enabled = False
         self.left_out = 0
-        _raise_descriptor_limit()
+        raise_descriptor_limit()
         try:
             for cpu in self.cpus:
                 self._outputs[cpu] = self._open(self._output_attributes(), pid=0, cpu=cpu)
@@ -157,9 +158,3 @@ class OwnSampler(Sampler):
                     ioctl(descriptor, IOC_ENABLE, 0)
                 # What was refused may be granted later: a program that is being started, for one.
                 self._known.add(tid)
-
-
-def _raise_descriptor_limit() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from gateway.perf.counters import Kernel
+    from gateway.perf.perf_events import Kernel
 
 STANDING: Final = (
     ("cycles", "instructions", "ref-cycles"),
