@@ -33,7 +33,7 @@ class Ratios:
     lo: Float
     """NaN like `value`; 0 where a single visit has the row, which bounds nothing."""
     hi: Float
-    """NaN like `value`; ∞ where a single visit has the row."""
+    """NaN like `value`; ∞ where a single visit has the row, or y is 0 in all of them."""
     few: Bool
     """Fewer than three visits contribute, or none."""
     visits: Int
@@ -82,11 +82,12 @@ def of_sums(
     contributing = np.where(found.vyy > 0, found.contributing, visits)
     degrees = np.clip(DEGREES * contributing, 1.0, max(min(found.df, found.landed - 1), 1.0))
     factor = np.exp(np.minimum(special.stdtrit(degrees, (1 + level) / 2) * relative, 700.0))
-    alone = known & (visits < 2)
+    # On logarithms nothing bounds what one visit shows, nor from above what nobody has seen.
+    alone, never = known & (visits < 2), known & (value == 0)
     return Ratios(
         value=value,
         lo=np.where(alone, 0.0, value / factor),
-        hi=np.where(alone, np.inf, value * factor),
+        hi=np.where(alone | never, np.inf, value * factor),
         few=~known | (contributing < FEW) | (visits < FEW),
         visits=visits,
         y=whole_y,

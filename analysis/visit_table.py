@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from analysis.arrays import Float, Int, sums
 from analysis.errors import BadShape
+from analysis.evidence import numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,12 @@ class VisitTable:
             raise BadShape("Pairs need a row, a visit and a y each.")
         if len(self.row) and (self.row.max() >= self.rows or self.visit.max() >= v):
             raise BadShape("A pair names a row or a visit that is not there.")
+        for what, values in (
+            ("weights", self.weight),
+            ("units of visits", self.x),
+            ("units of rows", self.y),
+        ):
+            numbers(what, values, 0)
 
     @property
     def visits(self) -> int:

@@ -84,8 +84,9 @@ def fuse(runs: Sequence[Run]) -> Fused:
 def normalised(fused: Fused) -> Fused:
     """Every event scaled to 0…1 over the whole table; events that are always the same are dropped (DIGEST M3).
 
-    Raises Constant where no event is left.
+    Raises Constant where no event is left, NotANumber.
     """
+    numbers("counts of events", fused.values, 0)
     low, high = fused.values.min(axis=0), fused.values.max(axis=0)
     varying = np.flatnonzero(high > low)
     if not len(varying):

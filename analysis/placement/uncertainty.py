@@ -13,9 +13,12 @@ import numpy as np
 
 from analysis.arrays import Float
 from analysis.errors import BadShape
-from analysis.evidence import numbers
+from analysis.evidence import enough, numbers
 from analysis.measured import Measured
 from analysis.placement.affinity import Fleet, Plan, assign, cost
+
+LEAST_DRAWS = 40
+"""Of which the outermost two bound a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,11 @@ def promise(
     """The saving of a plan, CPI having these relative standard errors, (P, A), each ≥ 0.
 
     CPI is drawn log-normal around what was measured; `plans` of the `draws` are planned for again. The same seed gives the
-    same answer. Raises NotANumber where the error of a pair with load, now or in the plan, is not known.
+    same answer. Raises TooLittle below 40 draws, NotANumber where the error of a pair with load, now or in the plan, is not known.
     """
     if relative_error.shape != fleet.cpi.shape:
         raise BadShape("Errors of CPI need one entry for each platform and application.")
+    enough("draws", draws, LEAST_DRAWS)
     used = (fleet.load > 0) | (plan.load > 0)
     numbers("relative error of CPI", relative_error[used], 0)
     sigma = np.where(np.isfinite(relative_error), relative_error, 0.0)

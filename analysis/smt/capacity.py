@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
-from analysis.evidence import enough, numbers, same_length, varied
+from analysis.evidence import enough, numbers, positive, same_length, varied
 from analysis.least_squares import Fit, fit
 from analysis.measured import Measured
 
@@ -53,6 +53,7 @@ def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
     (slope not above 0 at 5 %), NotANumber, BadShape, and Contradictory where the line is full without any request.
     """
     x, y = numbers("request rate", rate, 0), numbers("load", load, 0)
+    full = positive("load that is full", full)
     same_length("Request rate and load", x, y)
     enough("observations of rate and load", len(x), _LEAST)
     varied("request rates", x)

@@ -91,6 +91,8 @@ def of_applications(
     if not len(weight) == len(group) == len(loads) == len(seconds):
         raise BadShape("Visits need a weight, a group, a load and seconds each.")
     enough("visits", len(loads), 1)
+    if not len(row) == len(visit) == len(cpu_seconds) or visit.max(initial=-1) >= len(loads):
+        raise BadShape("Pairs of an application and a visit that is there need CPU seconds each.")
     time = positives("CPU seconds of an application", cpu_seconds)
     core_s = np.array([load.cores * load.apu for load in loads]) * numbers("seconds watched", seconds, 0)
     of_visit = np.bincount(visit, weights=time, minlength=len(loads))

@@ -142,3 +142,8 @@ def test_counters_that_ran_a_part_of_the_time() -> None:
     assert np.isnan(found[2])
     with pytest.raises(NotANumber):
         scaled(np.array([1.0]), np.array([5.0]), np.array([6.0]))
+
+
+def test_what_nobody_has_seen_is_not_surely_nothing() -> None:
+    found = of_dense(np.zeros((20, 1)), np.ones((20, 1)))
+    assert (found.value[0], found.lo[0], found.hi[0]) == (0, 0, np.inf)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.errors import Constant, TooLittle
+from analysis.errors import Constant, NotANumber, TooLittle
 from analysis.event_mining.fusion import Fused, fuse
 from analysis.event_mining.mining import Mined, mine, parts
 from tests.unit.analysis.event_mining.made_runs import PLANTED, runs
@@ -52,6 +52,8 @@ def test_parts_are_fifths_of_each_run() -> None:
 def test_what_cannot_be_mined(fused: Fused) -> None:
     with pytest.raises(Constant):
         mine(replace(fused, ipc=np.ones(len(fused.ipc))), seed=0)
+    with pytest.raises(NotANumber):
+        mine(replace(fused, values=np.where(fused.values > 1e6, np.nan, fused.values)), seed=0)
     short = fuse(runs(np.random.default_rng(2), count=1, length=40))
     with pytest.raises(TooLittle):
         mine(short, seed=0)

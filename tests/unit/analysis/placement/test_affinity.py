@@ -141,6 +141,10 @@ def test_ends_need_the_fleets_shape() -> None:
         promise(TABLE_1, assign(TABLE_1), np.ones((2, 3)), seed=0)
     with pytest.raises(NotANumber):
         promise(TABLE_1, assign(TABLE_1), np.full((2, 2), np.nan), seed=0)
+    with pytest.raises(TooLittle):
+        promise(TABLE_1, assign(TABLE_1), np.full((2, 2), 0.1), seed=0, draws=10)
+    with pytest.raises(NotANumber):
+        that_matter([], share=1.1)
 
 
 def test_what_noise_alone_promises_is_taken_off() -> None:

@@ -63,3 +63,5 @@ def test_noise_that_drowns_the_slope_has_no_upper_end() -> None:
 def test_what_cannot_be_said(rate: np.ndarray, load: np.ndarray, error: type[Exception]) -> None:
     with pytest.raises(error):
         forecast(rate, load)
+    with pytest.raises(NotANumber):
+        forecast(RATES, RATES / 1000, full=0)

@@ -81,3 +81,11 @@ def test_what_cannot_be_said() -> None:
         of_applications(*one_stratum(0), loads=[], seconds=np.ones(0), cpu_seconds=np.ones(1), **pair)
     with pytest.raises(BadShape):
         of_applications(*one_stratum(1), loads=[load], seconds=np.ones(2), cpu_seconds=np.ones(1), **pair)
+    with pytest.raises(BadShape):
+        of_applications(
+            *one_stratum(1),
+            loads=[load],
+            seconds=np.ones(1),
+            cpu_seconds=np.ones(1),
+            **{**pair, "visit": np.ones(1, np.int64)},
+        )
