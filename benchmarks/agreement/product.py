@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fleetpb import capture_pb2
     from storage.archive import Archive
     from storage.query.engine import FlameAnswer, TableAnswer
+    from symbolizer.sources.source import SymbolSource
 
 MACHINE = "here"
 _ALL_ROWS = Page(limit=10_000)
@@ -97,10 +98,19 @@ class Visited:
 class Product:
     """Profiles this machine and answers. The archive and the database are the caller's."""
 
-    def __init__(self, engine: Engine, archive: Archive, symbol_cache: Path, gateway_address: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        archive: Archive,
+        symbol_cache: Path,
+        gateway_address: str,
+        *,
+        symbols: SymbolSource | None = None,
+    ) -> None:
+        """`symbols`: this machine's files unless said otherwise."""
         self._engine = engine
         self._archive = archive
-        self._lander = Lander(engine, archive, Resolver(LocalFiles(), symbol_cache))
+        self._lander = Lander(engine, archive, Resolver(symbols or LocalFiles(), symbol_cache))
         self._queries = QueryEngine(engine)
         with engine.begin() as connection:
             inventory.add(connection, NewMachine(MACHINE, gateway_address))
