@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete
 from storage.query.engine import QueryEngine
 from storage.query.selection import parse_selection
 from storage.query.table import Page
-from storage.schema import chunk, function, profile, stack
+from storage.schema import chunk, function, profile, stack, stack_block
 from tests.facts import FactWriter
 
 pytestmark = pytest.mark.integration
@@ -47,7 +47,7 @@ def land(engine: Engine, round_: int) -> None:
 
 def sweep(engine: Engine) -> None:
     with engine.begin() as connection:
-        for table in (chunk, profile, stack, function):
+        for table in (chunk, profile, stack, stack_block, function):
             connection.execute(delete(table))
 
 
