@@ -98,6 +98,7 @@ def _agreement(program: Program, folder: Path, seconds: float, rate: int) -> Agr
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)  # what CPython leaves behind
     return found
 
 

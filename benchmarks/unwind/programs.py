@@ -145,7 +145,9 @@ def _python_perf(_: Path) -> list[str | Path]:
         if (
             path
             and not subprocess.run(
-                [path, "-X", "perf", "-c", ""], capture_output=True, check=False
+                [path, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"],
+                capture_output=True,
+                check=False,
             ).returncode
         ):
             return [path, "-X", "perf", _SOURCES / "documents.py"]

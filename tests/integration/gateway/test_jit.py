@@ -126,7 +126,9 @@ def new_python() -> str:
         if (
             path
             and not subprocess.run(
-                [path, "-X", "perf", "-c", ""], capture_output=True, check=False
+                [path, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"],
+                capture_output=True,
+                check=False,
             ).returncode
         ):
             return path

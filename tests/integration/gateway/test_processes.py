@@ -51,10 +51,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def capture(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[capture_pb2.Capture]:
     commands: list[list[str | Path]] = [
-        [folder / "becomes", "exec", "1.5", folder / "becomes-it"],
+        [folder / "becomes", "exec", "2.5", folder / "becomes-it"],
         [folder / "has-children", "forks", "0.03"],
         [folder / "starts-others", "execs", "0.03", folder / "blink"],
-        [folder / "moving", "0.8"],
+        [folder / "moving", "1.5"],
     ]
     if (folder / "spin32").exists():
         commands.append([folder / "spin32"])
@@ -68,7 +68,7 @@ def capture(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         daemon.stub() as stub,
     ):
         try:
-            yield ask(stub, plan(seconds=5, rate_hz=333), on_begin=start).capture
+            yield ask(stub, plan(seconds=6, rate_hz=333), on_begin=start).capture
         finally:
             for process in started:
                 process.kill()

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.unwind.expression import CannotEvaluate, evaluate
@@ -107,6 +107,7 @@ def test_a_growing_stack_is_refused():
         compute("30" * 200)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=64))
 def test_any_bytes_end(data):
     try:
