@@ -31,6 +31,7 @@ while sleep 2; do
     cg=$(systemctl show -p ControlGroup --value fleetprof-gateway.service)
     peak=$(cat /sys/fs/cgroup$cg/memory.peak 2>/dev/null || cat /sys/fs/cgroup$cg/memory.current 2>/dev/null)
     say service $state memory ${peak:-0}
+    [ $state = failed ] && say result $(systemctl show -p Result -p ExecMainStatus fleetprof-gateway.service)
     # Load only while it is looked at: starting beside it takes minutes where instructions are interpreted.
     [ $state = active ] && [ $before = inactive ] && systemctl start load load-perl load-kernel
     [ $state = inactive ] && [ $before = active ] && systemctl stop load load-perl load-kernel
@@ -70,7 +71,8 @@ while sleep 2; do
     before=$state
 done
 """
-_DROP_IN = "[Service]\nStandardOutput=tty\nStandardError=tty\nTTYPath=/dev/console\n"
+# Not `tty`: PrivateDevices= leaves the service no console, and it would fail to start.
+_DROP_IN = "[Service]\nStandardOutput=journal+console\nStandardError=journal+console\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from tests.gateway_daemon import ask, perf_descriptors, running
 
 _PROGRAM = """
 import sys
-import gateway.capturing, gateway.station
+import gateway.capture.capturing, gateway.capture.station
 from gateway.daemon import main
-real, believed = gateway.capturing.online_cpus(), int(sys.argv.pop(1))
+real, believed = gateway.capture.capturing.online_cpus(), int(sys.argv.pop(1))
 cpus = [real[number % len(real)] for number in range(believed)]
-gateway.capturing.online_cpus = gateway.station.online_cpus = lambda: cpus
+gateway.capture.capturing.online_cpus = gateway.capture.station.online_cpus = lambda: cpus
 sys.exit(main(sys.argv[1:]))
 """
 
