@@ -24,8 +24,8 @@ from benchmarks.perf_data import Forked, Mapped, Named, Sample, read_recording
 from fleetpb import capture_pb2
 from gateway.process.address_space import AddressSpace
 from gateway.process.images import Images
+from gateway.process.walker import Walk, Walker
 from gateway.unwind.machine_code import LONGEST_CALL, follows_call
-from gateway.unwind.walker import Walk, Walker
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

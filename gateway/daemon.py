@@ -11,15 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway.confinement import User, confine, find_user, only_root
-from gateway.doorman import Door, Doorman
 from gateway.errors import CannotConfine, GatewayError
-from gateway.kernel_shelf import KernelShelf
 from gateway.ledger import Ledger
-from gateway.listening import listen, require_private, take_passed
 from gateway.log_lines import configure_logging
+from gateway.machine.kernel_shelf import KernelShelf
 from gateway.options import build_parser, settings_of
-from gateway.runtime_folder import runtime_folder
+from gateway.privileges.confinement import User, confine, find_user, only_root
+from gateway.serving.doorman import Door, Doorman
+from gateway.serving.listening import listen, require_private, take_passed
+from gateway.serving.runtime_folder import runtime_folder
 from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
 from gateway.symbols.sightings import Sightings
 
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
     """The table of events and this machine's verdicts."""
+    from gateway.capture.host import Access, find_access  # noqa: PLC0415
     from gateway.errors import BadEventName  # noqa: PLC0415 - loaded by whoever asks; the daemon stays small
-    from gateway.host import Access, find_access  # noqa: PLC0415
     from gateway.perf.verdicts import judge_all, table  # noqa: PLC0415
 
     try:
@@ -69,8 +69,8 @@ def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
 
 def _examine(*, as_json: bool) -> int:
     """Say what this machine keeps a gateway from seeing; 1 if something is bad."""
-    from gateway import findings  # noqa: PLC0415 - a waiting daemon has no use for it
-    from gateway.doctor import examine_node  # noqa: PLC0415
+    from gateway.doctor import findings  # noqa: PLC0415 - a waiting daemon has no use for it
+    from gateway.doctor.doctor import examine_node  # noqa: PLC0415
 
     found = examine_node()
     print(findings.as_json(found) if as_json else findings.as_text(found))  # noqa: T201 - what was asked for
@@ -94,7 +94,7 @@ def _run(settings: Settings) -> int:
 
         def serve(ready: int) -> int:
             # Loaded here, in the child: the process that waits stays small.
-            from gateway.server import serve  # noqa: PLC0415
+            from gateway.serving.server import serve  # noqa: PLC0415
 
             try:
                 return serve(settings, inner, ledger, sightings, shelf, ready=ready)

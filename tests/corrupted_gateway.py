@@ -32,32 +32,32 @@ from gateway.containers.labels_file import parse_labels_file
 from gateway.containers.placement import place
 from gateway.containers.pods import parse_pods
 from gateway.errors import GatewayError
-from gateway.frequency import parse_cpuinfo
 from gateway.jit.entries import MAX_NAME, Entries, name_in
 from gateway.jit.map_file import is_served_by_a_program
-from gateway.kernel import KernelMap, Module, build_id_of_notes
-from gateway.memory import parse_meminfo
+from gateway.machine.frequency import parse_cpuinfo
+from gateway.machine.kernel import KernelMap, Module, build_id_of_notes
+from gateway.machine.memory import parse_meminfo
+from gateway.machine.pressure import parse_pressure
+from gateway.machine.topology import parse_cpu_list
+from gateway.machine.usage import parse_stat
 from gateway.perf.control_groups import parse_mounts
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.formats import parse_format, parse_id, parse_scale, parse_unit
 from gateway.perf.records import FLAT, STACKS, Mapped, Renamed, Sample, parse, time_of
 from gateway.perf.ring import Ring
-from gateway.pressure import parse_pressure
 from gateway.process.address_space import AddressSpace
 from gateway.process.images import own_vdso
 from gateway.process.maps import Vma, parse_maps
 from gateway.process.script import script_name
+from gateway.process.walker import Walker
 from gateway.symbols.kernel_table import kernel_table
 from gateway.symbols.small_elf import SmallElf
-from gateway.topology import parse_cpu_list
 from gateway.unwind.cfi import cie_distance, entry_length, evaluate, read_cie
 from gateway.unwind.eh_frame import UnwindTable
 from gateway.unwind.elf import Read, read_layout
 from gateway.unwind.expression import evaluate as evaluate_expression
 from gateway.unwind.machine_code import plt_words
 from gateway.unwind.rules import compile_row
-from gateway.unwind.walker import Walker
-from gateway.usage import parse_stat
 
 SECONDS = 1.0
 """CPU time of one input; the slowest takes 0.05 s."""

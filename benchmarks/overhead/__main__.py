@@ -34,12 +34,12 @@ from benchmarks.overhead.programs import DidNotStart, installed, running
 from benchmarks.overhead.slices import Measured, measure
 from benchmarks.report import Report, at_most
 from collector.standing import STANDING
+from gateway.capture.host import find_access
+from gateway.capture.station import Station
 from gateway.errors import EventUnavailable
-from gateway.host import find_access
 from gateway.options import build_parser
 from gateway.perf.events import EVENTS
 from gateway.settings import Limits, OwnProcesses
-from gateway.station import Station
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.overhead.paired import Slowdown, slowdown
 from fleetpb import capture_pb2
-from gateway.packing import Packer
+from gateway.capture.packing import Packer
+from gateway.capture.recording import Recorder
+from gateway.machine.topology import online_cpus
 from gateway.perf.sampler import MachineSampler, Sampling
-from gateway.recording import Recorder
-from gateway.topology import online_cpus
-from gateway.unwind.walker import Walker
+from gateway.process.walker import Walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.overhead.programs import Running
+    from gateway.capture.station import Station
     from gateway.perf.events import Event
-    from gateway.station import Station
 
 SLICE_S: Final = 0.2
 _NICENESS: Final = -15

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from gateway.errors import EventUnavailable
+from gateway.machine.topology import PROC, SYS
 from gateway.perf.event_names import SourceName, Term, parse_terms
 from gateway.perf.events import Event
 from gateway.perf.platforms import Core, read_core
 from gateway.perf.sources import find_in_source, has_source, sources_folder
-from gateway.topology import PROC, SYS
 
 READ: Final = "memory-read"
 WRITTEN: Final = "memory-written"

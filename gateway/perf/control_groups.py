@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gateway.topology import PROC
+from gateway.machine.topology import PROC
 
 _PERF_EVENT: Final = "perf_event"
 _ESCAPE: Final = re.compile(r"\\([0-7]{3})")

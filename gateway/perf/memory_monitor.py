@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gateway.topology import SYS
+from gateway.machine.topology import SYS
 
 _DOMAIN: Final = re.compile(r"mon_L3_([0-9]{1,6})")
 SOURCE: Final = "resctrl/mbm_total_bytes/"

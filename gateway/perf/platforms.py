@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from gateway.topology import PROC
+from gateway.machine.topology import PROC
 
 _LINE_LIMIT: Final = 32
 """Lines of /proc/cpuinfo up to the model; the file has as many again for every CPU, each slow to make."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from fleetpb import capture_pb2
 from gateway.errors import EventUnavailable
+from gateway.machine.topology import PROC, SYS
 from gateway.perf import tracefs
 from gateway.perf.attributes import EventType
 from gateway.perf.event_names import (
@@ -25,7 +26,6 @@ from gateway.perf.event_names import (
 from gateway.perf.events import COUNT, EVENTS, TRACEPOINT_PERIOD, UNKNOWN_PERIOD, Event, probe
 from gateway.perf.platforms import CHOICES, read_core
 from gateway.perf.sources import find_in_source, has_source
-from gateway.topology import PROC, SYS
 
 # The CPU's own counters; a hybrid CPU has a source for each kind of core, and the first is that of the large ones.
 _CPU_SOURCES: Final = ("cpu", "cpu_core")

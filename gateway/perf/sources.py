@@ -11,10 +11,10 @@ from typing import Final
 
 from fleetpb import capture_pb2
 from gateway.errors import BadEventName, BadFormat, EventUnavailable
+from gateway.machine.topology import SYS, parse_cpu_list
 from gateway.perf.event_names import SourceName, Term, parse_terms
 from gateway.perf.events import COUNT, UNKNOWN_PERIOD, Event
 from gateway.perf.formats import WORDS, Field, parse_format, parse_id, parse_scale, parse_unit
-from gateway.topology import SYS, parse_cpu_list
 
 # `format` files of a CPU's PMU are a few bytes; a longer one is not of this kind.
 _MAX_BYTES: Final = 4096

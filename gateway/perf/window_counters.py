@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from fleetpb import capture_pb2
 from gateway.errors import EventUnavailable
+from gateway.machine.topology import PROC, SYS
 from gateway.perf.attributes import EventType
 from gateway.perf.beside_cores import MOVED, READ, memory_and_energy
 from gateway.perf.control_groups import apart, perf_hierarchy
@@ -20,7 +21,6 @@ from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.perf.events import NANOSECONDS, Event
 from gateway.perf.memory_monitor import SOURCE, Moved, package_of_cpu, package_of_domain, read_moved
 from gateway.perf.registry import find_event
-from gateway.topology import PROC, SYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

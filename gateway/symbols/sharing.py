@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import zstandard
 
 from fleetpb import gateway_pb2
-from gateway.capturing import Interrupted
+from gateway.capture.capturing import Interrupted
 from gateway.errors import BadImage, SymbolsRefused
-from gateway.kernel import read_kernel_map, read_modules
+from gateway.machine.kernel import read_kernel_map, read_modules
 from gateway.process.images import VDSO, own_vdso
 from gateway.settings import Share
 from gateway.symbols.content import PIECE_BYTES, Content, sliced

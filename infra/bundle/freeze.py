@@ -105,7 +105,7 @@ def answer_once(python: Path, bundle: Path) -> None:
 
 def _imported(python: Path) -> list[str]:
     """What the server has loaded once it could answer."""
-    ask = "import sys, gateway.daemon, gateway.server; print(*sys.modules)"
+    ask = "import sys, gateway.daemon, gateway.serving.server; print(*sys.modules)"
     paths = {"PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [python, "-c", ask], check=True, capture_output=True, text=True, env=os.environ | paths

@@ -32,8 +32,8 @@ def doctor(
     its own process. A node that has the gateway only runs `fleetprof-gateway --doctor`. Exit code 1:
     something is bad.
     """
-    from gateway import findings  # noqa: PLC0415 - a command imports what it runs
-    from gateway.doctor import examine_node  # noqa: PLC0415
+    from gateway.doctor import findings  # noqa: PLC0415 - a command imports what it runs
+    from gateway.doctor.doctor import examine_node  # noqa: PLC0415
     from services.examination.server import examine_server  # noqa: PLC0415
 
     found = []

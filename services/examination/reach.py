@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from gateway.findings import Finding, Grade
+from gateway.doctor.findings import Finding, Grade
 from services.errors import CertificateProblem
 from services.settings import Settings
 

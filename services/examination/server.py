@@ -1,6 +1,6 @@
 """All subjects of the server side."""
 
-from gateway.findings import Finding
+from gateway.doctor.findings import Finding
 from services.examination.reach import certificates, debuginfod
 from services.examination.stores import archive, broker, database, disks, folder
 from services.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from gateway.findings import Finding, Grade
+from gateway.doctor.findings import Finding, Grade
 from services.errors import ServiceError
 from services.settings import Settings
 

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from fleetpb import capture_pb2
-from gateway.limits import PlannedEvent, Schedule
-from gateway.packing import Image, Packed
+from gateway.capture.limits import PlannedEvent, Schedule
+from gateway.capture.packing import Image, Packed
 from services.simulate import binaries
 from services.simulate.assembly import Assembly, Profile
 from services.simulate.binaries import Build
@@ -64,7 +64,7 @@ class _Window:
 def take(
     fleet: Fleet, machine: int, schedule: Schedule, visit_id: bytes, *, at: float, random: np.random.Generator
 ) -> Taken:
-    """The capture of a machine at a moment, seconds since 1970 UTC, by a schedule of `gateway.limits`."""
+    """The capture of a machine at a moment, seconds since 1970 UTC, by a schedule of `gateway.capture.limits`."""
     window = _window(fleet, machine, at, random)
     assembly = Assembly(
         capture_pb2.Capture(

@@ -16,11 +16,11 @@ import grpc
 import numpy as np
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
-from gateway.admission import Admission
+from gateway.capture.limits import Schedule, schedule
+from gateway.capture.packing import FORMAT
 from gateway.errors import PlanRefused
 from gateway.ledger import Ledger
-from gateway.limits import Schedule, schedule
-from gateway.packing import FORMAT
+from gateway.serving.admission import Admission
 from gateway.settings import Limits
 from services.simulate.binaries import SymbolFolder
 from services.simulate.captures import Taken, take

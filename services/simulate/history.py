@@ -18,7 +18,7 @@ from collector.appointments import Appointment, draw_round
 from collector.plan import plan_message
 from collector.schedule import round_start
 from collector.visit import Brought, Visited
-from gateway.limits import Schedule, schedule
+from gateway.capture.limits import Schedule, schedule
 from gateway.settings import Limits
 from services.simulate.captures import take
 from services.simulate.draws import generator

@@ -4,8 +4,8 @@ import uuid
 from typing import Final
 
 from fleetpb import capture_pb2
+from gateway.capture.limits import Capacity
 from gateway.errors import EventUnavailable
-from gateway.limits import Capacity
 from gateway.perf.events import EVENTS, Event
 from services.simulate import binaries
 from services.simulate.draws import uniform, word

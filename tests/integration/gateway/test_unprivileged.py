@@ -33,7 +33,7 @@ NOBODY = 65534
 # Everything is imported before the change: the interpreter may lie in a folder that only root can enter.
 AS_NOBODY = f"""
 import os, sys
-import gateway.containers.runtime_state, gateway.daemon, gateway.server
+import gateway.containers.runtime_state, gateway.daemon, gateway.serving.server
 os.setgroups([])
 os.setresgid({NOBODY}, {NOBODY}, {NOBODY})
 os.setresuid({NOBODY}, {NOBODY}, {NOBODY})

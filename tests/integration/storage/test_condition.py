@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, update
 
-from gateway.findings import Grade
+from gateway.doctor.findings import Grade
 from services.examination.server import examine_server
 from services.settings import Settings
 from storage import campaigns, inventory, visits

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from collector import event_names, plan
 from collector.event_names import COUNTS_TIME, why_not
-from gateway import limits
+from gateway.capture import limits
 from gateway.errors import BadEventName, EventUnavailable
 from gateway.perf import event_names as of_gateway
 from gateway.perf.event_names import parse_event_name

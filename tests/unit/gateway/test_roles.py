@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.authorisation import Authorisation
 from gateway.roles import Role, parse_caller, permits, roles_of
+from gateway.serving.authorisation import Authorisation
 
 METHODS = ("Capture", "Symbols", "Describe", "Health")
 COLLECTOR, VIEWER, GATEWAY, API = (

@@ -11,15 +11,15 @@ import pytest
 import zstandard
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway import capturing, station
-from gateway.capturing import Capturing
-from gateway.host import Access
-from gateway.kernel import KernelMap
-from gateway.limits import schedule
+from gateway.capture import capturing, station
+from gateway.capture.capturing import Capturing
+from gateway.capture.host import Access
+from gateway.capture.limits import schedule
+from gateway.capture.station import Station
+from gateway.machine.kernel import KernelMap
 from gateway.perf.records import Mode, Record, Sample
 from gateway.perf.sampler import Sampler, Sampling, Totals
 from gateway.settings import Limits
-from gateway.station import Station
 
 CPUS = list(range(64))
 PERIOD = 97

@@ -72,7 +72,7 @@ def test_every_build_target_exists():
 
 
 def test_the_gateway_is_granted_what_it_keeps_and_nothing_else():
-    from gateway.capabilities import NEEDED
+    from gateway.privileges.capabilities import NEEDED
 
     granted = {f"CAP_{name}" for name in COMPOSE["services"]["gateway"]["cap_add"]}
     unit = (ROOT / "infra/systemd/fleetprof-gateway.service").read_text()

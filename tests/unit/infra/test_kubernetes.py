@@ -67,7 +67,7 @@ def test_the_gateways_options_make_sense_to_it():
 
 def test_the_gateway_has_the_documented_capabilities_and_no_other_right():
     context = GATEWAY["containers"][0]["securityContext"]
-    from gateway.capabilities import NEEDED
+    from gateway.privileges.capabilities import NEEDED
 
     documented = {needed.name for needed in NEEDED}
     assert {f"CAP_{name}" for name in context["capabilities"]["add"]} == documented

@@ -12,10 +12,10 @@ import pytest
 import zstandard
 
 from fleetpb import gateway_pb2
-from gateway.capturing import Interrupted
+from gateway.capture.capturing import Interrupted
 from gateway.errors import SymbolsRefused
-from gateway.kernel import read_kernel_build_id, read_kernel_map
 from gateway.ledger import Ledger
+from gateway.machine.kernel import read_kernel_build_id, read_kernel_map
 from gateway.process.images import own_vdso
 from gateway.settings import Share, Sharing
 from gateway.symbols import sharing as module

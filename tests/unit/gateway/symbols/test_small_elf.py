@@ -16,8 +16,8 @@ from gateway.unwind.elf import read_layout
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import ElfVaddrs
 from symbolizer.elf.file import ElfFile
-from symbolizer.inspection.inspection import inspect
 from symbolizer.elf.symtab import read_symbols
+from symbolizer.inspection.inspection import inspect
 
 SOURCE = """
 #include <stdlib.h>

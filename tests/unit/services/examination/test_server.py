@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gateway.findings import Grade
+from gateway.doctor.findings import Grade
 from services.certificates.kinds import Kind
 from services.certificates.register import Register
 from services.examination.reach import certificates, debuginfod

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.limits import Capacity, schedule
+from gateway.capture.limits import Capacity, schedule
 from gateway.settings import Limits
 from services.simulate.binaries import SymbolFolder
 from services.simulate.captures import Taken, take
@@ -21,8 +21,8 @@ from services.simulate.truth import Wanted, truth
 from storage.landing.decode import decode_capture
 from storage.landing.labels import derive
 from storage.landing.resolved import Status
-from symbolizer.sources.local_files import LocalFiles
 from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
 from symbolizer.sources.running_kernel import RunningKernel
 
 AT = 1_763_380_800.0

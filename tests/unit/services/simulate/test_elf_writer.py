@@ -13,9 +13,9 @@ from services.simulate.binaries import content_of, executable, kernel
 from services.simulate.catalogue import SERVICES
 from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.elf.file import ElfFile
+from symbolizer.elf.symtab import read_symbols
 from symbolizer.kernel.kallsyms import kallsyms_of
 from symbolizer.sources.layout import is_kernel
-from symbolizer.elf.symtab import read_symbols
 
 names = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", min_codepoint=33), min_size=1, max_size=40

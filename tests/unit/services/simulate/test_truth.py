@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.limits import Capacity, schedule
+from gateway.capture.limits import Capacity, schedule
 from gateway.settings import Limits
 from services.simulate.calls import JIT
 from services.simulate.captures import take

@@ -1,0 +1,1 @@
+"""One capture from the plan to the message: limits, sampling, recording, packing."""

@@ -1,0 +1,404 @@
+"""One capture: carries out a schedule and packs what it found."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2, gateway_pb2
+from gateway.capture.limits import shared_factor
+from gateway.capture.packing import Packed, Packer, SegmentCounts
+from gateway.capture.quota import Quota
+from gateway.capture.recording import Recorder
+from gateway.errors import EventUnavailable, PlanRefused
+from gateway.machine.topology import online_cpus
+from gateway.perf.own_sampler import OwnSampler
+from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
+from gateway.perf.window_counters import WindowCounters
+from gateway.process.walker import Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from threading import Event as Signal
+
+    from gateway.capture.limits import PlannedEvent, Schedule
+    from gateway.capture.station import Station
+    from gateway.machine.system import Window
+
+PRODUCER: Final = "fleetprof-gateway 0.1.0"
+
+_PROGRESS_S: Final = 1.0
+_NICENESS: Final = -15
+_RESCAN_S: Final = 1.0
+# How long a segment runs before its cost is compared with the budget.
+_JUDGED_AFTER_S: Final = 0.5
+# Of an event whose rate is not known beforehand: a burst is soon seen, and what a ring loses is not read.
+_JUDGED_SOON_S: Final = 0.1
+# By then the control groups that use most CPU time have been sampled, and most of the window is still to come.
+_FIRST_LOOK_S: Final = 0.5
+
+
+class Interrupted(Exception):
+    """The caller is gone or the gateway stops: nobody waits for the answer."""
+
+
+@contextlib.contextmanager
+def _precedence() -> Iterator[None]:
+    """Let this thread run before others, where that is permitted: a ring that is read late runs over."""
+    thread = threading.get_native_id()
+    before = os.getpriority(os.PRIO_PROCESS, thread)
+    # Without CAP_SYS_NICE it stays as it is, and what is lost on a busy machine is counted.
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, thread, min(before, _NICENESS))
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, thread, before)
+
+
+@dataclass(slots=True)
+class _Running:
+    """An event being sampled: `ends` and `began` in CLOCK_MONOTONIC seconds, the segment being filled."""
+
+    planned: PlannedEvent
+    sampler: Sampler
+    segment: SegmentCounts
+    began: float
+    ends: float
+    before: Totals
+    """Of the segments that are closed."""
+    rescanned: float
+    rate: float = 0.0
+    """Samples per second and CPU, those included that did not fit; as of the last look."""
+
+    def close(self) -> None:
+        """Close the sampler it has now."""
+        self.sampler.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Share of the window that has passed, 0…1, and samples so far."""
+
+    share: float
+    samples: int
+
+
+def settle(segment: SegmentCounts, passed: Totals) -> None:
+    """Say of a closed segment what the kernel says of its event.
+
+    One that was enabled and never ran was not counted: no counter was ever free for it, or the hypervisor's do not
+    count. Its 0 samples are no answer.
+    """
+    message = segment.message
+    message.lost.extend(passed.lost)
+    message.time_enabled_ns, message.time_running_ns = passed.enabled_ns, passed.running_ns
+    if passed.enabled_ns and not passed.running_ns and not segment.samples:
+        message.support = capture_pb2.SUPPORT_NOT_COUNTED
+
+
+class Capturing:
+    """Carries out one schedule. `run` samples, `pack` makes the capture; neither twice."""
+
+    def __init__(self, station: Station, schedule: Schedule, visit_id: bytes) -> None:
+        self._station = station
+        self._schedule = schedule
+        self._packer = Packer()
+        self._walker = Walker(station.images, max_depth=schedule.max_depth)
+        self._recorder = Recorder(
+            self._packer,
+            station.images,
+            self._walker,
+            station.kernel,
+            kernel_build_id=station.kernel_build_id,
+            max_depth=schedule.max_depth,
+            own_labels=station.names.of_process,
+        )
+        self._capture = capture_pb2.Capture(
+            visit_id=visit_id, producer=PRODUCER, machine=station.machine, notes=schedule.changes
+        )
+        self._cpus = online_cpus()
+        self._began = 0.0
+        self._drain_s = 0.0
+        self._counters: WindowCounters | None = None
+        self._looked_after = False
+        self._quota = Quota(station.limits)
+        self._ended_why = ""
+        self._first_look_s = min(_FIRST_LOOK_S, schedule.seconds / 4)
+        self.utilisation = 0.0
+        self.seconds = 0.0
+        self.sampled_events = 0
+
+    @property
+    def samples(self) -> int:
+        """Samples so far."""
+        return self._recorder.samples
+
+    def seen(self) -> Iterator[tuple[str, int, str]]:
+        """Yield (build-id or content key, process, path) of each binary that frames lie in."""
+        for image, pid in self._recorder.seen.items():
+            if key := image.build_id.hex() or image.content_key:
+                yield key, pid, image.path
+
+    def run(self, stopped: Signal) -> Iterator[Done]:
+        """Sample all turns; raises Interrupted soon after `stopped` is set, with everything closed."""
+        cpu_before, entries_before = time.process_time(), self._station.images.entries_evaluated
+        if not self._station.own:
+            # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
+            self._station.kernel()
+        self._station.names.begin()
+        window = self._station.instruments.open_window()
+        self._began = time.monotonic()
+        self._capture.window.wall_start_ns = time.time_ns()
+        self._capture.window.monotonic_start_ns = round(self._began * 1e9)
+        with contextlib.ExitStack() as resources:
+            resources.enter_context(self._station.images_in_use())
+            resources.callback(self._recorder.close)
+            resources.enter_context(_precedence())
+            self._counters = self._open_counters(resources)
+            for turn in self._schedule.turns:
+                if not self._ended_why:
+                    yield from self._run_turn(turn, stopped, window)
+            if self._counters:
+                self._capture.counters.extend(self._counters.read(self._packer.text))
+        self._capture.window.duration_ns = round((time.monotonic() - self._began) * 1e9)
+        self.utilisation = window.close(self._capture)
+        self._capture.notes.extend(self._recorder.notes())
+        cost = self._capture.cost
+        cost.cpu_ms = (time.process_time() - cpu_before) * 1000
+        cost.peak_rss_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        cost.unwind_entries = self._station.images.entries_evaluated - entries_before
+        cost.stacks_walked = self._walker.stacks_walked
+        self._station.note_cost(self._drain_s, self.samples)
+
+    def pack(self) -> Packed:
+        """The finished capture."""
+        names = self._station.names.finish()
+        labels = {who: names.labels(who.cgroup, who.labels) for who in self._packer.identities}
+        self._capture.notes.extend(names.notes())
+        return self._packer.pack(self._capture, labels)
+
+    def _open_counters(self, resources: contextlib.ExitStack) -> WindowCounters | None:
+        schedule = self._schedule
+        if not (schedule.counters or schedule.counter_events or schedule.counted_cgroups):
+            return None
+        if self._station.own:
+            self._capture.notes.append("counters were left out: they need CAP_PERFMON")
+            return None
+        return resources.enter_context(
+            WindowCounters(self._cpus, schedule.counter_events, standing=schedule.counters)
+        )
+
+    def _look_after_counters(self, now: float) -> None:
+        """Once: split what gets no turn, and count the control groups that were seen to run most."""
+        if self._counters is None or self._looked_after or now - self._began < self._first_look_s:
+            return
+        self._looked_after = True
+        self._counters.split_idle()
+        if self._schedule.counted_cgroups:
+            samples = self._packer.samples_by_process()
+            self._capture.notes.extend(self._counters.count_cgroups(samples, self._schedule.counted_cgroups))
+
+    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal, window: Window) -> Iterator[Done]:
+        # Between turns nobody follows processes; what was known of them may be out of date.
+        self._recorder.forget_processes()
+        with contextlib.ExitStack() as samplers:
+            running = self._start(turn, samplers)
+            now = reported = time.monotonic()
+            while running:
+                pause = min(min(event.sampler.wait_s, event.ends - now) for event in running)
+                if stopped.wait(max(0.0, pause)):
+                    raise Interrupted
+                now = time.monotonic()
+                for event in tuple(running):
+                    if now >= event.ends:
+                        self._finish(event)
+                        running.remove(event)
+                    else:
+                        self._go_on(event, now, running)
+                self._look_after_counters(now)
+                if running and (why := self._quota.spent(self._packer.estimate_bytes())):
+                    self._end_early(running, now, why)
+                    return
+                if now - reported >= _PROGRESS_S:
+                    reported = now
+                    window.glance()
+                    yield Done(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
+
+    def _end_early(self, running: Sequence[_Running], now: float, why: str) -> None:
+        """Stop here, with everything sampled so far and a note; raises PlanRefused where the plan allows no less."""
+        lasted, asked = now - self._began, self._schedule.seconds
+        if self._schedule.exact:
+            raise PlanRefused(
+                gateway_pb2.Refusal.NOT_ALLOWED,
+                f"the plan is to be carried out exactly, but after {lasted:.1f} of {asked:g} s {why}",
+            )
+        self._ended_why = why
+        for event in running:
+            self._finish(event)
+        self._capture.notes.append(f"the capture ended after {lasted:.1f} of {asked:g} s: {why}")
+
+    def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_Running]:
+        """Open the events of a turn, then let them go; the one that runs longest follows processes."""
+        opened: list[tuple[PlannedEvent, Sampler]] = []
+        for planned in sorted(turn, key=lambda event: -event.seconds):
+            try:
+                sampler = samplers.enter_context(self._open(planned, follow=not opened, together=len(turn)))
+            except EventUnavailable as reason:
+                self._report_unavailable(planned, reason)
+            else:
+                opened.append((planned, sampler))
+        running = []
+        for planned, sampler in opened:
+            now = time.monotonic()
+            segment = self._segment(planned, planned.period, planned.thinned_why, now, sampler)
+            event = _Running(planned, sampler, segment, now, now + planned.seconds, Totals(), now)
+            samplers.callback(event.close)
+            running.append(event)
+            sampler.enable()
+            self.sampled_events += 1
+        return running
+
+    def _open(self, planned: PlannedEvent, *, follow: bool, together: int) -> Sampler:
+        if planned.event is None:
+            assert planned.unavailable is not None
+            raise planned.unavailable
+        sampling = Sampling(
+            planned.event,
+            planned.period,
+            planned.stacks,
+            self._schedule.stack_bytes,
+            follow=follow,
+            together=together,
+        )
+        kind = OwnSampler if self._station.own else MachineSampler
+        return kind(sampling, self._cpus)
+
+    def _segment(
+        self, planned: PlannedEvent, period: int, thinned_why: str, now: float, sampler: Sampler
+    ) -> SegmentCounts:
+        assert planned.event is not None
+        return self._packer.segment(
+            capture_pb2.Segment(
+                event=self._packer.text(planned.name),
+                source=self._packer.text(planned.event.source),
+                unit=self._packer.text(planned.event.unit),
+                support=capture_pb2.SUPPORT_OK,
+                period=period,
+                requested_period=planned.requested_period,
+                thinned_why=self._packer.text(thinned_why),
+                stacks=planned.stacks,
+                start_offset_ns=round((now - self._began) * 1e9),
+                cpus=sampler.cpus,
+                unprivileged=self._station.own,
+            )
+        )
+
+    def _report_unavailable(self, planned: PlannedEvent, reason: EventUnavailable) -> None:
+        self._capture.notes.append(str(reason))
+        source = planned.event.source if planned.event else ""
+        self._packer.segment(
+            capture_pb2.Segment(
+                event=self._packer.text(planned.name),
+                source=self._packer.text(source),
+                unit=self._packer.text(planned.event.unit if planned.event else ""),
+                support=capture_pb2.Support.Name(reason.support),
+                errno=reason.errno,
+                stacks=planned.stacks,
+            )
+        )
+
+    def _go_on(self, event: _Running, now: float, running: Sequence[_Running]) -> None:
+        if isinstance(event.sampler, OwnSampler) and now - event.rescanned >= _RESCAN_S:
+            event.rescanned = now
+            self._drain(event, rescan=True)
+            return
+        self._drain(event)
+        lasted = now - event.began
+        counts_time = event.sampler.sampling.event.counts_time
+        if lasted < (_JUDGED_AFTER_S if counts_time else _JUDGED_SOON_S):
+            return
+        limits, capacity = self._station.limits, self._station.capacity()
+        taken = event.segment.samples
+        if not counts_time:
+            # What did not fit happened too: a full ring would make any rate look bearable.
+            taken += sum(event.sampler.totals().since(event.before).lost)
+        event.rate = taken / lasted / len(self._cpus)
+        factor = shared_factor(event.rate, [each.rate for each in running], capacity.highest_rate(limits))
+        if factor > 1:
+            self._thin(event, factor, event.rate)
+            event.rate /= factor
+
+    def _thin(self, event: _Running, factor: int, rate: float) -> None:
+        """Go on with a longer period in a new segment; raises PlanRefused where the plan allows no less."""
+        if self._schedule.exact:
+            raise PlanRefused(
+                gateway_pb2.Refusal.NOT_ALLOWED,
+                f"the plan is to be carried out exactly, but {event.planned.name} came {rate:.0f} times per second "
+                f"and CPU, which would cost more than {self._station.limits.cpu_share:.3g} of the machine or half a core",
+            )
+        period = event.segment.message.period * factor
+        self._close_segment(event)
+        event.began = time.monotonic()
+        event.segment = self._segment(
+            event.planned,
+            period,
+            f"{rate:.0f} samples per second and CPU would have cost more than "
+            f"{self._station.limits.cpu_share:.3g} of the machine or half a core",
+            event.began,
+            event.sampler,
+        )
+        if self._station.own:
+            # The kernel sets the period of the thread it is told of, not of those that inherited the event.
+            self._reopen(event, period)
+        else:
+            event.sampler.set_period(period)
+        event.sampler.enable()
+
+    def _reopen(self, event: _Running, period: int) -> None:
+        self._capture.cost.ring_bytes += event.sampler.bytes_read
+        event.sampler.close()
+        event.sampler = OwnSampler(replace(event.sampler.sampling, period=period), self._cpus)
+        event.before = Totals()
+        # Who started or ended meanwhile is not in the records.
+        self._recorder.forget_processes()
+
+    def _finish(self, event: _Running) -> None:
+        self._close_segment(event)
+        self._capture.cost.ring_bytes += event.sampler.bytes_read
+        if isinstance(event.sampler, OwnSampler) and event.sampler.left_out:
+            self._capture.notes.append(
+                f"{event.sampler.left_out} threads were left out: RLIMIT_NOFILE allows no more descriptors"
+            )
+        event.sampler.close()
+
+    def _close_segment(self, event: _Running) -> None:
+        event.sampler.disable()
+        ended = time.monotonic()
+        self._drain(event, everything=True)
+        message = event.segment.message
+        message.duration_ns = round((ended - event.began) * 1e9)
+        totals = event.sampler.totals()
+        passed, event.before = totals.since(event.before), totals
+        if message.throttled:
+            self._capture.notes.append(
+                f"{event.planned.name}: {message.throttled} times the kernel took no samples until its next tick, "
+                "because interrupts came faster than kernel.perf_event_max_sample_rate"
+            )
+        settle(event.segment, passed)
+        self.seconds = max(self.seconds, ended - event.began)
+
+    def _drain(self, event: _Running, *, everything: bool = False, rescan: bool = False) -> None:
+        began = time.thread_time()
+        with self._station.walking:
+            consume = self._recorder.consumer(event.segment)
+            if rescan and isinstance(event.sampler, OwnSampler):
+                event.sampler.rescan(consume)
+            else:
+                event.sampler.drain(consume, everything=everything)
+        self._drain_s += time.thread_time() - began

@@ -1,0 +1,273 @@
+"""The gateway's own limits (DIGEST G5, G7): enforced here, whatever the caller asks.
+
+A plan that asks for too much is thinned or shortened and says so; load is never a reason to refuse, because
+machines that refuse when busy are missing from the fleet's estimate exactly where the cycles go.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2, gateway_pb2
+from gateway.capture.allowed_events import is_allowed
+from gateway.errors import BadEventName, EventUnavailable, PlanRefused
+from gateway.perf.attributes import MAX_STACK_BYTES
+from gateway.perf.event_names import parse_event_name
+from gateway.perf.events import CYCLES, DEFAULT_RATE_HZ, NANOSECONDS, Event
+from gateway.perf.registry import find_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateway.settings import Limits
+
+DEFAULT_STACK_BYTES: Final = 16384
+DEFAULT_DEPTH: Final = 256
+_MAX_DEPTH: Final = 1024
+MOST_EVENTS: Final = 32
+MOST_COUNTERS: Final = 64
+# Each costs an event per CPU and counter, and every switch between control groups takes the longer.
+MOST_CGROUPS: Final = 16
+_SHORTEST_MS: Final = 10
+_VISIT_ID_BYTES: Final = 16
+# Without a nominal frequency, cycles of a common server.
+_USUAL_MHZ: Final = 2500.0
+_MAX_PERIOD: Final = 1 << 62
+# By how much a measured rate may exceed the highest before it is cut.
+_TOLERANCE: Final = 1.5
+_NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEvent:
+    """One event as it will be sampled. `event` None: this machine cannot have it, as `unavailable` says."""
+
+    name: str
+    event: Event | None
+    requested_period: int
+    period: int
+    thinned_why: str
+    seconds: float
+    stacks: bool
+    unavailable: EventUnavailable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Turns one after the other, the events of a turn together; `changes` are sentences for the caller.
+
+    `counter_events` are counted besides the standing ones, `counted_cgroups` is how many control groups are. With
+    `exact` nothing may be taken less of while it runs either.
+    """
+
+    turns: tuple[tuple[PlannedEvent, ...], ...]
+    changes: tuple[str, ...]
+    stack_bytes: int
+    max_depth: int
+    counters: bool
+    counter_events: tuple[str, ...] = ()
+    counted_cgroups: int = 0
+    exact: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Length of the whole window."""
+        return sum(max(event.seconds for event in turn) for turn in self.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What sampling costs here: CPUs sampled, seconds of CPU per sample, the nominal frequency (0: unknown)."""
+
+    cpus: int
+    sample_cost_s: float
+    nominal_mhz: float
+
+    def highest_rate(self, limits: Limits) -> float:
+        """Samples per second and CPU that the CPU budget pays for with every CPU busy.
+
+        Samples are unwound by one thread, which may use half of its core.
+        """
+        whole = limits.cpu_share / self.sample_cost_s
+        return min(whole, 0.5 / self.sample_cost_s / self.cpus)
+
+
+def schedule(
+    plan: gateway_pb2.Plan,
+    limits: Limits,
+    capacity: Capacity,
+    find: Callable[[str], Event] = find_event,
+) -> Schedule:
+    """Turn a plan into what will be done; raises PlanRefused INVALID for one that makes no sense.
+
+    `find` gives the event of a name on this machine. NOT_ALLOWED is raised where the operator allows none of the
+    events, and for an exact plan that would be changed.
+    """
+    _check(plan)
+    changes: list[str] = []
+    counter_events = _allowed_counters(plan, limits, changes)
+    turns: dict[int, list[PlannedEvent]] = {}
+    for wanted in plan.events:
+        if not is_allowed(wanted.event, limits.events):
+            planned = _left_out(wanted)
+            changes.append(str(planned.unavailable))
+        else:
+            planned = _plan_event(wanted, limits, capacity, find)
+        if planned.thinned_why:
+            changes.append(f"{planned.name}: {planned.thinned_why}")
+        turns.setdefault(wanted.turn, []).append(planned)
+    if not any(is_allowed(wanted.event, limits.events) for wanted in plan.events):
+        raise PlanRefused(gateway_pb2.Refusal.NOT_ALLOWED, "; ".join(changes))
+    ordered = tuple(tuple(turns[turn]) for turn in sorted(turns))
+    if plan.counted_cgroups > MOST_CGROUPS:
+        changes.append(
+            f"{MOST_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
+        )
+    shortened = _shorten(ordered, limits, changes)
+    if plan.exact and changes:
+        raise PlanRefused(
+            gateway_pb2.Refusal.NOT_ALLOWED,
+            f"the plan is to be carried out exactly, and this gateway would not: {'; '.join(changes)}",
+        )
+    return Schedule(
+        shortened,
+        tuple(changes),
+        plan.stack_bytes or DEFAULT_STACK_BYTES,
+        plan.max_depth or DEFAULT_DEPTH,
+        plan.counters,
+        counter_events,
+        min(plan.counted_cgroups, MOST_CGROUPS),
+        plan.exact,
+    )
+
+
+def thinning_factor(rate: float, highest: float) -> int:
+    """The smallest integer to divide the rate by so that it is not above the highest."""
+    return max(1, math.ceil(rate / highest - 1e-9))
+
+
+def shared_factor(rate: float, rates: Sequence[float], highest: float) -> int:
+    """What to divide the rate by of one of the events that run together, whose rates are `rates`; 1: nothing.
+
+    They share the budget. When together they are well above the highest, whoever takes more than an equal part of
+    it is cut down to one: a storm of one event does not thin the others.
+    """
+    part = highest / len(rates)
+    if sum(rates) <= highest * _TOLERANCE or rate <= part:
+        return 1
+    return math.ceil(rate / part)
+
+
+def _invalid(message: str) -> PlanRefused:
+    return PlanRefused(gateway_pb2.Refusal.INVALID, message)
+
+
+def _check(plan: gateway_pb2.Plan) -> None:
+    if len(plan.visit_id) != _VISIT_ID_BYTES:
+        raise _invalid(f"visit_id must be the 16 bytes of a UUID, not {len(plan.visit_id)}")
+    if not 0 < len(plan.events) <= MOST_EVENTS:
+        raise _invalid(f"events must name 1 to {MOST_EVENTS} events, not {len(plan.events)}")
+    if plan.stack_bytes % 8 or plan.stack_bytes > MAX_STACK_BYTES:
+        raise _invalid(f"stack_bytes must be a multiple of 8 up to {MAX_STACK_BYTES}, not {plan.stack_bytes}")
+    if plan.max_depth > _MAX_DEPTH:
+        raise _invalid(f"max_depth must be at most {_MAX_DEPTH}, not {plan.max_depth}")
+    if len(plan.counter_events) > MOST_COUNTERS:
+        raise _invalid(
+            f"counter_events must name at most {MOST_COUNTERS} events, not {len(plan.counter_events)}"
+        )
+    for field, names in (("counter_events", plan.counter_events), ("events", [e.event for e in plan.events])):
+        for name in names:
+            try:
+                parse_event_name(name)
+            except BadEventName as error:
+                raise _invalid(f"{field}: {error}") from error
+    seen = set()
+    for wanted in plan.events:
+        if (wanted.turn, wanted.event) in seen:
+            raise _invalid(f"events: {wanted.event} is there twice in turn {wanted.turn}")
+        seen.add((wanted.turn, wanted.event))
+        if wanted.duration_ms < _SHORTEST_MS:
+            raise _invalid(f"{wanted.event}: duration_ms must be at least {_SHORTEST_MS}")
+        if not math.isfinite(wanted.rate_hz) or wanted.rate_hz < 0:
+            raise _invalid(f"{wanted.event}: rate_hz must be a positive number")
+        if wanted.period > _MAX_PERIOD:
+            raise _invalid(f"{wanted.event}: period must be at most {_MAX_PERIOD}")
+
+
+def _plan_event(
+    wanted: gateway_pb2.EventPlan, limits: Limits, capacity: Capacity, find: Callable[[str], Event]
+) -> PlannedEvent:
+    seconds = wanted.duration_ms / 1000
+    try:
+        event = find(wanted.event)
+    except EventUnavailable as reason:
+        return PlannedEvent(wanted.event, None, 0, 0, "", seconds, wanted.stacks, reason)
+    units_per_second = _units_per_second(event, capacity)
+    rate_hz = wanted.rate_hz
+    if units_per_second and not rate_hz and not wanted.period:
+        rate_hz = min(DEFAULT_RATE_HZ, limits.max_rate_hz)
+    if units_per_second and rate_hz:
+        requested = max(1, round(units_per_second / rate_hz))
+    elif wanted.rate_hz and not wanted.period:
+        raise _invalid(f"{wanted.event}: does not count time, so it takes a period, not rate_hz")
+    else:
+        requested = wanted.period or event.default_period
+    factor, why = 1, ""
+    if units_per_second:
+        # Of the rate that was asked for: the whole period may be a little short of it, and a rate that is
+        # just allowed would be halved for that.
+        rate = rate_hz or units_per_second / requested
+        factor, why = _thin(rate, limits, capacity)
+    return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
+
+
+def _left_out(wanted: gateway_pb2.EventPlan) -> PlannedEvent:
+    """An event that the operator does not allow: it is in the capture, with the reason and without samples."""
+    reason = EventUnavailable(f"{wanted.event}: {_NOT_ALLOWED}", support=capture_pb2.SUPPORT_DENIED, errno=0)
+    return PlannedEvent(wanted.event, None, 0, 0, "", wanted.duration_ms / 1000, wanted.stacks, reason)
+
+
+def _allowed_counters(plan: gateway_pb2.Plan, limits: Limits, changes: list[str]) -> tuple[str, ...]:
+    """Those of the counters asked for that may be read, each once."""
+    asked = tuple(dict.fromkeys(plan.counter_events))
+    changes.extend(f"counter {name}: {_NOT_ALLOWED}" for name in asked if not is_allowed(name, limits.events))
+    return tuple(name for name in asked if is_allowed(name, limits.events))
+
+
+def _units_per_second(event: Event, capacity: Capacity) -> float:
+    """How many units of a busy CPU pass in a second; 0 where that is not known beforehand."""
+    if event.unit == NANOSECONDS:
+        return 1e9
+    if event.unit == CYCLES:
+        return (capacity.nominal_mhz or _USUAL_MHZ) * 1e6
+    return 0.0
+
+
+def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
+    capped = thinning_factor(rate, limits.max_rate_hz)
+    paid = thinning_factor(rate, capacity.highest_rate(limits))
+    if capped >= paid and capped > 1:
+        return (
+            capped,
+            f"only one sample in {capped} is taken: the gateway allows {limits.max_rate_hz:g} per second and CPU",
+        )
+    if paid > 1:
+        return paid, (
+            f"only one sample in {paid} is taken: at {rate:g} per second and CPU sampling would cost more than "
+            f"{limits.cpu_share:.3g} of the machine or half a core"
+        )
+    return 1, ""
+
+
+def _shorten(
+    turns: Sequence[tuple[PlannedEvent, ...]], limits: Limits, changes: list[str]
+) -> tuple[tuple[PlannedEvent, ...], ...]:
+    """Scale all turns down to the allowed length."""
+    asked = sum(max(event.seconds for event in turn) for turn in turns)
+    if asked <= limits.max_seconds:
+        return tuple(turns)
+    scale = limits.max_seconds / asked
+    changes.append(f"shortened from {asked:g} s to {limits.max_seconds:g} s, the longest window allowed here")
+    return tuple(tuple(replace(event, seconds=event.seconds * scale) for event in turn) for turn in turns)

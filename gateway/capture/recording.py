@@ -1,0 +1,463 @@
+"""From perf records to counted stacks: follows processes, walks stacks, names places.
+
+Processes are looked at when their first sample arrives, not all at the start: a capture meets a few dozen of
+hundreds. What starts during the window is followed by FORK, COMM and MMAP2 records, because by the time its
+samples are read it may be gone.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2
+from gateway.capture.packing import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
+from gateway.errors import AccessDenied, ProcessGone
+from gateway.jit.naming import JitNames
+from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
+from gateway.process.address_space import AddressSpace
+from gateway.process.identity import Identity, no_labels, read_identity
+from gateway.process.maps import Vma, read_executable_maps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.capture.packing import Packer, SegmentCounts
+    from gateway.containers.environment import Labels
+    from gateway.machine.kernel import KernelMap, Place
+    from gateway.perf.records import Record
+    from gateway.process.images import Images
+    from gateway.process.walker import Walk, Walker
+
+# The kernel's own idle thread, which /proc does not list, and a task that is being reaped.
+_IDLE: Final = Identity("swapper", "", "", "", "", "", kernel_thread=True)
+_NOBODY: Final = Identity("", "", "", "", "", "", kernel_thread=False)
+_REAPED: Final = 0xFFFFFFFF
+# Drains between two looks at mappings are doubled up to 2 to the power of this: some 16 s.
+_MOST_FRUITLESS: Final = 6
+_KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
+_VDSO: Final = "[vdso]"
+# Files that are memory only: .NET and others map the code that they make from one, to write it elsewhere.
+_MEMORY_FILES: Final = ("/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV")
+_FLAG_BITS: Final = 3
+_FLAGS: Final = (1 << _FLAG_BITS) - 1
+_GUESTS: Final = frozenset({int(Mode.GUEST_KERNEL), int(Mode.GUEST_USER)})
+
+
+class _Process:
+    """One process of this capture.
+
+    `read_at`: /proc was read then, older records are already in it. `identity` is what is known so far,
+    `executable` the first file that was mapped since it started a program. `look_again` is the number of the
+    drain from which on its mappings may be read once more, `fruitless` how often that showed nothing new.
+    `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address;
+    `made` has the keys of `frames` whose code has no file, with the address that was looked up for each.
+    `parent` is known of what was started during the window.
+    """
+
+    __slots__ = (
+        "executable",
+        "frames",
+        "fruitless",
+        "group",
+        "identity",
+        "look_again",
+        "made",
+        "mappings",
+        "parent",
+        "read_at",
+        "sampled",
+        "space",
+    )
+
+    def __init__(
+        self,
+        space: AddressSpace,
+        *,
+        identity: Identity | None = None,
+        read_at: int = 0,
+        parent: int | None = None,
+    ) -> None:
+        self.parent = parent
+        self.space = space
+        self.identity = identity
+        self.read_at = read_at
+        self.group: int | None = None
+        self.sampled = False
+        self.executable = ""
+        self.look_again = 0
+        self.fruitless = 0
+        self.frames: dict[int, int] = {}
+        self.made: dict[int, int] = {}
+        self.mappings: dict[int, int] = {}
+
+    def forget_frames(self) -> None:
+        """Forget what was found at addresses: other mappings may be there now."""
+        self.frames.clear()
+        self.made.clear()
+        self.mappings.clear()
+
+
+class Recorder:
+    """Consumes the records of one capture and counts them into the current segment.
+
+    `kernel` is asked for when the first kernel frame turns up: reading it is the dearest part of a capture.
+    """
+
+    def __init__(
+        self,
+        packer: Packer,
+        images: Images,
+        walker: Walker,
+        kernel: Callable[[], KernelMap],
+        *,
+        kernel_build_id: bytes,
+        max_depth: int,
+        own_labels: Callable[[int], Labels] = no_labels,
+    ) -> None:
+        self._packer = packer
+        self._own_labels = own_labels
+        self._images = images
+        self._walker = walker
+        self._read_kernel = kernel
+        self._kernel: KernelMap | None = None
+        self._kernel_build_id = kernel_build_id
+        self._max_depth = max_depth
+        self._processes: dict[int, _Process] = {}
+        self._parents: dict[int, int] = {}
+        self._jit = JitNames()
+        self._kernel_frames: dict[int, int] = {}
+        self._kernel_mappings: dict[tuple[str | None, bool], int] = {}
+        self._unknown_frame: int | None = None
+        self._denied = 0
+        self._drains = 0
+        self.lost_records = 0
+        self.samples = 0
+        self.seen: dict[Image, int] = {}
+        """Files and the vdso that frames lie in, each with a process that ran it."""
+
+    def consumer(self, segment: SegmentCounts) -> Callable[[Record], None]:
+        """What to drain a sampler into, once, so that its samples count in the segment."""
+        self._drains += 1
+        flat = not segment.message.stacks
+
+        def consume(record: Record) -> None:
+            if isinstance(record, Sample):
+                self._count(segment, record, flat=flat)
+            elif isinstance(record, Mapped):
+                self._map(record)
+            elif isinstance(record, Forked):
+                self._fork(record)
+            elif isinstance(record, Exited):
+                self._exit(record)
+            elif isinstance(record, Renamed):
+                self._rename(record)
+            elif isinstance(record, Lost):
+                self.lost_records += record.records
+            elif isinstance(record, Throttled):
+                segment.message.throttled += 1
+
+        return consume
+
+    def forget_processes(self) -> None:
+        """Look at every process anew; call it when their records were not followed for a while."""
+        self._processes.clear()
+        self._parents.clear()
+        self._jit.close()
+
+    def close(self) -> None:
+        """Close what was opened of processes; to be called at the end."""
+        self._jit.close()
+
+    def notes(self) -> list[str]:
+        """What could not be read, as sentences."""
+        notes = []
+        if self._denied:
+            notes.append(
+                f"the mappings of {self._denied} processes could not be read: "
+                "the gateway lacks CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
+            )
+        if self._kernel is not None and not self._kernel.readable:
+            notes.append(
+                "the kernel hides its addresses (kernel.kptr_restrict): the gateway lacks CAP_SYSLOG"
+            )
+        return notes + self._jit.notes()
+
+    def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
+        self.samples += 1
+        process = self._processes.get(sample.pid)
+        if process is None:
+            process = self._processes[sample.pid] = self._meet(sample.pid)
+        process.sampled = True
+        if process.made:
+            self._renew_names(sample.pid, process)
+        group = process.group
+        if group is None:
+            group = process.group = self._group(sample.pid, process)
+        frames, end = self._stack(sample, process, flat=flat)
+        segment.counts[group, self._packer.stack(frames, end)] += 1
+
+    def _stack(self, sample: Sample, process: _Process, *, flat: bool) -> tuple[tuple[int, ...], int]:
+        known = self._kernel_frames
+        frames: list[int] = []
+        exact = 1
+        for address in sample.kernel[: self._max_depth]:
+            key = address << 1 | exact
+            frame = known.get(key)
+            if frame is None:
+                frame = known[key] = self._kernel_frame(address, exact=bool(exact))
+            frames.append(frame)
+            exact = 0
+        if sample.mode in _GUESTS:
+            return (self._unknown(),), capture_pb2.STACK_END_NO_MAPPING
+        if flat:
+            if not frames:
+                frames.append(self._user_frame(sample.pid, process, sample.ip, flags=EXACT))
+            return tuple(frames), capture_pb2.STACK_END_FLAT
+        if not sample.registers:
+            if not frames:
+                frames.append(self._unknown())
+            return tuple(frames), capture_pb2.STACK_END_KERNEL_ONLY
+        if sample.compat:
+            frames.append(self._user_frame(sample.pid, process, user_ip(sample), flags=EXACT))
+            return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
+        walk = self._walk(sample, process)
+        frames += self._user_frames(sample.pid, process, walk)
+        return tuple(frames), walk.end
+
+    def _user_frames(self, pid: int, process: _Process, walk: Walk) -> list[int]:
+        keys = [address << _FLAG_BITS for address in walk.addresses]
+        for position in walk.exact:
+            keys[position] |= EXACT
+        for position in walk.by_frame_pointer:
+            keys[position] |= BY_FRAME_POINTER
+        known = process.frames
+        try:
+            return [known[key] for key in keys]
+        except KeyError:
+            for key in keys:
+                if key not in known:
+                    known[key] = self._user_frame(pid, process, key >> _FLAG_BITS, flags=key & _FLAGS)
+            return [known[key] for key in keys]
+
+    def _renew_names(self, pid: int, process: _Process) -> None:
+        """Forget the frames whose code has got another name since the last drain."""
+        changed = self._jit.refresh(pid, self._drains)
+        if changed:
+            for key in [key for key, address in process.made.items() if address in changed]:
+                del process.made[key]
+                process.frames.pop(key, None)  # frames of flat samples are not kept
+
+    def _walk(self, sample: Sample, process: _Process) -> Walk:
+        pid, space = sample.pid, process.space
+        walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
+        if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._look_again(pid, process):
+            walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
+        return walk
+
+    def _look_again(self, pid: int, process: _Process) -> bool:
+        """Read the mappings anew; whether that showed any that no record had told of.
+
+        perf reports mmap and mprotect but not mremap, and nothing while an event is disabled or its ring full.
+        A process is looked at once a drain, and ever more seldom while its walks end nowhere for another reason.
+        """
+        if self._drains < process.look_again:
+            return False
+        try:
+            found = process.space.refresh(read_executable_maps(pid))
+        except (ProcessGone, AccessDenied):
+            found = False
+        if found:
+            process.forget_frames()
+            process.fruitless = 0
+        else:
+            process.fruitless = min(process.fruitless + 1, _MOST_FRUITLESS)
+        process.look_again = self._drains + (1 << process.fruitless)
+        return found
+
+    def _unknown(self) -> int:
+        if self._unknown_frame is None:
+            mapping = self._packer.image(UNKNOWN)
+            self._unknown_frame = self._packer.frame(FrameKey(mapping, 0, 0, EXACT))
+        return self._unknown_frame
+
+    def _kernel_frame(self, address: int, *, exact: bool) -> int:
+        if self._kernel is None:
+            self._kernel = self._read_kernel()
+        place = self._kernel.find(address, exact=exact)
+        flags = KERNEL | (EXACT if exact else 0)
+        into = 0
+        if place.function_offset is not None:
+            into = 1 + place.offset - (0 if exact else 1) - place.function_offset
+        # Run-time code is of no module: then its name tells whether anything is known of it.
+        owner = place.module, bool(place.name)
+        mapping = self._kernel_mappings.get(owner)
+        if mapping is None:
+            mapping = self._kernel_mappings[owner] = self._packer.image(self._kernel_image(place))
+        return self._packer.frame(FrameKey(mapping, place.offset, into, flags, place.name))
+
+    def _kernel_image(self, place: Place) -> Image:
+        assert self._kernel is not None
+        if place.module is None:
+            return _KERNEL_RUNTIME if place.name else UNKNOWN
+        if place.module:
+            module = self._kernel.modules()[place.module]
+            return Image(capture_pb2.Mapping.MODULE, f"[{module.name}]", module.build_id)
+        return Image(capture_pb2.Mapping.KERNEL, "[kernel]", self._kernel_build_id)
+
+    def _user_frame(self, pid: int, process: _Process, address: int, *, flags: int) -> int:
+        # A call may be the last instruction of its mapping, so a return address is looked up a byte earlier.
+        lookup = address if flags & EXACT else address - 1
+        vma = process.space.find(lookup)
+        if vma is None:
+            return self._packer.frame(FrameKey(self._packer.image(UNKNOWN), 0, 0, flags))
+        mapping = process.mappings.get(vma.start)
+        if mapping is None:
+            image = self._user_image(pid, vma)
+            self.seen[image] = pid
+            mapping = process.mappings[vma.start] = self._packer.image(image)
+        if self._is_made(pid, vma):
+            parent = process.parent if process.parent is not None else self._parents.get(pid)
+            process.made[address << _FLAG_BITS | flags] = lookup
+            name = self._jit.name(pid, parent, lookup, self._drains)
+            return self._packer.frame(FrameKey(mapping, 0, 0, flags, name))
+        offset = address - vma.start + vma.offset
+        looked_up = lookup - vma.start + vma.offset
+        start = self._walker.function_start(pid, vma, looked_up)
+        into = 0 if start is None else 1 + looked_up - start
+        return self._packer.frame(FrameKey(mapping, offset, into, flags))
+
+    def _is_made(self, pid: int, vma: Vma) -> bool:
+        """Whether code there was made by the process itself, so that no file can name it."""
+        if vma.path.startswith(_MEMORY_FILES):
+            return not self._images.open(pid, vma).is_elf  # a library may be loaded from memory too
+        return not vma.has_file and vma.path != _VDSO
+
+    def _user_image(self, pid: int, vma: Vma) -> Image:
+        if self._is_made(pid, vma):
+            return Image(capture_pb2.Mapping.ANONYMOUS, vma.path)
+        if vma.has_file:
+            image = self._images.open(pid, vma)
+            build_id = vma.build_id or image.build_id
+            content_key = "" if build_id else image.content_key
+            return Image(capture_pb2.Mapping.FILE, vma.path, build_id, content_key, vma.deleted)
+        image = self._images.open(pid, vma)
+        return Image(capture_pb2.Mapping.VDSO, _VDSO, image.build_id)
+
+    def _meet(self, pid: int) -> _Process:
+        if pid == 0:
+            return _Process(AddressSpace(()), identity=_IDLE)
+        if pid == _REAPED:
+            return _Process(AddressSpace(()), identity=_NOBODY)
+        now = time.monotonic_ns()
+        try:
+            return _Process(AddressSpace(read_executable_maps(pid)), read_at=now)
+        except AccessDenied:
+            self._denied += 1
+            return _Process(AddressSpace(()))
+        except ProcessGone:
+            return self._copy_of_parent(pid)
+
+    def _copy_of_parent(self, pid: int) -> _Process:
+        """A process that ended before it was looked at: what it ran is its parent's program."""
+        parent_pid = self._parents.get(pid, _REAPED)
+        parent = self._processes.get(parent_pid)
+        if parent is not None:
+            return _Process(parent.space.copy(), identity=parent.identity)
+        try:
+            return _Process(
+                AddressSpace(read_executable_maps(parent_pid)),
+                identity=read_identity(parent_pid, self._own_labels),
+            )
+        except (ProcessGone, AccessDenied):
+            return _Process(AddressSpace(()))
+
+    def _group(self, pid: int, process: _Process) -> int:
+        identity = process.identity
+        try:
+            if identity is None or pid not in (0, _REAPED):
+                identity = read_identity(pid, self._own_labels)
+        except (ProcessGone, AccessDenied):
+            identity = self._remembered(pid, process)
+        process.identity = identity
+        main = 0
+        for vma in process.space.vmas:
+            if identity.exe and vma.path == identity.exe:
+                main = 1 + self._packer.image(self._user_image(pid, vma))
+                break
+        return self._packer.group(GroupKey(identity, main), pid)
+
+    def _remembered(self, pid: int, process: _Process) -> Identity:
+        """Who a process was that can no longer be asked: by its records, and its control group by its parent."""
+        identity = process.identity or _NOBODY
+        if identity.exe:
+            return identity
+        if not identity.cgroup and pid in self._parents:
+            try:
+                parent = read_identity(self._parents[pid], self._own_labels)
+            except (ProcessGone, AccessDenied):
+                parent = _NOBODY
+            identity = replace(
+                identity,
+                cgroup=parent.cgroup,
+                container=parent.container,
+                unit=parent.unit,
+                labels=parent.labels,
+            )
+        return replace(identity, exe=process.executable)
+
+    def _map(self, record: Mapped) -> None:
+        process = self._processes.get(record.pid)
+        if process is None or record.time < process.read_at:
+            return
+        if not process.executable and record.path.startswith("/"):
+            process.executable = record.path
+        process.space.map(
+            Vma(
+                record.start,
+                record.end,
+                record.offset,
+                record.path,
+                b"",
+                record.device,
+                record.inode,
+                record.deleted,
+            )
+        )
+        process.forget_frames()
+
+    def _fork(self, record: Forked) -> None:
+        if record.pid == record.parent:
+            return
+        self._jit.forget(record.pid)
+        parent = self._processes.get(record.parent)
+        if parent is None:
+            # Seldom needed: only if the child is gone before its first sample is read.
+            self._parents[record.pid] = record.parent
+            self._processes.pop(record.pid, None)
+            return
+        self._processes[record.pid] = _Process(
+            parent.space.copy(), identity=parent.identity, parent=record.parent
+        )
+
+    def _exit(self, record: Exited) -> None:
+        if record.tid != record.pid:
+            return
+        self._parents.pop(record.pid, None)
+        process = self._processes.get(record.pid)
+        if process is not None and not process.sampled:
+            del self._processes[record.pid]
+
+    def _rename(self, record: Renamed) -> None:
+        if not record.executed:
+            return
+        process = self._processes.get(record.pid)
+        if process is not None and record.time < process.read_at:
+            return
+        # Another program, in the control group that it was in.
+        before = process.identity if process is not None and process.identity else _NOBODY
+        named = replace(before, comm=record.comm, exe="", script="")
+        parent = None if process is None else process.parent
+        self._jit.forget(record.pid)
+        self._processes[record.pid] = _Process(AddressSpace(()), identity=named, parent=parent)

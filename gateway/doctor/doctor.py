@@ -1,0 +1,295 @@
+"""What this machine keeps a gateway from seeing, what that costs, and how to change it (DIGEST G7).
+
+Pure but for `examine_node`: facts in, findings out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Final
+
+from gateway.capture.host import require_supported
+from gateway.doctor.findings import Finding, Grade
+from gateway.errors import UnsupportedHost
+from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES
+from gateway.privileges.capabilities import IPC_LOCK, PERFMON, SYSLOG, Capability, kept
+from gateway.settings import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateway.doctor.node_facts import NodeFacts
+
+_DEFAULT_RATE_HZ: Final = 99
+# Rings, images and sockets, and a descriptor per counter and CPU; more is asked of threads without CAP_PERFMON.
+_OPEN_FILES_PER_CPU: Final = 40
+_OPEN_FILES: Final = 512
+_GRANT: Final = "systemd: AmbientCapabilities={name}; container: --cap-add {short}; or start it as root"
+_SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies"}
+
+
+def examine_node() -> list[Finding]:
+    """Look at this machine as this process may; the more it was granted, the fewer the findings."""
+    from gateway.doctor.node_facts import read_node_facts  # noqa: PLC0415 - judging alone needs none of it
+
+    return judge(read_node_facts())
+
+
+def judge(facts: NodeFacts) -> list[Finding]:
+    """Every subject once, in the order in which a person would mend them."""
+    try:
+        require_supported(facts.system, facts.release, facts.architecture)
+    except UnsupportedHost as reason:
+        return [Finding("system", Grade.BAD, str(reason), "everything: the gateway does not start")]
+    return [
+        Finding("system", Grade.FINE, f"Linux {facts.release} on {facts.architecture}, {facts.cpus} CPUs"),
+        _perf_events(facts),
+        *_capabilities(facts),
+        _counters(facts),
+        *_where_it_runs(facts),
+        *_limits(facts),
+        *_files(facts),
+        *_clock(facts),
+    ]
+
+
+def _perf_events(facts: NodeFacts) -> Finding:
+    subject = "perf events"
+    if facts.paranoid is None:
+        return Finding(
+            subject,
+            Grade.BAD,
+            "this kernel has none (CONFIG_PERF_EVENTS)",
+            "everything: nothing can be sampled",
+            "run a kernel with CONFIG_PERF_EVENTS=y, as every distribution ships",
+        )
+    level = f"kernel.perf_event_paranoid is {facts.paranoid}"
+    if not facts.machine_errno:
+        return Finding(subject, Grade.FINE, f"the whole machine can be sampled ({level})")
+    refused = os.strerror(facts.machine_errno)
+    holds = facts.sets.has(PERFMON)
+    if holds or facts.machine_errno not in {errno.EACCES, errno.EPERM}:
+        # With the capability the kernel itself says yes.
+        seccomp = f"; a seccomp filter is in force (mode {facts.seccomp})" if facts.seccomp else ""
+        return Finding(
+            subject,
+            Grade.BAD,
+            f"perf_event_open is refused: {refused}{seccomp}",
+            "everything: nothing can be sampled",
+            "docker: --security-opt seccomp=PROFILE with perf_event_open allowed; Kubernetes: seccompProfile; "
+            "systemd: SystemCallFilter=@system-service perf_event_open",
+        )
+    if not facts.own_errno:
+        return Finding(
+            subject,
+            Grade.BAD,
+            f"only this user's processes can be sampled ({level}, without CAP_PERFMON)",
+            "other users' processes and the kernel, and all counters",
+            "grant CAP_PERFMON, see below; or sudo sysctl kernel.perf_event_paranoid=-1",
+        )
+    return Finding(
+        subject,
+        Grade.BAD,
+        f"nothing can be sampled ({level}, without CAP_PERFMON)",
+        "everything",
+        "grant CAP_PERFMON, see below; for this user's own processes: sudo sysctl kernel.perf_event_paranoid=2",
+    )
+
+
+def _capabilities(facts: NodeFacts) -> Iterator[Finding]:
+    for capability in kept(last=facts.last_capability, may_raise_priority=True):
+        if facts.sets.has(capability):
+            yield Finding(capability.name, Grade.FINE, capability.purpose)
+        else:
+            yield Finding(
+                capability.name,
+                _grade_without(capability, facts),
+                "not held",
+                capability.costs,
+                _grant(capability),
+            )
+
+
+def _grade_without(capability: Capability, facts: NodeFacts) -> Grade:
+    """A note where what it is for works nevertheless."""
+    spared = {
+        "CAP_PERFMON": not facts.machine_errno,
+        "CAP_SYSLOG": facts.kernel_addresses,
+        "CAP_IPC_LOCK": _locked_room(facts) >= RING_BYTES,
+        "CAP_CHECKPOINT_RESTORE": facts.map_files,
+    }
+    return Grade.NOTE if spared.get(capability.name) else Grade.BAD
+
+
+def _grant(capability: Capability) -> str:
+    return _GRANT.format(name=capability.name, short=capability.name.removeprefix("CAP_"))
+
+
+def _counters(facts: NodeFacts) -> Finding:
+    if not facts.pmu_errno:
+        return Finding("CPU counters", Grade.FINE, "cycles can be counted")
+    return Finding(
+        "CPU counters",
+        Grade.NOTE,
+        f"there are none here (cycles: {os.strerror(facts.pmu_errno)}); virtual machines commonly lack them",
+        "cycles, instructions, cache and branch misses: so CPI and the models built on it; cpu is sampled all the same",
+        "give the virtual machine a PMU (KVM: -cpu host,pmu=on; clouds: metal or larger instance types)",
+    )
+
+
+def _where_it_runs(facts: NodeFacts) -> Iterator[Finding]:
+    if facts.host_processes:
+        yield Finding("processes", Grade.FINE, "/proc shows those of the whole machine")
+    else:
+        yield Finding(
+            "processes",
+            Grade.BAD,
+            "/proc shows those of one container only",
+            "programs and stacks of everything outside: samples of it have no name",
+            "docker: --pid=host; Kubernetes: hostPID: true",
+        )
+    if not facts.first_user_namespace:
+        yield Finding(
+            "user namespace",
+            Grade.BAD,
+            "capabilities count inside a user namespace only (rootless container, userns-remap)",
+            "as if none were held: this user's own processes are all that is left",
+            "run the gateway outside of it",
+        )
+    if facts.seccomp and not facts.machine_errno:
+        yield Finding("seccomp", Grade.FINE, "a filter is in force and lets perf_event_open pass")
+    if facts.lockdown == "confidentiality":
+        yield Finding(
+            "kernel lockdown",
+            Grade.BAD,
+            "confidentiality: perf events may not read the kernel",
+            "everything of the kernel",
+            "boot with lockdown=integrity",
+        )
+
+
+def _limits(facts: NodeFacts) -> Iterator[Finding]:
+    need = _OPEN_FILES + _OPEN_FILES_PER_CPU * facts.cpus
+    if 0 <= facts.open_files < need:
+        yield Finding(
+            "open files",
+            Grade.BAD,
+            f"RLIMIT_NOFILE allows {facts.open_files}, and {need} may be needed on {facts.cpus} CPUs",
+            "counters of some groups; without CAP_PERFMON threads beyond the limit",
+            f"systemd: LimitNOFILE={max(need, 65536)}; shell: ulimit -Hn {need}",
+        )
+    else:
+        yield Finding("open files", Grade.FINE, f"RLIMIT_NOFILE allows {_unlimited(facts.open_files)}")
+    room = _locked_room(facts)
+    if room < RING_BYTES:
+        yield Finding(
+            "locked memory",
+            Grade.BAD if room < SMALL_RING_BYTES else Grade.NOTE,
+            f"a ring holds at most {room >> 10} KiB a CPU (kernel.perf_event_mlock_kb is {facts.mlock_kb}, "
+            f"RLIMIT_MEMLOCK {_unlimited(facts.locked_bytes)})",
+            "everything: rings need 512 KiB a CPU"
+            if room < SMALL_RING_BYTES
+            else "samples at high rates on busy CPUs, counted as lost",
+            "grant CAP_IPC_LOCK; or LimitMEMLOCK=infinity; or sudo sysctl kernel.perf_event_mlock_kb=1028",
+        )
+    else:
+        yield Finding("locked memory", Grade.FINE, f"rings of {RING_BYTES >> 10} KiB a CPU and more")
+    rate, highest = facts.max_sample_rate, Limits().max_rate_hz
+    if rate is not None and rate < highest:
+        yield Finding(
+            "sample rate",
+            Grade.BAD if rate < _DEFAULT_RATE_HZ else Grade.NOTE,
+            f"kernel.perf_event_max_sample_rate is {rate}; the kernel lowers it when sampling took it too long",
+            f"samples of events by frequency above {rate} a second",
+            f"sudo sysctl kernel.perf_event_max_sample_rate=100000 (perf_cpu_time_max_percent: {facts.cpu_time_max_percent})",
+        )
+    else:
+        yield Finding("sample rate", Grade.FINE, f"the kernel allows {rate} a second")
+
+
+def _locked_room(facts: NodeFacts) -> int:
+    """Bytes of a ring that a CPU may have: perf_event_mlock_kb is each CPU's, what RLIMIT_MEMLOCK adds is shared."""
+    free = facts.sets.has(IPC_LOCK) or (facts.paranoid is not None and facts.paranoid < 0)
+    if free or facts.locked_bytes < 0:
+        return 1 << 62
+    # One page more than the ring is needed, for its header.
+    return (facts.mlock_kb or 0) * 1024 + facts.locked_bytes // max(1, facts.cpus) - 4096
+
+
+def _files(facts: NodeFacts) -> Iterator[Finding]:
+    if facts.kernel_addresses:
+        yield Finding("kernel addresses", Grade.FINE, "/proc/kallsyms shows them")
+    else:
+        yield Finding(
+            "kernel addresses",
+            Grade.BAD,
+            f"/proc/kallsyms hides them (kernel.kptr_restrict is {facts.kptr_restrict})",
+            SYSLOG.costs,
+            "sudo sysctl kernel.kptr_restrict=1" if facts.kptr_restrict == 2 else _grant(SYSLOG),
+        )
+    if facts.map_files:
+        yield Finding("map_files", Grade.FINE, "binaries can be opened by the mapping a process has of them")
+    else:
+        yield Finding(
+            "map_files",
+            Grade.BAD,
+            "those of other processes cannot be followed",
+            "stacks through binaries that were deleted or replaced, and in chroots",
+            "grant CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH together",
+        )
+    if facts.ptrace_scope == 3:
+        yield Finding(
+            "ptrace scope",
+            Grade.NOTE,
+            "kernel.yama.ptrace_scope is 3: nobody may attach to a process",
+            "nothing now: maps are read, not attached to; it does keep debuggers away",
+        )
+    if facts.tracefs_errno:
+        missing = facts.tracefs_errno == errno.ENOENT
+        yield Finding(
+            "tracepoints",
+            Grade.NOTE,
+            "tracefs is not mounted" if missing else f"tracefs is closed: {os.strerror(facts.tracefs_errno)}",
+            "events tracepoint:…",
+            "sudo mount -t tracefs tracefs /sys/kernel/tracing" if missing else "grant CAP_DAC_READ_SEARCH",
+        )
+    else:
+        yield Finding("tracepoints", Grade.FINE, "tracefs can be read")
+    if facts.control_groups:
+        yield Finding("control groups", Grade.FINE, f"can be counted, by {facts.control_groups}")
+    else:
+        yield Finding(
+            "control groups",
+            Grade.NOTE,
+            "none that perf events know are mounted where the gateway sees them",
+            "counters of single control groups; samples are named by theirs all the same",
+            "docker: -v /sys/fs/cgroup:/sys/fs/cgroup:ro --cgroupns=host",
+        )
+
+
+def _clock(facts: NodeFacts) -> Iterator[Finding]:
+    if facts.clocksource in _SLOW_CLOCKS:
+        yield Finding(
+            "clock source",
+            Grade.BAD,
+            f"it is {facts.clocksource}: each reading takes microseconds",
+            "a multiple of the usual overhead for every sample",
+            "boot with tsc=reliable if the CPUs' counters are in step (dmesg | grep -i tsc says why not)",
+        )
+    else:
+        yield Finding("clock source", Grade.FINE, facts.clocksource or "not told")
+    if facts.clock_kept:
+        yield Finding("clock", Grade.FINE, "something keeps it right")
+    else:
+        yield Finding(
+            "clock",
+            Grade.NOTE,
+            "nothing keeps it right (adjtimex(2))",
+            "the time shown in a capture; which day and hour it belongs to is the collector's clock's matter",
+            "sudo timedatectl set-ntp true",
+        )
+
+
+def _unlimited(value: int) -> str:
+    return "any number" if value < 0 else str(value)

@@ -1,0 +1,255 @@
+"""Kernel addresses as (image, offset): the kernel from _stext, modules from their .text base.
+
+Names are not shipped but for code that exists only in this boot (BPF programs, ftrace trampolines). Function
+starts of the 120 000 symbols of a common kernel take 0.5 MiB and 75 ms of CPU, once per process, when the
+first kernel frame turns up.
+"""
+
+import re
+import struct
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from gateway.machine.kernel_files import names_in, read_line, read_number, read_text
+
+_READ_BYTES: Final = 1 << 16
+# "<address> <type> <name>[\t[<module>]]": symbols of code, weak ones included
+_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] ", re.MULTILINE)
+_CORE_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] [^\t\n]+$", re.MULTILINE)
+_MODULE_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] ([^\t\n]+)\t\[([^\]\n]+)\]$", re.MULTILINE)
+_BOUND: Final = re.compile(rb"^([0-9a-f]{1,16}) \w (_stext|_etext)$", re.MULTILINE)
+_NT_GNU_BUILD_ID: Final = 3
+_ADDRESS: Final = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
+_MAX_NOTES_BYTES: Final = 1 << 16
+# Offsets in the kernel's text have 32 bits.
+_LARGEST_TEXT: Final = 1 << 32
+# Pseudo modules of kallsyms: code that the kernel made up at run time, known by name only.
+_RUNTIME_CODE: Final = frozenset({"bpf", "__builtin__ftrace", "__builtin__kprobes"})
+# No single trampoline or BPF program is larger; above it the nearest symbol would be a guess.
+_LARGEST_RUNTIME_FUNCTION: Final = 1 << 16
+
+
+class Place(NamedTuple):
+    """Where a kernel address lies. A named tuple: a capture makes some hundred, and a dataclass costs three times that.
+
+    `module` is "" for the kernel itself and None for an address that belongs to nothing known; `name` is set
+    only for run-time code. `function_offset` is the start of the function in the same space as `offset`.
+    """
+
+    module: str | None
+    offset: int
+    function_offset: int | None
+    name: str = ""
+
+
+NOWHERE: Final = Place(None, 0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A loaded module: its .text base, how far its code may reach, and its build-id (may be empty)."""
+
+    name: str
+    base: int
+    size: int
+    build_id: bytes
+
+
+# Where the text begins and ends, its functions' offsets, and the functions' addresses by module: arrays as bytes.
+Lasting: TypeAlias = tuple[int, int, bytes, dict[str, bytes]]
+
+
+class KernelMap:
+    """Addresses of one boot's kernel. Empty where the kernel hides them (no CAP_SYSLOG)."""
+
+    def __init__(self, kallsyms: Iterable[bytes], modules: Iterable[Module]) -> None:
+        """`kallsyms` in pieces of any size."""
+        self._text_start = 0
+        self._text_end = 0
+        # Offsets from _stext, ascending. 32 bits hold them: the kernel's text lies in 2 GiB.
+        self._starts = array("I")
+        self._runtime: list[tuple[int, str]] = []
+        self._modules = {module.name: module for module in modules if module.base}
+        self._module_starts: dict[str, array[int]] = {name: array("Q") for name in self._modules}
+        self._read(kallsyms)
+        self._ranges = sorted((m.base, m.base + m.size, m.name) for m in self._modules.values())
+        self._read_rest: Callable[[], KernelMap] | None = None
+
+    @classmethod
+    def of_lasting(
+        cls, lasting: Lasting, modules: Iterable[Module], read: Callable[[], "KernelMap"]
+    ) -> "KernelMap":
+        """The map that `lasting` was taken from. `read` reads the whole anew when run-time code turns up."""
+        kernel = cls((), modules)
+        kernel._text_start, kernel._text_end, starts, module_starts = lasting
+        kernel._starts = array("I", starts)
+        kernel._module_starts |= {name: array("Q", found) for name, found in module_starts.items()}
+        kernel._read_rest = read
+        return kernel
+
+    def lasting(self) -> Lasting:
+        """What stays as it is while the same modules are loaded: everything but run-time code."""
+        modules = {name: starts.tobytes() for name, starts in self._module_starts.items()}
+        return self._text_start, self._text_end, self._starts.tobytes(), modules
+
+    @property
+    def readable(self) -> bool:
+        """Whether the kernel showed its addresses."""
+        return self._text_end > self._text_start > 0
+
+    @property
+    def text(self) -> tuple[int, int] | None:
+        """Where the kernel's own code begins and ends in this boot; None: it hides that."""
+        return (self._text_start, self._text_end) if self.readable else None
+
+    @property
+    def runtime_code(self) -> list[tuple[int, str]]:
+        """Addresses and names of BPF programs and trampolines, ascending; what has no name ends the one before."""
+        return self._runtime
+
+    def modules(self) -> Mapping[str, Module]:
+        """Modules with a known base, by name."""
+        return self._modules
+
+    def find(self, address: int, *, exact: bool) -> Place:
+        """The place of an instruction pointer; a return address (`exact` false) is looked up a byte earlier."""
+        lookup = address if exact else address - 1
+        if self._text_start <= lookup < self._text_end:
+            offset = lookup - self._text_start
+            at = bisect_right(self._starts, offset) - 1
+            return Place("", address - self._text_start, self._starts[at] if at >= 0 else None)
+        at = bisect_right(self._ranges, (lookup, 1 << 64, "")) - 1
+        if at >= 0 and lookup < self._ranges[at][1]:
+            base, _, name = self._ranges[at]
+            starts = self._module_starts[name]
+            nearest = bisect_right(starts, lookup) - 1
+            start = starts[nearest] - base if nearest >= 0 and starts[nearest] >= base else None
+            return Place(name, address - base, start)
+        if self._read_rest is not None:
+            self._runtime, self._read_rest = self._read_rest().runtime_code, None
+        at = bisect_right(self._runtime, (lookup, "\U0010ffff")) - 1
+        if at >= 0 and lookup - self._runtime[at][0] < _LARGEST_RUNTIME_FUNCTION:
+            return Place(None, 0, None, self._runtime[at][1])
+        return NOWHERE
+
+    def _read(self, pieces: Iterable[bytes]) -> None:
+        core: array[int] = array("Q")
+        tail = b""
+        for piece in pieces:
+            lines = tail + piece
+            end = lines.rfind(b"\n") + 1
+            tail, lines = lines[end:], lines[:end]
+            with_modules = b"\t[" in lines
+            symbols = (_CORE_SYMBOL if with_modules else _SYMBOL).findall(lines)
+            core.extend([int(address, 16) for address in symbols])
+            if with_modules:
+                self._read_modules(lines)
+            if b"_stext\n" in lines or b"_etext\n" in lines:
+                for address, name in _BOUND.findall(lines):
+                    if name == b"_stext":
+                        self._text_start = int(address, 16)
+                    else:
+                        self._text_end = int(address, 16)
+        if self.readable:
+            start, end = self._text_start, self._text_end
+            self._starts = array(
+                "I",
+                (address - start for address in core if start <= address < min(end, start + _LARGEST_TEXT)),
+            )
+            if any(later < earlier for earlier, later in pairwise(self._starts)):
+                self._starts = array("I", sorted(self._starts))
+        self._runtime.sort()
+        for name, starts in self._module_starts.items():
+            self._module_starts[name] = array("Q", sorted(set(starts)))
+
+    def _read_modules(self, lines: bytes) -> None:
+        for address, name, owner in _MODULE_SYMBOL.findall(lines):
+            module = owner.decode("ascii", "replace")
+            value = int(address, 16)
+            if module in _RUNTIME_CODE:
+                if value:
+                    self._runtime.append((value, name.decode("ascii", "replace")))
+            elif module in self._module_starts:
+                self._module_starts[module].append(value)
+            elif value:
+                # A module whose place is hidden: what lies behind this symbol is not the trampoline before it.
+                self._runtime.append((value, ""))
+
+
+def read_kernel_map(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> KernelMap:
+    """The running kernel's map. An unreadable kallsyms gives an empty one."""
+    try:
+        with (proc / "kallsyms").open("rb", buffering=0) as file:
+            return KernelMap(iter(lambda: file.read(_READ_BYTES), b""), read_modules(sys))
+    except OSError:
+        return KernelMap((), ())
+
+
+def read_modules(sys: Path = Path("/sys")) -> list[Module]:
+    """Loaded modules; base 0 where the kernel hides it. Built-in ones have no sections and are left out."""
+    root = f"{sys}/module"
+    modules = []
+    for name in names_in(root):
+        size = read_number(f"{root}/{name}/coresize")
+        if size < 0:
+            continue
+        base = read_line(f"{root}/{name}/sections/.text")
+        notes = _bytes(sys / "module" / name / "notes" / ".note.gnu.build-id")
+        address = int(base, 16) if _ADDRESS.fullmatch(base) else 0
+        modules.append(Module(name, address, size, build_id_of_notes(notes)))
+    return modules
+
+
+class LoadedModules:
+    """The loaded modules, read anew only when /proc/modules says that they have changed.
+
+    Each has three files in /sys, a server some 150 modules: 10 ms of every capture otherwise.
+    """
+
+    def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
+        """Nothing is read yet."""
+        self._list = f"{proc}/modules"
+        self._sys = sys
+        self._seen: frozenset[tuple[str, ...]] | None = None
+        self._modules: list[Module] = []
+
+    def read(self) -> list[Module]:
+        """Those loaded now; the same list while nothing has changed."""
+        # Name, size, state and address; users come and go without a change of the module.
+        lines = [line.split() for line in read_text(self._list).splitlines()]
+        seen = frozenset((*fields[:2], *fields[-2:]) for fields in lines)
+        if seen != self._seen:
+            self._modules = read_modules(self._sys)
+            self._seen = seen
+        return self._modules
+
+
+def read_kernel_build_id(sys: Path = Path("/sys")) -> bytes:
+    """GNU build-id of the running kernel; empty where it has none or it cannot be read."""
+    return build_id_of_notes(_bytes(sys / "kernel" / "notes"))
+
+
+def build_id_of_notes(notes: bytes) -> bytes:
+    """The GNU build-id in a sequence of ELF notes (gABI, "Note Section"); empty if there is none."""
+    at = 0
+    while at + 12 <= len(notes):
+        name_bytes, bytes_, kind = struct.unpack_from("<III", notes, at)
+        name_at = at + 12
+        value_at = name_at + (name_bytes + 3 & ~3)
+        at = value_at + (bytes_ + 3 & ~3)
+        if kind == _NT_GNU_BUILD_ID and notes[name_at : name_at + name_bytes] == b"GNU\0":
+            return notes[value_at : value_at + bytes_] if value_at + bytes_ <= len(notes) else b""
+    return b""
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_NOTES_BYTES)
+    except OSError:
+        return b""

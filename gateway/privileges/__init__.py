@@ -1,0 +1,1 @@
+"""What the gateway may do, and what it gives up before it hears anybody."""

@@ -1,0 +1,167 @@
+"""The gateway takes from itself what it does not need, before it hears anybody (DIGEST G7).
+
+Of the capabilities it was started with it keeps those that sampling needs (capabilities.py) and can never get
+another one; it starts no programs, leaves no core files (a stack copy may hold secrets), and no other process
+of its user can read its memory. Landlock is not used: a process inside a Landlock domain may not look at the
+maps of processes outside of it (security/landlock/task.c, hook_ptrace_access_check), which is what a profiler does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.errors import CannotConfine
+from gateway.privileges.capabilities import (
+    SETPCAP,
+    Capability,
+    kept,
+    last_capability,
+    own_sets,
+    paranoid_level,
+)
+
+# include/uapi/linux/prctl.h
+_SET_DUMPABLE: Final = 4
+_SET_KEEPCAPS: Final = 8
+_CAPBSET_DROP: Final = 24
+_SET_SECUREBITS: Final = 28
+_SET_NO_NEW_PRIVS: Final = 38
+_CAP_AMBIENT: Final = 47
+_CAP_AMBIENT_CLEAR_ALL: Final = 4
+# include/uapi/linux/securebits.h: root's uid gives no capabilities (bit 0), a change of uid takes and gives none
+# (2), none becomes ambient (6); each with its lock, and the lock of KEEP_CAPS (5).
+_SECUREBITS: Final = 0b11 | 0b11 << 2 | 1 << 5 | 0b11 << 6
+# include/uapi/linux/capability.h: _LINUX_CAPABILITY_VERSION_3, two halves of 32 bits
+_VERSION_3: Final = 0x20080522
+# nice −15, what a capture's thread asks for, as RLIMIT_NICE counts (getrlimit(2)): 20 − nice.
+_NICE_LIMIT: Final = 35
+
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Whom to become."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Half(ctypes.Structure):
+    _fields_ = (
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    )
+
+
+def find_user(text: str) -> User:
+    """A user by name or number; raises CannotConfine."""
+    import pwd  # noqa: PLC0415 - few gateways are started with --user
+
+    try:
+        found = pwd.getpwuid(int(text)) if text.isdecimal() else pwd.getpwnam(text)
+    except (KeyError, OverflowError):
+        if text.isdecimal() and 0 < int(text) < 1 << 31:
+            return User(text, int(text), int(text))
+        raise CannotConfine(
+            f"there is no user {text}; make one: useradd --system --no-create-home {text}"
+        ) from None
+    return User(found.pw_name, found.pw_uid, found.pw_gid)
+
+
+def only_root(user: User) -> str:
+    """What to say where somebody else was to become the user."""
+    return f"only root can become {user.name}; start it as root, or as {user.name} and without --user"
+
+
+def confine(user: User | None = None) -> tuple[Capability, ...]:
+    """Give up what is not needed, for good, and become another user if one is named; what is left in effect.
+
+    Call it with one thread running: capabilities are a thread's. Raises CannotConfine where it is not root and
+    is to become another user.
+    """
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep = kept(
+        last=(last := last_capability()),
+        may_raise_priority=_allow_priority(),
+        paranoid=paranoid_level(),
+    )
+    wanted = sum(1 << capability.number for capability in keep)
+    before = own_sets()
+    may_bound = bool(before.effective >> SETPCAP & 1)
+    # In a user namespace or container an engine has commonly taken the rest already, and this with it.
+    _prctl(_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)
+    if may_bound:
+        for number in range(last + 1):
+            if not wanted >> number & 1 and number != SETPCAP and before.bounding >> number & 1:
+                _prctl(_CAPBSET_DROP, number)
+    if user is not None:
+        _become(user)
+    held = wanted & before.permitted
+    if may_bound:
+        # Needed for two steps more, and gone with the next.
+        _set_capabilities(held | 1 << SETPCAP)
+        with contextlib.suppress(CannotConfine):  # somebody locked them another way
+            _prctl(_SET_SECUREBITS, _SECUREBITS)
+        _prctl(_CAPBSET_DROP, SETPCAP)
+    try:
+        _set_capabilities(held)
+    except CannotConfine:
+        # A seccomp filter may refuse capset(2) to a service that was given just what it needs.
+        if own_sets().permitted != held:
+            raise
+    _prctl(_SET_NO_NEW_PRIVS, 1)
+    # Last: a change of user sets it anew.
+    _prctl(_SET_DUMPABLE, 0)
+    return tuple(capability for capability in keep if held >> capability.number & 1)
+
+
+def _become(user: User) -> None:
+    """Change uid and gid for good, without groups, and keep the permitted capabilities."""
+    if os.geteuid() == user.uid:
+        return
+    _prctl(_SET_KEEPCAPS, 1)
+    try:
+        os.setgroups([])
+        os.setresgid(user.gid, user.gid, user.gid)
+        os.setresuid(user.uid, user.uid, user.uid)
+    except PermissionError as error:
+        raise CannotConfine(only_root(user)) from error
+
+
+def _allow_priority() -> bool:
+    """Let a thread be raised to nice −15 without a capability; False: it takes CAP_SYS_NICE."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NICE)
+    if soft >= _NICE_LIMIT or soft == resource.RLIM_INFINITY:
+        return True
+    # Above the hard limit only CAP_SYS_RESOURCE leads, which containers rarely have.
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NICE, (_NICE_LIMIT, max(hard, _NICE_LIMIT)))
+        return True
+    return False
+
+
+def _set_capabilities(mask: int) -> None:
+    """Permitted and effective become the mask, inheritable nothing."""
+    halves = (_Half * 2)(
+        *(_Half(mask >> shift & 0xFFFFFFFF, mask >> shift & 0xFFFFFFFF, 0) for shift in (0, 32))
+    )
+    if _libc.capset(ctypes.byref(_Header(_VERSION_3, 0)), halves):
+        raise CannotConfine(f"capabilities cannot be given up: {os.strerror(ctypes.get_errno())}")
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(*map(ctypes.c_ulong, (option, value, 0, 0, 0))):
+        raise CannotConfine(f"prctl({option}, {value}): {os.strerror(ctypes.get_errno())}")

@@ -1,0 +1,290 @@
+"""The process that waits: it holds the public sockets and starts the gRPC server when somebody calls.
+
+An idle gRPC server in Python costs 0.4–0.7 ms of CPU each second, more than all captures of a day; a process
+in poll(2) costs nothing. gRPC for Python cannot take over a socket, so bytes are relayed between the caller
+and the server's own socket; a capture is some 30 KB. TLS passes through untouched. The server is a fork, so
+it shares this process's memory and is up in a third of a second; it ends when no byte has moved for a while.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import selectors
+import signal
+import socket
+import struct
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gateway.serving.quiet import Quiet
+from gateway.serving.relay import Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+# A server that does not end by itself after SIGTERM is killed after this long.
+_PATIENCE_S: Final = 10.0
+# More callers wait in the sockets' backlogs. A collector holds one connection; strangers can open many, and
+# without a limit they would use up the descriptors.
+_MAX_CALLERS: Final = 64
+
+_CREDENTIALS: Final = struct.Struct("=iII")
+
+_log: Final = logging.getLogger("gateway.doorman")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A public listening socket, and the path on which the server listens for what comes through it."""
+
+    public: socket.socket
+    inner: Path
+
+
+class Doorman:
+    """Waits at the doors.
+
+    `serve` is called in a forked child with a descriptor to write a byte to when ready. The child is ended when
+    no byte has moved for `idle_s`, unless `busy` says that it works; with `exit_when_idle` `run` then ends too.
+    """
+
+    def __init__(
+        self,
+        doors: Sequence[Door],
+        serve: Callable[[int], int],
+        *,
+        idle_s: float,
+        busy: Callable[[], bool],
+        on_ready: Callable[[], None],
+        exit_when_idle: bool = False,
+    ) -> None:
+        self._doors = doors
+        self._serve = serve
+        self._idle_s = idle_s
+        self._busy = busy
+        self._exit_when_idle = exit_when_idle
+        self._on_ready = on_ready
+        self._selector = selectors.DefaultSelector()
+        self._relays: set[Relay] = set()
+        self._server = 0
+        self._ready = -1
+        self._up = False
+        self._was_up = False
+        self._last_bytes = time.monotonic()
+        self._told_to_end = 0.0
+        self._stopping = False
+        self._status: int | None = None
+        self._quiet = Quiet()
+
+    def run(self) -> int:
+        """Serve until SIGTERM or SIGINT; the exit status.
+
+        The server is started once at the beginning, so that whatever keeps it from working is said at once.
+        """
+        waker, woken = socket.socketpair()
+        waker.setblocking(False)
+        before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+        wakeup = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+        self._selector.register(woken, selectors.EVENT_READ, lambda _: self._hear(woken))
+        for door in self._doors:
+            # A caller may hang up between poll and accept, which would then wait for the next one.
+            door.public.setblocking(False)
+        try:
+            self._start()
+            while self._status is None:
+                for key, mask in self._selector.select(self._timeout()):
+                    key.data(mask)
+                self._mind_time()
+            return self._status
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._kill()
+            for relay in tuple(self._relays):
+                relay.close()
+            self._selector.close()
+            waker.close()
+            woken.close()
+
+    def _hear(self, woken: socket.socket) -> None:
+        for number in woken.recv(64):
+            if number == signal.SIGCHLD:
+                self._reap()
+            else:
+                self._stop()
+
+    def _start(self) -> None:
+        self._watch_doors(None)
+        reading, writing = os.pipe()
+        self._server = os.fork()
+        if not self._server:
+            status = 1
+            try:
+                os.close(reading)
+                self._selector.close()
+                for door in self._doors:
+                    door.public.close()
+                signal.set_wakeup_fd(-1)
+                for number in _SIGNALS:
+                    signal.signal(number, signal.SIG_DFL)
+                status = self._serve(writing)
+            except Exception:  # noqa: BLE001 - a forked child must not go on as if it were the daemon
+                _log.exception("server broke")
+            finally:
+                logging.shutdown()
+                os._exit(status)
+        os.close(writing)
+        self._ready = reading
+        self._selector.register(reading, selectors.EVENT_READ, lambda _: self._hear_ready())
+
+    def _hear_ready(self) -> None:
+        ready = os.read(self._ready, 1)
+        self._selector.unregister(self._ready)
+        os.close(self._ready)
+        self._ready = -1
+        if not ready:
+            return  # it ended instead; SIGCHLD tells how
+        self._up = True
+        self._last_bytes = time.monotonic()
+        if not self._was_up:
+            self._was_up = True
+            self._on_ready()
+        if self._stopping:
+            self._end_server()
+        else:
+            self._watch_doors(self._accept)
+
+    def _reap(self) -> None:
+        if not self._server:
+            return
+        pid, status = os.waitpid(self._server, os.WNOHANG)
+        if not pid:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        # Untold it ends well when it has grown too large: the next call gets another.
+        expected = self._told_to_end > 0 or code == 0
+        self._server, self._up, self._told_to_end = 0, False, 0.0
+        for relay in tuple(self._relays):
+            relay.finish()
+        if self._stopping or (expected and self._exit_when_idle):
+            # Who calls now waits in the backlog of a socket that the service manager holds.
+            self._status = 0
+        elif not self._was_up:
+            self._status = code if code > 0 else 1
+        else:
+            if not expected:
+                _log.error("server died", extra={"fields": {"status": code}})
+                self._turn_away()
+            self._watch_doors(self._knock)
+
+    def _turn_away(self) -> None:
+        """Let go whoever waited for a server that died, so that they see a failure and not a hang."""
+        for door in self._doors:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    door.public.accept()[0].close()
+
+    def _watch_doors(self, on_call: Callable[[Door], None] | None) -> None:
+        for door in self._doors:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(door.public)
+            if on_call:
+                self._selector.register(door.public, selectors.EVENT_READ, lambda _, door=door: on_call(door))
+
+    def _knock(self, _: Door) -> None:
+        """Somebody calls and no server runs; the call waits in the socket's backlog."""
+        if not self._server:
+            self._start()
+
+    def _accept(self, door: Door) -> None:
+        if len(self._relays) >= _MAX_CALLERS:
+            self._watch_doors(None)
+            return
+        try:
+            caller, _ = door.public.accept()
+        except OSError:
+            return  # the caller has gone already
+        if not _is_ours(caller):
+            if (unsaid := self._quiet.say("stranger")) is not None:
+                _log.warning("caller shown out", extra={"fields": {"why": "another user's"} | unsaid})
+            caller.close()
+            return
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            server.connect(str(door.inner))
+        except OSError as error:
+            _log.error("server unreachable", extra={"fields": {"why": error.strerror}})
+            caller.close()
+            server.close()
+            return
+        self._note_bytes()
+        self._relays.add(Relay(self._selector, caller, server, self._note_bytes, self._see_off))
+
+    def _see_off(self, relay: Relay) -> None:
+        full = len(self._relays) >= _MAX_CALLERS
+        self._relays.discard(relay)
+        if full and self._up and not self._stopping:
+            self._watch_doors(self._accept)
+
+    def _note_bytes(self) -> None:
+        self._last_bytes = time.monotonic()
+
+    def _stop(self) -> None:
+        if self._stopping:
+            return
+        self._stopping = True
+        self._watch_doors(None)
+        if self._server:
+            self._end_server()
+        else:
+            self._status = 0
+
+    def _end_server(self) -> None:
+        self._told_to_end = time.monotonic()
+        self._up = False
+        self._watch_doors(None)
+        os.kill(self._server, signal.SIGTERM)
+
+    def _kill(self) -> None:
+        if self._server:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._server, signal.SIGKILL)
+            os.waitpid(self._server, 0)
+            self._server = 0
+
+    def _timeout(self) -> float | None:
+        now = time.monotonic()
+        if self._told_to_end:
+            return max(0.0, self._told_to_end + _PATIENCE_S - now)
+        if self._up:
+            return max(0.0, self._last_bytes + self._idle_s - now)
+        return None
+
+    def _mind_time(self) -> None:
+        now = time.monotonic()
+        if self._told_to_end:
+            if now - self._told_to_end >= _PATIENCE_S and self._server:
+                os.kill(self._server, signal.SIGKILL)
+                self._told_to_end = now
+        elif self._up and now - self._last_bytes >= self._idle_s:
+            if self._busy():
+                self._last_bytes = now
+            else:
+                self._end_server()
+
+
+def _is_ours(caller: socket.socket) -> bool:
+    """A caller on a Unix socket runs as root or as we do, whatever the socket's mode has become. Others show a certificate."""
+    if caller.family != socket.AF_UNIX:
+        return True
+    # struct ucred: pid, uid, gid, when it connected (unix(7)).
+    _, user, _ = _CREDENTIALS.unpack(
+        caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    return user in {0, os.geteuid()}

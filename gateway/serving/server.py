@@ -1,0 +1,147 @@
+"""The gRPC server: the process that samples. Started when somebody calls, see doorman.py."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from fleetpb import gateway_pb2_grpc
+from gateway.capture.host import find_access, require_supported
+from gateway.capture.quota import Quota, limit_data, own_memory
+from gateway.capture.station import Station
+from gateway.serving.arrival import Arrivals
+from gateway.serving.authorisation import Authorisation
+from gateway.serving.malformed import Malformed
+from gateway.serving.service import GatewayService
+from gateway.serving.tls import Certificates
+from gateway.settings import Settings, TcpAddress, UnixAddress
+from gateway.symbols.sharing import SymbolDesk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gateway.ledger import Ledger
+    from gateway.machine.kernel_shelf import KernelShelf
+    from gateway.symbols.sightings import Sightings
+
+# Captures hold a thread each; Describe, Health and refusals are short.
+_SPARE_THREADS: Final = 4
+_MAX_REQUEST_BYTES: Final = 64 << 10
+# Calls at a time, those that wait for a thread included.
+_MAX_CALLS: Final = 64
+_GRACE_S: Final = 5.0
+# Objects between two collections. A capture makes tens of thousands that stay to its end and hardly a cycle: at
+# the usual 700 the collector takes 6 % of its CPU time.
+_COLLECTED_AFTER: Final = 10_000
+_LOOK_S: Final = 0.1
+_PR_SET_PDEATHSIG: Final = 1
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
+    ("grpc.so_reuseport", 0),
+    # A caller whose machine vanished is noticed by an unanswered ping while it has a capture running.
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+    # Of a stranger who connects and says nothing; there are only so many places (doorman.py).
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_concurrent_streams", _MAX_CALLS),
+    # A connection shows its certificate once: after this long it must show one that is good by then. Calls
+    # under way go on.
+    ("grpc.max_connection_age_ms", 600_000),
+)
+
+_log: Final = logging.getLogger("gateway.server")
+
+
+def serve(
+    settings: Settings,
+    inner: Sequence[Path],
+    ledger: Ledger,
+    sightings: Sightings,
+    shelf: KernelShelf,
+    *,
+    ready: int,
+) -> int:
+    """Serve until SIGTERM or SIGINT; write a byte to `ready` when calls can come. The exit status.
+
+    `inner` has one socket path per address of the settings. Raises what keeps it from working.
+    """
+    _die_with_parent()
+    limit_data(settings.limits)
+    names = os.uname()
+    require_supported(names.sysname, names.release, names.machine)
+    station = Station(
+        find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names, shelf
+    )
+    desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
+    awake, signalled = threading.Event(), threading.Event()
+    service = GatewayService(station, ledger, desk, retire=awake.set)
+    has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
+    server = grpc.server(
+        ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
+        interceptors=[Arrivals(), Authorisation(settings.callers, sockets=has_sockets), Malformed()],
+        options=_OPTIONS,
+        # More would wait for a thread in a queue without an end.
+        maximum_concurrent_rpcs=_MAX_CALLS,
+    )
+    gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
+    certificates: Certificates | None = None
+    for address, path in zip(settings.listen, inner, strict=True):
+        target = f"unix:{path}"
+        if isinstance(address, TcpAddress):
+            assert settings.tls is not None
+            certificates = certificates or Certificates(settings.tls)
+            server.add_secure_port(target, certificates.credentials())
+        else:
+            server.add_insecure_port(target)
+
+    def stop(*_: object) -> None:
+        signalled.set()
+        awake.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    server.start()
+    # What was loaded stays until the end; the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
+    os.write(ready, b"\1")
+    os.close(ready)
+    if Quota(settings.limits).is_nearly_spent:
+        _log.warning(
+            "memory limit is too low: every capture will end early",
+            extra={
+                "fields": {
+                    "used_mib": own_memory() >> 20,
+                    "limit_mib": settings.limits.max_memory_bytes >> 20,
+                }
+            },
+        )
+    _log.debug("server ready", extra={"fields": {"access": station.access.value}})
+    awake.wait()
+    if not signalled.is_set():
+        # It retires: what is under way ends in its own time, unless a signal comes after all.
+        ended = server.stop(settings.limits.max_seconds + _GRACE_S)
+        while not signalled.is_set():
+            if ended.wait(_LOOK_S):
+                return 0
+    service.stop()
+    server.stop(_GRACE_S).wait()
+    return 0
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

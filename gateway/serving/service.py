@@ -1,0 +1,252 @@
+"""The gRPC service: plans in, captures out (gateway.proto)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
+from gateway.capture.capturing import PRODUCER, Capturing, Interrupted
+from gateway.capture.limits import Schedule, schedule
+from gateway.capture.packing import FORMAT, Packed
+from gateway.capture.quota import Quota, own_memory
+from gateway.errors import PlanRefused, SymbolsRefused
+from gateway.perf.events import probe, support_of
+from gateway.serving.admission import Admission
+from gateway.serving.arrival import arrived_at
+from gateway.serving.quiet import Quiet
+from gateway.symbols.finding import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import grpc
+
+    from gateway.capture.station import Station
+    from gateway.ledger import Ledger
+    from gateway.symbols.sharing import SymbolDesk
+
+_PIECE_BYTES: Final = 256 << 10
+_LOGGED: Final = 500
+"""Characters of a refusal's message that the log gets: it repeats what a caller wrote."""
+_WHATS: Final = frozenset(gateway_pb2.SymbolsRequest.What.values())
+
+_log: Final = logging.getLogger("gateway.service")
+
+
+class GatewayService(gateway_pb2_grpc.GatewayServicer):
+    """Serves one machine. `stop` ends what is being taken."""
+
+    def __init__(
+        self, station: Station, ledger: Ledger, desk: SymbolDesk, retire: Callable[[], None] = lambda: None
+    ) -> None:
+        """`retire` is called when a fresh process should serve the next call."""
+        self._station = station
+        self._ledger = ledger
+        self._desk = desk
+        self._admission = Admission(ledger, station.limits)
+        self._quota = Quota(station.limits)
+        self._retire = retire
+        self._quiet = Quiet()
+        self._stopping = threading.Event()
+        self._active: set[threading.Event] = set()
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        """Break off captures and answers; each caller gets a refusal that says so."""
+        self._stopping.set()
+        with self._lock:
+            for stopped in self._active:
+                stopped.set()
+
+    def Describe(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.DescribeRequest, context: grpc.ServicerContext
+    ) -> capture_pb2.Machine:
+        """What this machine is."""
+        del request, context
+        return self._station.look_again()
+
+    def Health(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.HealthRequest, context: grpc.ServicerContext
+    ) -> gateway_pb2.HealthReply:
+        """Alive, and what it is doing."""
+        del request, context
+        return gateway_pb2.HealthReply(
+            producer=PRODUCER,
+            format=FORMAT,
+            active_captures=self._admission.active,
+            finished_captures=self._ledger.finished,
+            uptime_s=self._ledger.uptime_s,
+            utilisation=self._station.utilisation(),
+        )
+
+    def Capture(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.Plan, context: grpc.ServicerContext
+    ) -> Iterator[gateway_pb2.CaptureReply]:
+        """Take one capture, or say in one reply why not."""
+        arrived = arrived_at()
+        visit = _visit_name(request.visit_id)
+        try:
+            with self._stoppable(context) as stopped:
+                yield from self._capture(request, arrived, stopped, visit)
+        except PlanRefused as refused:
+            yield self._refusal(refused.reason, str(refused), visit)
+        except Interrupted:
+            if self._stopping.is_set():
+                yield self._refusal(
+                    gateway_pb2.Refusal.FAILED, "the gateway was stopped during the capture", visit
+                )
+            else:
+                _log.info("capture cancelled", extra={"fields": {"visit": visit}})
+        except GeneratorExit:
+            raise
+        except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+            _log.exception("capture failed", extra={"fields": {"visit": visit}})
+            yield self._refusal(
+                gateway_pb2.Refusal.FAILED, f"sampling broke: {type(error).__name__}: {error}", visit
+            )
+
+    def Symbols(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.SymbolsRequest, context: grpc.ServicerContext
+    ) -> Iterator[gateway_pb2.SymbolsReply]:
+        """What names the code of one binary, or say in one reply why not."""
+        what = gateway_pb2.SymbolsRequest.What.Name(request.what) if request.what in _WHATS else "?"
+        fields = {"what": what.lower(), "key": key_of(request.build_id, request.content_key)[:100]}
+        try:
+            with self._stoppable(context) as stopped:
+                yield from self._desk.answer(request, stopped)
+            _log.info("symbols sent", extra={"fields": fields})
+        except SymbolsRefused as refused:
+            yield self._symbols_refusal(refused.reason, str(refused), fields)
+        except Interrupted:
+            if self._stopping.is_set():
+                yield self._symbols_refusal(
+                    gateway_pb2.SymbolsRefusal.FAILED, "the gateway was stopped meanwhile", fields
+                )
+        except GeneratorExit:
+            raise
+        except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+            _log.exception("symbols failed", extra={"fields": fields})
+            yield self._symbols_refusal(
+                gateway_pb2.SymbolsRefusal.FAILED, f"reading broke: {type(error).__name__}: {error}", fields
+            )
+
+    @contextmanager
+    def _stoppable(self, context: grpc.ServicerContext) -> Iterator[threading.Event]:
+        """What is set when the caller goes away or the gateway stops. Raises Interrupted if the caller has gone."""
+        stopped = threading.Event()
+        if not context.add_callback(stopped.set):
+            raise Interrupted
+        with self._lock:
+            self._active.add(stopped)
+            if self._stopping.is_set():
+                stopped.set()
+        try:
+            yield stopped
+        finally:
+            with self._lock:
+                self._active.discard(stopped)
+
+    def _capture(
+        self, plan: gateway_pb2.Plan, arrived: float, stopped: threading.Event, visit: str
+    ) -> Iterator[gateway_pb2.CaptureReply]:
+        planned = schedule(plan, self._station.limits, self._station.capacity())
+        self._require_one_event(planned)
+        with self._admission.admit(plan, arrived=arrived):
+            yield gateway_pb2.CaptureReply(
+                begin=gateway_pb2.Begin(
+                    utilisation=self._station.utilisation(),
+                    duration_ms=round(planned.seconds * 1000),
+                    changes=planned.changes,
+                )
+            )
+            capturing = Capturing(self._station, planned, plan.visit_id)
+            for done in capturing.run(stopped):
+                yield gateway_pb2.CaptureReply(
+                    progress=gateway_pb2.Progress(done=done.share, samples=done.samples)
+                )
+            if not capturing.sampled_events:
+                raise PlanRefused(
+                    gateway_pb2.Refusal.UNSUPPORTED, "no event of the plan could be opened on this machine"
+                )
+            packed = capturing.pack()
+            yield from _deliver(packed, capturing)
+        self._desk.note(capturing.seen())
+        self._ledger.finish()
+        self._retire_if_swollen()
+        _log.info(
+            "capture finished",
+            extra={
+                "fields": {
+                    "visit": visit,
+                    "campaign": plan.campaign,
+                    "seconds": round(capturing.seconds, 3),
+                    "samples": packed.samples,
+                    "bytes": len(packed.data),
+                }
+            },
+        )
+
+    def _retire_if_swollen(self) -> None:
+        """Ask for a fresh process once nothing is being taken, where this one has kept much memory."""
+        if self._quota.is_nearly_spent and not self._admission.active:
+            _log.info("retiring", extra={"fields": {"memory_mib": own_memory() >> 20}})
+            self._retire()
+
+    def _require_one_event(self, planned: Schedule) -> None:
+        """Raise PlanRefused where nothing of the plan can be sampled here."""
+        reasons = []
+        for turn in planned.turns:
+            for event in turn:
+                if event.event is None:
+                    reasons.append(str(event.unavailable))
+                    continue
+                code = probe(event.event, own=self._station.own)
+                if not code:
+                    return
+                name = capture_pb2.Support.Name(support_of(code)).removeprefix("SUPPORT_").lower()
+                reasons.append(f"{event.name}: {name} on this machine")
+        raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, "; ".join(reasons))
+
+    def _symbols_refusal(self, reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
+        name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)
+        if (unsaid := self._quiet.say(f"symbols {name}")) is not None:
+            said = {"reason": name, "message": message[:_LOGGED]} | unsaid
+            _log.info("symbols refused", extra={"fields": fields | said})
+        return gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=name, message=message))
+
+    def _refusal(self, reason: int, message: str, visit: str) -> gateway_pb2.CaptureReply:
+        name = gateway_pb2.Refusal.Reason.Name(reason)
+        if (unsaid := self._quiet.say(name)) is not None:
+            fields = {"visit": visit, "reason": name, "message": message[:_LOGGED]} | unsaid
+            _log.info("capture refused", extra={"fields": fields})
+        return gateway_pb2.CaptureReply(
+            refusal=gateway_pb2.Refusal(
+                reason=name,
+                message=message,
+                utilisation=self._station.utilisation(),
+            )
+        )
+
+
+def _deliver(packed: Packed, capturing: Capturing) -> Iterator[gateway_pb2.CaptureReply]:
+    for start in range(0, len(packed.data), _PIECE_BYTES):
+        yield gateway_pb2.CaptureReply(data=packed.data[start : start + _PIECE_BYTES])
+    yield gateway_pb2.CaptureReply(
+        end=gateway_pb2.End(
+            sha256=packed.sha256,
+            bytes=len(packed.data),
+            raw_bytes=packed.raw_bytes,
+            samples=packed.samples,
+            seconds=capturing.seconds,
+            utilisation=capturing.utilisation,
+        )
+    )
+
+
+def _visit_name(visit_id: bytes) -> str:
+    """For the log: the UUID, or its length where it is none."""
+    return str(uuid.UUID(bytes=visit_id)) if len(visit_id) == 16 else f"({len(visit_id)} bytes)"

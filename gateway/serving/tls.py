@@ -1,0 +1,94 @@
+"""Mutual TLS whose files may change while the gateway runs (rotation without a restart)."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from gateway.errors import BadCertificates
+from gateway.serving.quiet import Quiet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateway.settings import Tls
+
+_log: Final = logging.getLogger("gateway.tls")
+
+_Stamp = tuple[tuple[int, int, int], ...]
+
+
+class Certificates:
+    """The files of mutual TLS, looked at before each handshake and read again when one has changed."""
+
+    def __init__(self, tls: Tls) -> None:
+        """Read them; raises BadCertificates, OSError."""
+        self._tls = tls
+        self._lock = threading.Lock()
+        self._quiet = Quiet()
+        self._stamp = _stamp(tls)
+        self._first = _read(tls)
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """A caller without a certificate of the authority does not get in."""
+        return grpc.dynamic_ssl_server_credentials(
+            self._first,
+            self.changed,  # type: ignore[arg-type]  # the stubs leave out that None means: unchanged
+            require_client_authentication=True,
+        )
+
+    def changed(self) -> grpc.ServerCertificateConfiguration | None:
+        """What new connections are to use from now on; None: the same as before.
+
+        Files that make no sense, and a key that does not fit its certificate because only one of them was
+        replaced yet, change nothing: they are looked at again before the next handshake.
+        """
+        with self._lock:
+            try:
+                stamp = _stamp(self._tls)
+                if stamp == self._stamp:
+                    return None
+                fresh = _read(self._tls)
+            except (BadCertificates, OSError) as error:
+                if (unsaid := self._quiet.say("unreadable")) is not None:
+                    _log.warning("certificates not reloaded", extra={"fields": {"why": str(error)} | unsaid})
+                return None
+            self._stamp = stamp
+            _log.info("certificates reloaded", extra={"fields": {"certificate": self._tls.certificate}})
+            return fresh
+
+
+def _stamp(tls: Tls) -> _Stamp:
+    """What changes when a file is replaced or written to."""
+    return tuple(_identity(path) for path in (tls.certificate, tls.key, tls.client_authority))
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _read(tls: Tls) -> grpc.ServerCertificateConfiguration:
+    # gRPC says of bad files only that the port could not be bound.
+    trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        # Without a function to ask, OpenSSL would ask the terminal for a locked key's passphrase.
+        trial.load_cert_chain(tls.certificate, tls.key, password=lambda: "")
+    except ssl.SSLError as error:
+        raise BadCertificates(
+            f"{tls.certificate} and {tls.key} are not a certificate and its key: {error.reason or error}"
+        ) from error
+    try:
+        trial.load_verify_locations(tls.client_authority)
+    except ssl.SSLError as error:
+        raise BadCertificates(
+            f"{tls.client_authority} holds no certificate of an authority: {error.reason or error}"
+        ) from error
+    return grpc.ssl_server_certificate_configuration(
+        [(tls.key.read_bytes(), tls.certificate.read_bytes())],
+        root_certificates=tls.client_authority.read_bytes(),
+    )
