@@ -10,14 +10,19 @@ from numpy.typing import ArrayLike
 from analysis.arrays import Float
 from analysis.errors import BadShape, Constant, NotANumber, TooLittle
 
+_LARGEST = 1e100
+"""Nothing that is measured is larger; squares and cubes of it can still be computed."""
+_SMALLEST = 1e-100
+"""Of what has to be positive."""
+
 
 def numbers(what: str, values: ArrayLike, least: float = -np.inf, most: float = np.inf) -> Float:
-    """The values as an array of floats, all finite and `least` … `most`.
+    """The values as an array of floats, all finite (no larger than 1e100) and `least` … `most`.
 
     Raises NotANumber, which says how many are not and shows one.
     """
     array = np.asarray(values, np.float64)
-    wrong = ~np.isfinite(array) | (array < least) | (array > most)
+    wrong = ~(np.abs(array) <= _LARGEST) | (array < least) | (array > most)
     if wrong.any():
         shown = float(array[wrong].ravel()[0]) if array.ndim else float(array)
         count = f"{int(wrong.sum())} of {array.size} values" if array.size > 1 else "the value"
@@ -32,12 +37,12 @@ def number(what: str, value: float, least: float = -np.inf, most: float = np.inf
 
 def positive(what: str, value: float) -> float:
     """One finite value > 0; raises NotANumber."""
-    return number(what, value, float(np.finfo(np.float64).tiny))
+    return number(what, value, _SMALLEST)
 
 
 def positives(what: str, values: ArrayLike) -> Float:
     """Finite values > 0; raises NotANumber."""
-    return numbers(what, values, float(np.finfo(np.float64).tiny))
+    return numbers(what, values, _SMALLEST)
 
 
 def enough(what: str, count: int, needed: int) -> None:
@@ -63,6 +68,5 @@ def _range(least: float, most: float) -> str:
     if np.isinf(least) and np.isinf(most):
         return "finite numbers are needed"
     if np.isinf(most):
-        tiny = 0 < least < 1e-300
-        return "positive numbers are needed" if tiny else f"{least:g} or more is needed"
+        return "positive numbers are needed" if least == _SMALLEST else f"{least:g} or more is needed"
     return f"{least:g} to {most:g} is needed"

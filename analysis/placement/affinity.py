@@ -17,7 +17,7 @@ from scipy import optimize, sparse
 
 from analysis.arrays import Bool, Float
 from analysis.errors import BadShape, NotANumber, Unreachable
-from analysis.evidence import enough, numbers
+from analysis.evidence import enough, numbers, positives
 
 _INFEASIBLE = 2
 """The solver's status for constraints that exclude each other."""
@@ -51,7 +51,7 @@ class Fleet:
         enough("platforms", self.load.shape[0], 1)
         enough("applications", self.load.shape[1], 1)
         self._check_shapes()
-        numbers("CPI", self.cpi[~np.isnan(self.cpi)], np.finfo(np.float64).tiny)
+        positives("CPI", self.cpi[~np.isnan(self.cpi)])
         unknown = np.isnan(self.cpi) & (self.load > 0)
         if unknown.any():
             raise NotANumber(

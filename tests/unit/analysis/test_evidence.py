@@ -9,7 +9,7 @@ from analysis.errors import AnalysisError, BadShape, CannotSay, Constant, NotANu
 
 def test_numbers_come_through() -> None:
     assert evidence.numbers("x", [1, 2.5]) == pytest.approx([1, 2.5])
-    assert evidence.positive("x", 1e-300) == 1e-300
+    assert evidence.positive("x", 1e-99) == 1e-99
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,8 @@ def test_the_range_is_said(least: float, most: float, words: str) -> None:
         evidence.number("x", np.nan, least, most)
     with pytest.raises(NotANumber, match="positive numbers"):
         evidence.positive("x", 0)
+    with pytest.raises(NotANumber, match="1e\\+300"):
+        evidence.number("x", -1e300)
 
 
 def test_counts_lengths_and_spread() -> None:
