@@ -1,7 +1,8 @@
 """Visits: the row that is written before a machine is called, and its one outcome.
 
 The id, the inclusion probability and the UTC day and hour of a visit are fixed at its draw, by the
-collector's clock, and never change: a retry or a landing after midnight finds the same ones.
+collector's clock, and never change: a retry or a landing after midnight finds the same ones. So are the
+cluster and the kernel of its machine: a landing a week later does not call the past by today's names.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ from sqlalchemy import Connection, Row, and_, func, insert, select, update
 from storage import coverage
 from storage.coverage import UNKNOWN_CLASS, Cell, Change, utilisation_class
 from storage.errors import UnknownVisit
-from storage.schema import visit
+from storage.schema import machine, visit
 
 BY_HAND = -1
 """Round of a visit that someone asked for: outside every round, so the coverage does not know it."""
@@ -78,6 +79,14 @@ def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
     """Write the visits' rows and count them in the coverage; commit before calling any machine."""
     if not visits:
         return
+    # Of the machine as it is now: the inventory may say otherwise by the time a capture is landed again.
+    rows = connection.execute(
+        select(machine.c.machine_id, machine.c.cluster, machine.c.kernel).where(
+            machine.c.machine_id.in_({v.machine_id for v in visits})
+        )
+    )
+    machines = {row.machine_id: (row.cluster, row.kernel) for row in rows}
+    places = [machines.get(v.machine_id, ("", "")) for v in visits]
     connection.execute(
         insert(visit),
         [
@@ -89,12 +98,14 @@ def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
                 "round": v.round,
                 "machine_id": v.machine_id,
                 "stratum_id": v.stratum_id,
+                "cluster": cluster,
+                "kernel": kernel,
                 "population": v.population,
                 "drawn": v.drawn,
                 "probability": v.probability,
                 "drawn_at": v.drawn_at,
             }
-            for v in visits
+            for v, (cluster, kernel) in zip(visits, places, strict=True)
         ],
     )
     by_cell = sorted((v for v in visits if v.round != BY_HAND), key=_cell)

@@ -33,7 +33,12 @@ Stacks = Counter[tuple[int, tuple[str, ...]]]
 
 
 def archived(
-    engine: Engine, count: int = 1, *, drawn_at: datetime = BEFORE_MIDNIGHT, partition: bool = True
+    engine: Engine,
+    count: int = 1,
+    *,
+    drawn_at: datetime = BEFORE_MIDNIGHT,
+    partition: bool = True,
+    machine: NewMachine = NewMachine("m", "h:1"),  # noqa: B008 - it is frozen
 ) -> list[UUID]:
     """Committed visits whose captures wait to be landed; their day's partitions are there."""
     with engine.begin() as connection:
@@ -41,7 +46,7 @@ def archived(
             partitions.ensure(connection, [drawn_at.date()])
         definition = Definition("fleet", 60, 1, (EventPlan("cpu", 5000, rate_hz=99),))
         campaign_id = campaigns.create_or_update(connection, definition).campaign_id
-        machine_id = inventory.add(connection, NewMachine("m", "h:1"), replace=True)
+        machine_id = inventory.add(connection, machine, replace=True)
         stratum_id = inventory.stratum_ids(connection, [("", "")])["", ""]
         drawn = [
             DrawnVisit(uuid4(), campaign_id, 0, machine_id, stratum_id, 1, 1, 1.0, drawn_at)

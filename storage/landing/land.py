@@ -53,7 +53,6 @@ from storage.schema import (
     capture_system,
     chunk,
     line_chunk,
-    machine,
     profile,
     roll_queue,
     roll_replaced,
@@ -195,14 +194,13 @@ def _visit_facts(connection: Connection, visit_ids: Sequence[UUID]) -> dict[UUID
             visit.c.stratum_id,
             visit.c.machine_id,
             stratum.c.datacenter,
-            machine.c.cluster,
+            visit.c.cluster,
             stratum.c.platform,
-            machine.c.kernel,
+            visit.c.kernel,
             capture.c.landed,
         )
         .join(capture, capture.c.visit_id == visit.c.visit_id)
         .join(stratum, stratum.c.stratum_id == visit.c.stratum_id)
-        .join(machine, machine.c.machine_id == visit.c.machine_id)
         .where(visit.c.visit_id.in_(visit_ids))
     )
     known = {row.visit_id: (VisitFacts(*row[:-1]), row.landed) for row in rows}

@@ -11,7 +11,7 @@ from sqlalchemy import Table
 
 @dataclass(frozen=True, slots=True)
 class VisitFacts:
-    """What landing takes from the rows of the visit, its stratum and its machine."""
+    """What landing takes from the rows of the visit and its stratum; nothing that may change after the draw."""
 
     visit_id: UUID
     day: date
@@ -25,7 +25,7 @@ class VisitFacts:
     platform: str
     """The stratum's; a capture that names its own knows better."""
     kernel: str
-    """The inventory's; likewise."""
+    """The inventory's at the draw, like the cluster; likewise."""
 
 
 @dataclass(frozen=True, slots=True)

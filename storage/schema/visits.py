@@ -30,6 +30,20 @@ visit = Table(
     Column("round", BigInteger, nullable=False, comment="-1: asked for by hand, outside every round"),
     Column("machine_id", Integer, ForeignKey("machine.machine_id"), nullable=False),
     Column("stratum_id", Integer, ForeignKey("stratum.stratum_id"), nullable=False),
+    Column(
+        "cluster",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="the machine's at the draw: what is landed again later keeps it",
+    ),
+    Column(
+        "kernel",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="likewise; a capture that names its own counts",
+    ),
     Column("population", Integer, nullable=False, comment="machines in the stratum at the draw"),
     Column("drawn", Integer, nullable=False, comment="machines drawn from the stratum in this round"),
     Column(

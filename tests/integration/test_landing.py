@@ -7,12 +7,13 @@ from datetime import UTC, date, datetime
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, delete, func, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select, text, update
 
 from fleetpb import capture_pb2
-from storage import captures, partitions
+from storage import captures, inventory, partitions
 from storage.database import open_engine
 from storage.errors import BadCapture, PartitionMissing
+from storage.inventory import NewMachine
 from storage.landing import identities
 from storage.landing.errors import UnknownCapture
 from storage.landing.interning import Interner
@@ -28,6 +29,7 @@ from storage.schema import (
     dim_value,
     function,
     label_set,
+    machine,
     profile,
     roll_queue,
 )
@@ -104,6 +106,27 @@ def test_the_day_is_the_draws_however_late_it_lands(engine: Engine) -> None:
         assert connection.scalars(select(profile.c.hour).distinct()).all() == [
             int(BEFORE_MIDNIGHT.timestamp()) // 3600
         ]
+
+
+def test_a_machine_that_moved_since_is_landed_again_where_it_was(engine: Engine) -> None:
+    """The inventory of today says nothing about the visit of yesterday."""
+    with engine.begin() as connection:
+        inventory.add(connection, NewMachine("m", "h:1"))
+        connection.execute(update(machine).values(kernel="6.1"))
+    [visit_id] = archived(engine, machine=NewMachine("m", "h:1", cluster="old"))
+    interner = Interner(engine)
+    message, resolved = random_capture(visit_id, 5)
+    message.machine.kernel_release = ""
+    for generation in (1, 2):
+        land(engine, interner, visit_id, generation, message, resolved)
+        with engine.begin() as connection:
+            assert _values(connection, profile.c.cluster) == {"old"}
+            assert _values(connection, profile.c.kernel) == {"6.1"}
+            connection.execute(update(machine).values(cluster="new", kernel="6.12"))
+
+
+def _values(connection: Connection, column: ColumnElement[int]) -> set[str]:
+    return set(connection.scalars(select(dim_value.c.value).join(profile, column == dim_value.c.value_id)))
 
 
 def test_a_newer_generation_replaces_and_never_adds(engine: Engine) -> None:

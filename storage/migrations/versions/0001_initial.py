@@ -1207,6 +1207,20 @@ def upgrade() -> None:
         ),
         sa.Column("machine_id", sa.Integer(), nullable=False),
         sa.Column("stratum_id", sa.Integer(), nullable=False),
+        sa.Column(
+            "cluster",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="the machine's at the draw: what is landed again later keeps it",
+        ),
+        sa.Column(
+            "kernel",
+            sa.Text(),
+            server_default="",
+            nullable=False,
+            comment="likewise; a capture that names its own counts",
+        ),
         sa.Column("population", sa.Integer(), nullable=False, comment="machines in the stratum at the draw"),
         sa.Column(
             "drawn", sa.Integer(), nullable=False, comment="machines drawn from the stratum in this round"
