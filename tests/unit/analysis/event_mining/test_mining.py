@@ -31,7 +31,8 @@ def test_the_curve_goes_from_all_events_to_few(mined: Mined, fused: Fused) -> No
     assert [step.events for step in mined.steps] == [18, 13, 8, 3]
     assert min(step.error for step in mined.steps) < mined.steps[0].error
     assert mined.error < mined.baseline_error
-    assert mined.error <= mined.all_events_error
+    # Of five runs that judge: as good as all events, with a sixth of them.
+    assert mined.error <= 1.02 * mined.all_events_error
     assert (mined.runs, mined.intervals) == (24, len(fused.ipc))
 
 
@@ -40,13 +41,25 @@ def test_the_same_seed_mines_the_same() -> None:
     assert mine(made, seed=3, dropped=2) == mine(made, seed=3, dropped=2)
 
 
-def test_parts_are_fifths_of_each_run() -> None:
-    run = np.repeat([0, 1], [50, 23])
+def test_parts_are_whole_runs() -> None:
+    run = np.repeat(np.arange(12), np.arange(20, 32))
     found = parts(run, seed=0)
-    for number in (0, 1):
-        mine_ = found[run == number]
-        assert sorted(set(mine_.tolist())) == [0, 1, 2, 3, 4]
-        assert (np.diff(mine_) != 0).sum() == 4
+    of_run = [set(found[run == number].tolist()) for number in range(12)]
+    assert all(len(one) == 1 for one in of_run)
+    counts = np.bincount([one.pop() for one in of_run], minlength=5)
+    assert sorted(counts.tolist()) == [2, 2, 2, 3, 3]
+
+
+def test_a_run_told_by_its_zeros_makes_no_error_small() -> None:
+    """Runs differ in IPC and no event has to do with it: parts of each run held out said 6 % where new runs showed 30 %."""
+    rng = np.random.default_rng(4)
+    made = [
+        replace(run, ipc=np.exp(rng.normal(0, 0.25)) * rng.normal(1, 0.03, len(run.ipc)))
+        for run in runs(rng, count=40, irrelevant=22, slots=6, length=20)
+    ]
+    found = mine(fuse(made), seed=0)
+    assert found.error > 0.8 * found.baseline_error
+    assert found.error > 0.12
 
 
 def test_what_cannot_be_mined(fused: Fused) -> None:
@@ -54,6 +67,6 @@ def test_what_cannot_be_mined(fused: Fused) -> None:
         mine(replace(fused, ipc=np.ones(len(fused.ipc))), seed=0)
     with pytest.raises(NotANumber):
         mine(replace(fused, values=np.where(fused.values > 1e6, np.nan, fused.values)), seed=0)
-    short = fuse(runs(np.random.default_rng(2), count=1, length=40))
-    with pytest.raises(TooLittle):
-        mine(short, seed=0)
+    for few in ({"count": 4, "length": 90}, {"count": 5, "length": 10}):
+        with pytest.raises(TooLittle):
+            mine(fuse(runs(np.random.default_rng(2), **few)), seed=0)
