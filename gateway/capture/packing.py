@@ -27,6 +27,12 @@ KERNEL: Final = 2
 BY_FRAME_POINTER: Final = 4
 
 _MAX_DISTANCE: Final = (1 << 32) - 1
+# Beyond these a reader refuses the whole capture (storage/landing/decode.py). A program may lie deeper than any
+# path that the kernel takes, by one relative step after the other, and a mapping's offset may have 64 bits.
+_MAX_TEXT: Final = 8192
+_MAX_OFFSET: Final = (1 << 63) - 1
+# Of the last part of a text that is longer so much is kept.
+_KEPT: Final = 1000
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
 PERF_MAP: Final = "perf-map"
@@ -100,7 +106,9 @@ class Packer:
         self._frames_of_stacks = 0
 
     def text(self, value: str) -> int:
-        """Index into Capture.strings; this one does stay."""
+        """Index into Capture.strings; this one does stay. What is too long is shortened."""
+        if len(value) > _MAX_TEXT:
+            value = _shortened(value)
         return self._strings.setdefault(value, len(self._strings))
 
     def image(self, image: Image) -> int:
@@ -192,10 +200,11 @@ class Packer:
     def _put_frames(self, table: capture_pb2.FrameTable, order: list[int]) -> None:
         ordered = sorted(zip(order, self._frames, strict=True))
         table.mapping.extend([frame.mapping for _, frame in ordered])
-        table.offset.extend([frame.offset for _, frame in ordered])
+        offsets = [frame.offset for _, frame in ordered]
+        table.offset.extend([offset if 0 <= offset <= _MAX_OFFSET else 0 for offset in offsets])
         # A damaged unwind table may claim a function of more than 4 GiB: then no entry covers the frame.
         into = [frame.into_function for _, frame in ordered]
-        table.into_function.extend([distance if distance <= _MAX_DISTANCE else 0 for distance in into])
+        table.into_function.extend([distance if 0 < distance <= _MAX_DISTANCE else 0 for distance in into])
         table.flags.extend([frame.flags for _, frame in ordered])
 
     def _put_stacks(self, table: capture_pb2.StackTable, order: list[int], frame_order: list[int]) -> None:
@@ -241,6 +250,12 @@ class Packer:
                         name=[self.text(named[frame]) for frame in ordered],
                         source=self.text(source),
                     )
+
+
+def _shortened(text: str) -> str:
+    """What stands for a text that is too long: its last part, and a digest that tells it from others."""
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+    return f"{text[: text.startswith('/')]}…{digest}/{text.rpartition('/')[2][-_KEPT:]}"
 
 
 def _put_profiles(segment: SegmentCounts, stack_order: list[int]) -> None:

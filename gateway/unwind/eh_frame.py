@@ -91,14 +91,21 @@ class UnwindTable:
         return rule
 
     def function_start(self, offset: int) -> int | None:
-        """Return the file offset at which the entry that covers `offset` begins; None: none covers it."""
+        """Return the file offset at which the entry that covers `offset` begins; None: none covers it.
+
+        It is never behind `offset`.
+        """
         if offset in self._functions:
             return self._functions[offset]
         found = self._covering(offset)
-        return None if found is None else self._start(found[0])
+        return None if found is None else self._start(found[0], offset)
 
-    def _start(self, entry: Entry | None) -> int | None:
-        return None if entry is None or self._layout is None else self._layout.offset(entry.start)
+    def _start(self, entry: Entry | None, offset: int) -> int | None:
+        if entry is None or self._layout is None:
+            return None
+        start = self._layout.offset(entry.start)
+        # A hostile file's entry may begin in a segment that lies lower in memory but higher in the file.
+        return start if start is not None and start <= offset else None
 
     def _find(self, offset: int) -> Rule:
         found = self._covering(offset)
@@ -106,7 +113,7 @@ class UnwindTable:
             self._functions[offset] = None
             return self._without_entry(offset)
         entry, address = found
-        self._functions[offset] = self._start(entry)
+        self._functions[offset] = self._start(entry, offset)
         if entry is None:
             return UNUSABLE_RULE
         row = bisect_right(entry.starts, address) - 1

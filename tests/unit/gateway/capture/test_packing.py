@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fleetpb import capture_pb2
 from gateway.capture.packing import EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image, Packed, Packer
 from gateway.process.identity import Identity
+from storage.landing.decode import decode_capture
 
 LIBC = Image(capture_pb2.Mapping.FILE, "/lib/libc.so.6", b"\xaa" * 20)
 TOOL = Image(capture_pb2.Mapping.FILE, "/usr/bin/tool", b"", "sha256:00", deleted=True)
@@ -178,3 +179,25 @@ def test_nothing_is_added_lost_or_moved(taken: list[tuple[int, str, tuple[list[F
     assert packed.samples == len(taken) == sum(segment.samples for segment in capture.segments)
     assert len(set(stacks(capture))) == len(capture.stacks.length)
     assert sum(group.processes for group in capture.groups) == len(taken)
+
+
+def test_whatever_is_packed_can_be_landed():
+    """A path may be longer than the kernel takes in one call, and an unwind table may say anything."""
+    packer = Packer()
+    deep = [f"/{'d/' * 5000}{name}" for name in ("tool", "other/tool")]
+    text = [packer.text(path) for path in (*deep, "x" * 9000, "y" * 8192)]
+    for path in deep:
+        mapping = packer.image(Image(capture_pb2.Mapping.FILE, path, b"x" * 20))
+        for offset, into in ((16, -5), (1 << 63, 1), ((1 << 64) + 1, 1 << 32), (-1, 0)):
+            packer.frame(FrameKey(mapping, offset, into, EXACT))
+    packer.group(GroupKey(identity("tool", exe=deep[0], cgroup="/g" * 9000), 0), 1)
+    capture = decode_capture(packer.pack(capture_pb2.Capture(visit_id=bytes(16))).data)
+    first, second, long, longest = (capture.strings[index] for index in text)
+    assert first != second
+    assert first.startswith("/…")
+    assert first.endswith("/tool")
+    assert second.endswith("/tool")
+    assert long.endswith("/" + "x" * 1000)
+    assert longest == "y" * 8192
+    assert set(capture.frames.into_function) == {0, 1}
+    assert set(capture.frames.offset) == {0, 16}

@@ -1,6 +1,7 @@
 """Whatever an ELF file contains, reading it ends soon and raises nothing but BadImage."""
 
 from contextlib import suppress
+from struct import pack
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 from gateway.errors import BadImage
 from gateway.unwind.cfi import cie_distance, entry_length, evaluate, read_cie
 from gateway.unwind.eh_frame import UnwindTable
-from gateway.unwind.rules import compile_row
+from gateway.unwind.elf import ElfLayout, Segment
+from gateway.unwind.rules import FROM_RSP, compile_row
 
 from .conftest import GOLDEN, open_table
 
@@ -53,7 +55,7 @@ def look_up_all(data: bytes) -> None:
         assert rbx <= 0
         assert (unusual is not None) == (kind == 7)
         start = table.function_start(offset)
-        assert start is None or isinstance(start, int)
+        assert start is None or 0 <= start <= offset
     assert table.entries_evaluated <= len(CODE)
     assert file.asked < 6 * len(CODE)
 
@@ -65,6 +67,29 @@ def test_changed_bytes(changed):
     for position, value in changed:
         data[position] = value
     look_up_all(bytes(data))
+
+
+def test_a_function_does_not_begin_behind_its_code():
+    """Of two segments the lower one in memory is the higher one in the file, and an entry reaches over both."""
+    image = bytearray(0x5000)
+    cie = _entry(pack("<I", 0) + b"\x01zR\0\x01\x78\x10\x01\x03\x0c\x07\x08\x90\x01")
+    fde_address = 0x400100 + len(cie)
+    fde = _entry(pack("<III", fde_address + 4 - 0x400100, 0x400800, 0x1800) + b"\0")
+    header = b"\x01\x1b\x03\x3b" + pack("<iIii", 0, 1, 0x800, fde_address - 0x400000)
+    image[0x3100 : 0x3100 + len(cie) + len(fde)] = cie + fde
+    image[0x3000 : 0x3000 + len(header)] = header
+    low, high = Segment(0x3000, 0x400000, 0x1000, False), Segment(0x1000, 0x401000, 0x1000, True)
+    layout = ElfLayout((low, high), -1, (0x3000, len(header)), b"", b"")
+    for asked_first in (True, False):
+        table = UnwindTable(layout, lambda offset, size: bytes(image[offset : offset + size]))
+        if asked_first:
+            assert table.rule(0x1100)[0] == FROM_RSP
+        assert table.function_start(0x1100) is None
+
+
+def _entry(body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    return pack("<I", len(body)) + body
 
 
 @settings(max_examples=100, deadline=None)
