@@ -18,7 +18,7 @@ from urllib.parse import unquote
 # LogEventListener's tags of JavaScript code (V8, src/logger/code-events.h); Node ≤ 18 writes the longer ones.
 _V8: Final = re.compile(r"(?:JS|LazyCompile|Function|Eval|Script):[~^+*]?(?P<name>\S*) (?P<place>.+)")
 _V8_PLACE: Final = re.compile(r"(?P<file>.*?):(?P<line>\d+):\d+")
-_CPYTHON: Final = re.compile(r"py::(?P<name>[^:]*):(?P<file>.+)")
+_CPYTHON: Final = re.compile(r"py::(?P<name>[^:]+):(?P<file>.+)")
 # Method::external_name of HotSpot: return type, class and method, parameters.
 _JVM: Final = re.compile(r"(?P<type>[\w.$\[\]]+) (?P<method>[\w.$/+<>-]+\([^()]*\))")
 _DOTNET_TIER: Final = re.compile(
@@ -44,7 +44,7 @@ class JitName(NamedTuple):
 
 def parse(text: str) -> JitName:
     """Read a name as a runtime wrote it. Never fails: what is in no known form is the name itself."""
-    if found := _CPYTHON.fullmatch(text):
+    if (found := _CPYTHON.fullmatch(text)) and not found["name"].isspace():
         return JitName(found["name"], found["file"])
     if found := _V8.fullmatch(text):
         return _v8(found["name"], found["place"])
@@ -52,9 +52,10 @@ def parse(text: str) -> JitName:
         return JitName(found["method"])
     if found := _JVM.fullmatch(text):
         text = found["method"]
+    stable = text
     for pattern, replacement in _UNSTABLE:
-        text = pattern.sub(replacement, text)
-    return JitName(text)
+        stable = pattern.sub(replacement, stable)
+    return JitName(stable if stable.strip() else text)
 
 
 def _v8(name: str, place: str) -> JitName:
