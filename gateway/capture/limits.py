@@ -17,6 +17,7 @@ from gateway.perf.attributes import MAX_STACK_BYTES
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.events import CYCLES, DEFAULT_RATE_HZ, NANOSECONDS, Event
 from gateway.perf.registry import find_event
+from gateway.perf.sampler import Sampling, rings_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,6 +126,8 @@ def schedule(
         changes.append(
             f"{MOST_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
         )
+    stack_bytes = plan.stack_bytes or DEFAULT_STACK_BYTES
+    ordered = _with_room(ordered, stack_bytes, capacity.cpus, changes)
     shortened = _shorten(ordered, limits, changes)
     if plan.exact and changes:
         raise PlanRefused(
@@ -134,7 +137,7 @@ def schedule(
     return Schedule(
         shortened,
         tuple(changes),
-        plan.stack_bytes or DEFAULT_STACK_BYTES,
+        stack_bytes,
         plan.max_depth or DEFAULT_DEPTH,
         plan.counters,
         counter_events,
@@ -259,6 +262,39 @@ def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
             f"{limits.cpu_share:.3g} of the machine or half a core"
         )
     return 1, ""
+
+
+def _with_room(
+    turns: Sequence[tuple[PlannedEvent, ...]], stack_bytes: int, cpus: int, changes: list[str]
+) -> tuple[tuple[PlannedEvent, ...], ...]:
+    """Let the events of a turn whose rings have no room together run one part after the other, in the same time."""
+    fitting: list[tuple[PlannedEvent, ...]] = []
+    for turn in turns:
+        parts: list[list[PlannedEvent]] = [[]]
+        for event in turn:
+            more = [*parts[-1], event]
+            if parts[-1] and _rings_bytes(more, stack_bytes, cpus) > rings_room(cpus):
+                parts.append([event])
+            else:
+                parts[-1] = more
+        if len(parts) > 1:
+            changes.append(
+                f"{len(turn)} events of a turn are sampled in {len(parts)} turns, each event for 1/{len(parts)} of its time: "
+                f"together their rings would take more than {rings_room(cpus) >> 20} MiB"
+            )
+        fitting += [
+            tuple(replace(event, seconds=event.seconds / len(parts)) for event in part) for part in parts
+        ]
+    return tuple(fitting)
+
+
+def _rings_bytes(turn: Sequence[PlannedEvent], stack_bytes: int, cpus: int) -> int:
+    """What the rings of events sampled together take on all CPUs."""
+    return cpus * sum(
+        Sampling(each.event, each.period, each.stacks, stack_bytes, together=len(turn)).ring_bytes(cpus)
+        for each in turn
+        if each.event is not None
+    )
 
 
 def _shorten(

@@ -40,21 +40,31 @@ RING_BYTES: Final = 1 << 20
 SMALL_RING_BYTES: Final = 512 << 10
 _FLAT_RING_BYTES: Final = 64 << 10
 # At a higher rate 1 MiB is soon full: at 499 Hz in 0.12 s, and on a machine with more to run than CPUs the
-# reader was seen to come 0.4 s late. So a ring holds a second, within these bounds of one and of all together.
+# reader was seen to come 0.4 s late. So a ring holds a second, within these bounds of one and of all of a capture.
 _LARGEST_RING_BYTES: Final = 8 << 20
 _ALL_RINGS_BYTES: Final = 64 << 20
 _RING_HOLDS_S: Final = 1.0
+# So late may the reader come before samples are lost, where the ring is large enough.
+_MAY_BE_LATE_S: Final = 0.75
 
 # Besides the stack copy: header, registers, a kernel call chain of common depth.
 _SAMPLE_OVERHEAD_BYTES: Final = 600
 # Between drains others use the caches, so each drain begins by fetching some MiB of the interpreter and its tables
-# again: as many drains again cost a quarter more.
+# again. What twice as many drains would cost was estimated, not measured.
 _LONGEST_WAIT_S: Final = 0.5
 _SHORTEST_WAIT_S: Final = 0.01
 # Of an event whose rate is not known beforehand: nothing worse than a burst fits between two looks.
 _FIRST_WAIT_S: Final = 0.02
 _TIMES: Final = ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 _UNTIL_THE_END: Final = 1 << 63
+
+
+def rings_room(cpus: int) -> int:
+    """Bytes that all rings of one capture may have on so many CPUs.
+
+    Two small rings a CPU are always granted. CAP_IPC_LOCK lifts the kernel's own limit, so this one is the only one.
+    """
+    return max(_ALL_RINGS_BYTES, 2 * SMALL_RING_BYTES * cpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +108,25 @@ class Sampling:
     def wait(self, ring_bytes: int, seen_bytes_per_s: float | None) -> float:
         """Seconds that a ring may be left alone: at most half of it fills, of a fully busy CPU.
 
-        How often an event happens that counts no time is not known beforehand: then what the fullest ring
+        More than a quarter fills only where the rest still holds `_MAY_BE_LATE_S`. How often an event happens that counts no time is not known beforehand: then what the fullest ring
         was `seen` to take a second decides, None before the first look.
         """
         if self.event.counts_time:
-            pace = self._bytes_per_second()
+            holds_s = ring_bytes / self._bytes_per_second()
+            wait_s = min(_LONGEST_WAIT_S, holds_s / 2, max(holds_s / 4, holds_s - _MAY_BE_LATE_S))
         elif seen_bytes_per_s is None:
             return _FIRST_WAIT_S
         else:
-            pace = max(1.0, seen_bytes_per_s)
-        longest = _LONGEST_WAIT_S if self.event.counts_time else _LONGEST_WAIT_S / 4
-        return min(longest, max(_SHORTEST_WAIT_S, ring_bytes / 2 / pace))
+            wait_s = min(_LONGEST_WAIT_S / 4, ring_bytes / 2 / max(1.0, seen_bytes_per_s))
+        return max(_SHORTEST_WAIT_S, wait_s)
 
     def ring_bytes(self, cpus: int) -> int:
         """Bytes of the ring of each of so many CPUs: a power of two.
 
-        One sampler's is at least `RING_BYTES`. Several together share what all rings may have, down to a size
-        that holds thirty stacks or a thousand leaves.
+        One sampler's is at least `RING_BYTES`. Several together share `rings_room`, down to a size that holds
+        thirty stacks or a thousand leaves; no more of them run together than have room then (limits.py).
         """
-        limit = min(_LARGEST_RING_BYTES, _ALL_RINGS_BYTES // cpus // self.together)
+        limit = min(_LARGEST_RING_BYTES, rings_room(cpus) // cpus // self.together)
         size = RING_BYTES
         if self.event.counts_time:
             while size * 2 <= limit and size < self._bytes_per_second() * _RING_HOLDS_S:

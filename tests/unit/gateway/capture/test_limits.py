@@ -9,6 +9,7 @@ from gateway.capture.allowed_events import is_allowed
 from gateway.capture.limits import MOST_CGROUPS, Capacity, Schedule, schedule, shared_factor, thinning_factor
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.perf.events import EVENTS, Event
+from gateway.perf.sampler import Sampling, rings_room
 from gateway.settings import Limits
 
 # At 10 µs a sample the default share of the machine pays for 3000 samples per second and CPU.
@@ -210,6 +211,46 @@ def test_a_rate_that_is_just_allowed_is_not_thinned(rate: int):
     ((cpu,),) = scheduled(event(rate_hz=rate), limits=Limits(max_rate_hz=rate)).turns
     assert cpu.period == cpu.requested_period
     assert bool(cpu.thinned_why) == (cpu.period != cpu.requested_period)
+
+
+# Rings
+
+
+@given(
+    st.integers(1, 512),
+    st.lists(st.tuples(st.sampled_from(["cpu", "page-faults"]), st.booleans()), min_size=1, max_size=32),
+    st.floats(1, 5000),
+)
+def test_the_rings_of_events_sampled_together_never_take_more_than_there_is_room(
+    cpus: int, kinds: list[tuple[str, bool]], rate: float
+):
+    """A made finder lets one event go by many names: 32 of them on 256 CPUs would pin 4 GiB."""
+    wanted = [
+        event(f"pmu:{kind}:n={number}", rate_hz=rate if kind == "cpu" else 0, stacks=stacks)
+        for number, (kind, stacks) in enumerate(kinds)
+    ]
+    many, limits = Capacity(cpus, 1e-9, 2000.0), Limits(events=("*",), max_rate_hz=1e4)
+    result = schedule(plan(*wanted), limits, many, lambda name: EVENTS[name.split(":")[1]])
+    for turn in result.turns:
+        together = [
+            Sampling(one.event, one.period, one.stacks, 16384, together=len(turn)).ring_bytes(cpus)
+            for one in turn
+            if one.event
+        ]
+        assert sum(together) * cpus <= rings_room(cpus) == max(64 << 20, cpus << 20)
+    assert [one.name for turn in result.turns for one in turn] == [one.event for one in wanted]
+    assert bool(result.changes) == (len(result.turns) > 1)
+    assert result.seconds == pytest.approx(1.0), "the time of the turn is shared, not multiplied"
+
+
+def test_an_exact_plan_whose_rings_have_no_room_together_is_refused():
+    wanted = [event(name, rate_hz=0, stacks=True) for name in ("cpu", "page-faults", "context-switches")]
+    many = Capacity(256, 1e-9, 2000.0)
+    assert [len(turn) for turn in schedule(plan(*wanted), Limits(), many, EVENTS.__getitem__).turns] == [2, 1]
+    with pytest.raises(PlanRefused, match="their rings would take more than 256 MiB"):
+        schedule(plan(*wanted, exact=True), Limits(), many, EVENTS.__getitem__)
+    few = Capacity(4, 1e-9, 2000.0)
+    assert len(schedule(plan(*wanted, exact=True), Limits(), few, EVENTS.__getitem__).turns) == 1
 
 
 # What the operator allows
