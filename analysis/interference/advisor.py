@@ -2,10 +2,12 @@
 
 The order of wishes: as few and as small misses of targets as possible, then the least degradation altogether. The search starts
 from programs dealt out by bandwidth and exchanges or moves programs as long as that helps, from several starts; it proves
-nothing optimal. A mix about which a model cannot say anything counts as one that misses its target.
+nothing optimal. Of many machines each is held against a random few at a time, and exchanges are limited by number, not by
+time, so that the same question has the same answer: the best found until then. A program presses by its mean solo pressure.
+A mix about which a model cannot say anything counts as one that misses its target.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
@@ -17,6 +19,10 @@ from analysis.evidence import enough, number
 from analysis.interference.target import Target
 
 _STARTS = 8
+_OTHERS = 16
+"""Machines that each one is held against in one pass."""
+LOOKS = 100_000
+"""Exchanges looked at altogether: a few seconds. Without a limit 240 programs took two minutes."""
 _UNKNOWN = 10.0
 """Degradation by which a mix without a prediction misses its target: worse than anything measured."""
 
@@ -40,15 +46,23 @@ class Placement:
     """Predicted PD of each tenant, 0 alone on a machine; NaN where no model can say."""
     unmet: tuple[int, ...]
     """Tenants whose target this placement, the best one found, does not keep."""
+    ended: bool
+    """No exchange that was looked at would better it; False: the search stopped at its limit."""
 
 
 def place(
-    tenants: Sequence[Tenant], machines: int, slots: int, *, cautious: bool = False, seed: int = 0
+    tenants: Sequence[Tenant],
+    machines: int,
+    slots: int,
+    *,
+    cautious: bool = False,
+    seed: int = 0,
+    looks: int = LOOKS,
 ) -> Placement:
     """The best placement found of all tenants on `machines` of `slots` programs each; the same seed gives the same.
 
-    `cautious`: targets are held by the upper end of the prediction's interval. Raises TooLittle without tenants, Unreachable
-    where they are more than there is room for, NotANumber.
+    `cautious`: targets are held by the upper end of the prediction's interval. `looks`: exchanges looked at, at most.
+    Raises TooLittle without tenants, Unreachable where they are more than there is room for, NotANumber.
     """
     enough("programs to place", len(tenants), 1)
     for tenant in tenants:
@@ -56,18 +70,25 @@ def place(
             number("target", tenant.most, 0)
     if len(tenants) > machines * slots:
         raise Unreachable(f"{len(tenants)} programs do not fit on {machines} machines of {slots}.")
-    search = _Search(tenants, slots, cautious)
     random = np.random.default_rng(seed)
-    by_bandwidth = np.argsort([-float(tenant.target.own.bandwidth[0]) for tenant in tenants], kind="stable")
+    search = _Search(tenants, slots, cautious, random, int(number("exchanges looked at", looks, 0)))
+    by_bandwidth = np.argsort(
+        [-float(tenant.target.typical.bandwidth[0]) for tenant in tenants], kind="stable"
+    )
     orders = [by_bandwidth, *(random.permutation(len(tenants)) for _ in range(_STARTS - 1))]
-    found = [search.improved(_dealt(order.tolist(), machines)) for order in orders]
-    best = min(found, key=search.cost)
+    best, ended = search.improved(_dealt(orders[0].tolist(), machines))
+    for order in orders[1:]:
+        if search.looks <= 0:
+            break
+        found, done = search.improved(_dealt(order.tolist(), machines))
+        if search.cost(found) < search.cost(best):
+            best, ended = found, done
     degradation = [np.nan] * len(tenants)
     for members in best:
         for member, value in zip(members, search.degradations(members), strict=True):
             degradation[member] = value
     unmet = tuple(place for place, value in enumerate(degradation) if not value <= tenants[place].most)
-    return Placement(tuple(best), tuple(degradation), unmet)
+    return Placement(tuple(best), tuple(degradation), unmet, ended)
 
 
 Layout = list[tuple[int, ...]]
@@ -78,6 +99,9 @@ class _Search:
     tenants: Sequence[Tenant]
     slots: int
     cautious: bool
+    random: np.random.Generator
+    looks: int
+    """Exchanges that may still be looked at."""
     _known: dict[tuple[int, ...], tuple[float, float]] = field(default_factory=dict)
 
     def cost(self, layout: Layout) -> tuple[float, float]:
@@ -89,21 +113,24 @@ class _Search:
         """Predicted PD of each program of a machine; NaN where nothing can be said."""
         if len(members) < 2:
             return [0.0] * len(members)
-        owns = [self.tenants[member].target.own for member in members]
+        owns = [self.tenants[member].target.typical for member in members]
         cache, bandwidth = (
             float(sum(parts))
             for parts in zip(*((own.cache[0], own.bandwidth[0]) for own in owns), strict=True)
         )
         return [self._predicted(member, cache, bandwidth) for member in members]
 
-    def improved(self, layout: Layout) -> Layout:
-        """A layout that no exchange or move of one program makes better."""
+    def improved(self, layout: Layout) -> tuple[Layout, bool]:
+        """The layout bettered, and whether no exchange or move of one program looked at makes it better yet."""
         better = True
         while better:
             better = False
-            for one, other in combinations(range(len(layout)), 2):
+            for one, other in self._pairs(len(layout)):
                 before = _sum(self._machine(layout[one]), self._machine(layout[other]))
                 for first, second in self._neighbours(layout[one], layout[other]):
+                    if self.looks <= 0:
+                        return layout, False
+                    self.looks -= 1
                     now = _sum(self._machine(first), self._machine(second))
                     if now < (before[0] - 1e-12, -inf) or (
                         now[0] <= before[0] + 1e-12 and now[1] < before[1] - 1e-9
@@ -111,7 +138,16 @@ class _Search:
                         layout[one], layout[other] = first, second
                         before, better = now, True
                         break
-        return layout
+        return layout, True
+
+    def _pairs(self, machines: int) -> Iterator[tuple[int, int]]:
+        """All pairs of machines, or of many each one with some."""
+        if machines <= _OTHERS + 1:
+            yield from combinations(range(machines), 2)
+            return
+        for one in range(machines):
+            for other in self.random.choice(machines - 1, _OTHERS, replace=False).tolist():
+                yield one, other + (other >= one)
 
     def _neighbours(
         self, one: tuple[int, ...], other: tuple[int, ...]

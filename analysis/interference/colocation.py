@@ -1,7 +1,8 @@
 """Training mixes from the fleet's own visits: CPI beside others against CPI alone, instead of experiments (DIGEST I1, I2).
 
 An application's solo pressure is what its chip's counters show in visits in which it has nearly all of the chip's CPU time, per
-CPU second. In any other visit each application presses by that times the cores it keeps busy. A visit in which applications of
+CPU second. In any other visit each application presses by that times the cores it keeps busy. Visits without neighbours are no
+mixes: they say what is degraded from, and train nothing. A visit in which applications of
 unknown pressure have more than a twentieth of the CPU time is left out, and counted: its pressure is not known.
 """
 
@@ -91,17 +92,19 @@ class Training:
     """What `target.fit_target` needs of one target."""
 
     own: Pressures
-    """The target's own at its least busy."""
+    """The target's own at its least busy beside neighbours: no total is less."""
+    typical: Pressures
+    """The target's own over all watched seconds of all visits that show it: what it presses by wherever it is placed."""
     mixes: Pressures
-    """Total pressure in each visit; (Q,)."""
+    """Total pressure in each visit with neighbours; (Q,)."""
     degradation: Float
     """(Q,)."""
     left_out: int
-    """Visits of the target whose pressure is not known."""
+    """Visits of the target beside others whose pressure is not known."""
 
 
 def training(chips: Chips, target: int, solos: dict[int, Solo]) -> Training:
-    """The target's mixes from all visits that show it, alone or beside others whose solo figures are known.
+    """The target's mixes from all visits that show it beside others whose solo figures are known.
 
     Raises TooLittle where no visit is left, or the target's own solo figures are not among them.
     """
@@ -112,12 +115,16 @@ def training(chips: Chips, target: int, solos: dict[int, Solo]) -> Training:
         _pressure(chips, known, solos, name) for name in ("lines_per_cpu_s", "gigabytes_per_cpu_s")
     )
     total_lines, total_gigabytes = (sums(chips.chip, each, len(chips.seconds)) for each in (lines, gigabytes))
-    seen = np.flatnonzero(chips.application == target)
+    shown = np.flatnonzero(chips.application == target)
+    seen = shown[chips.share[shown] < ALONE]
     kept = seen[covered[chips.chip[seen]] >= ALONE]
     enough("visits of the target with known neighbours", len(kept), 1)
-    chip = chips.chip[kept]
+    chip, watched = chips.chip[kept], chips.seconds[chips.chip[shown]]
     return Training(
         own=Pressures(lines[kept].min(keepdims=True), gigabytes[kept].min(keepdims=True)),
+        typical=Pressures(
+            *(np.average(each[shown], weights=watched, keepdims=True) for each in (lines, gigabytes))
+        ),
         mixes=Pressures(total_lines[chip], total_gigabytes[chip]),
         degradation=degradation(chips.cycles[kept] / chips.instructions[kept], solos[target].cpi),
         left_out=len(seen) - len(kept),

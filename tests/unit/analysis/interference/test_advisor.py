@@ -24,7 +24,7 @@ def tenants() -> list[Tenant]:
 
 
 def total(tenants: list[Tenant], members: tuple[int, ...]) -> float:
-    owns = [tenants[member].target.own for member in members]
+    owns = [tenants[member].target.typical for member in members]
     cache, bandwidth = sum(own.cache[0] for own in owns), sum(own.bandwidth[0] for own in owns)
     try:
         return sum(max(0.0, tenants[member].target.value(cache, bandwidth)) for member in members)
@@ -74,6 +74,22 @@ def test_caution_counts_the_interval(tenants: list[Tenant]) -> None:
 
 def test_the_same_seed_places_the_same(tenants: list[Tenant]) -> None:
     assert place(tenants, 3, 4, seed=5) == place(tenants, 3, 4, seed=5)
+
+
+def test_many_programs_are_placed_within_a_limit(tenants: list[Tenant]) -> None:
+    """Counts mixes looked at and not seconds: without a limit the work grew with more than the square of the machines."""
+    many = [Tenant(tenants[number % 8].target, 0.3) for number in range(240)]
+    dealt, found = place(many, 80, 4, looks=0), place(many, 80, 4, looks=4_000)
+    assert not dealt.ended
+    assert not found.ended
+    assert sum(found.degradation) < 0.9 * sum(dealt.degradation)
+    assert sorted(member for members in found.machines for member in members) == list(range(240))
+    assert max(map(len, found.machines)) <= 4
+    assert found == place(many, 80, 4, looks=4_000)
+
+
+def test_a_search_that_ended_says_so(tenants: list[Tenant]) -> None:
+    assert place(tenants, 2, 4).ended
 
 
 def test_what_cannot_be_placed(tenants: list[Tenant]) -> None:
