@@ -25,16 +25,21 @@ class Hierarchy:
     controller: str
 
     def path_of(self, pid: int, proc: Path = PROC) -> str:
-        """The control group of a process as this hierarchy has it; "" where it cannot be told."""
+        """The control group of a process as this hierarchy has it, for `open`; "" where it cannot be told.
+
+        Anybody may name a group of his own with any bytes; `shown` is what may be written of it.
+        """
         try:
-            with (proc / str(pid) / "cgroup").open(errors="surrogateescape") as file:
-                return self.parse(file.read(_MAX_BYTES))
+            # Bytes: a text file would take a carriage return, which a name may hold, for the end of a line.
+            with (proc / str(pid) / "cgroup").open("rb") as file:
+                return self.parse(os.fsdecode(file.read(_MAX_BYTES)))
         except OSError:
             return ""
 
     def parse(self, text: str) -> str:
         """Of /proc/PID/cgroup, the path in this hierarchy; "" for one outside what we may see."""
-        for line in text.splitlines():
+        # Not splitlines: of all that ends a line there, the kernel forbids only this one in a name.
+        for line in text.split("\n"):
             _, _, rest = line.partition(":")
             controllers, colon, path = rest.partition(":")
             if colon and self.controller in controllers.split(","):
@@ -49,7 +54,7 @@ class Hierarchy:
 def perf_hierarchy(proc: Path = PROC) -> Hierarchy | None:
     """The hierarchy that perf events mean, by /proc/self/mounts; None: no such is mounted where we see it."""
     try:
-        text = (proc / "self/mounts").read_text(errors="surrogateescape")
+        text = os.fsdecode((proc / "self/mounts").read_bytes())
     except OSError:
         return None
     return parse_mounts(text)
@@ -58,7 +63,7 @@ def perf_hierarchy(proc: Path = PROC) -> Hierarchy | None:
 def parse_mounts(text: str) -> Hierarchy | None:
     r"""Of the text of /proc/self/mounts; blanks in paths are written as `\\040`."""
     second = None
-    for line in text.splitlines():
+    for line in text.split("\n"):
         fields = line.split(" ")
         if len(fields) < 4:
             continue
@@ -68,6 +73,11 @@ def parse_mounts(text: str) -> Hierarchy | None:
         if fields[2] == "cgroup2" and second is None:
             second = Hierarchy(mount, "")
     return second
+
+
+def shown(path: str) -> str:
+    """A path as text that can be sent: bytes that are no UTF-8 are replaced, as in the groups of processes."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def apart(ranked: list[str], most: int) -> list[str]:

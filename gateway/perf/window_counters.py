@@ -15,7 +15,7 @@ from gateway.errors import EventUnavailable
 from gateway.machine.topology import PROC, SYS
 from gateway.perf.attributes import EventType
 from gateway.perf.beside_cores import MOVED, READ, memory_and_energy
-from gateway.perf.control_groups import apart, perf_hierarchy
+from gateway.perf.control_groups import apart, perf_hierarchy, shown
 from gateway.perf.counters import Counters
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.perf.events import NANOSECONDS, Event
@@ -109,7 +109,7 @@ class WindowCounters:
                 descriptor = hierarchy.open(path)
             except OSError:
                 continue  # its last process ended
-            self._counters.count_cgroup(events, self._cpus, path, descriptor)
+            self._counters.count_cgroup(events, self._cpus, shown(path), descriptor)
         if room < min(most, len(ranked)):
             return [
                 f"only {max(0, room)} control groups are counted: RLIMIT_NOFILE allows no more descriptors"

@@ -3,10 +3,12 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.perf.control_groups import Hierarchy, apart, parse_mounts, perf_hierarchy
+from gateway.containers.control_group import control_group
+from gateway.perf.control_groups import Hierarchy, apart, parse_mounts, perf_hierarchy, shown
 
 UNIFIED = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime,nsdelegate 0 0\n"
 HYBRID = (
@@ -42,6 +44,20 @@ def test_a_group_is_opened_below_the_mount_and_nowhere_else(tmp_path: Path):
         assert os.fstat(descriptor).st_ino == (tmp_path / "a/b").stat().st_ino
     finally:
         os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    "name", [b"a\xff\xfe", "a\u2028b".encode(), b"a\x0bb", b"a\x1cb", b"a\rb", b"a\xed\xb2\x80"]
+)
+def test_a_group_of_any_name_is_opened_by_its_bytes_and_shown_as_text(tmp_path: Path, name: bytes):
+    (tmp_path / "mount" / os.fsdecode(name)).mkdir(parents=True)
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/cgroup").write_bytes(b"0::/" + name + b"\n")
+    hierarchy = Hierarchy(tmp_path / "mount", "")
+    path = hierarchy.path_of(7, tmp_path)
+    os.close(hierarchy.open(path))
+    assert shown(path) == control_group("0::/" + name.decode("utf-8", "replace") + "\n")
+    shown(path).encode()
 
 
 def test_a_process_that_is_gone_or_a_proc_that_is_closed_is_none(tmp_path: Path):

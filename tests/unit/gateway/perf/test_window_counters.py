@@ -1,5 +1,6 @@
 """GIVEN a server WHEN a window is counted THEN every standing counter has its answer, by CPU, socket and control group."""
 
+import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -149,6 +150,17 @@ def test_the_control_groups_that_ran_most_are_counted_none_inside_another(tmp_pa
     counted = [window.strings[group.cgroup] for group, _ in window.found["task-clock"]]
     assert counted == ["/pods/b", "/pods/a/side"]
     assert not kernel.open_now
+
+
+def test_a_control_group_named_with_any_bytes_is_counted_and_can_be_sent(tmp_path: Path):
+    proc = a_proc(tmp_path / "proc", tmp_path / "cgroup", {10: "/x"})
+    (proc / "10/cgroup").write_bytes(b"0::/a\xff\n")
+    (tmp_path / "cgroup" / os.fsdecode(b"a\xff")).mkdir()
+    with opened((sources(tmp_path / "sys"), proc), FakeKernel()) as counters:
+        assert counters.count_cgroups({10: 1}, 1) == []
+        window = Window(counters)
+    capture = capture_pb2.Capture(strings=window.strings)
+    assert {capture.strings[group.cgroup] for group, _ in window.found["task-clock"]} == {"/a\ufffd"}
 
 
 def test_without_a_hierarchy_that_is_said(tmp_path: Path):
