@@ -1,8 +1,8 @@
 """The gateway takes from itself what it does not need, before it hears anybody (DIGEST G7).
 
 Of the capabilities it was started with it keeps those that sampling needs (capabilities.py) and can never get
-another one; it starts no programs, leaves no core files (a stack copy may hold secrets), and no other process
-of its user can read its memory. Landlock is not used: a process inside a Landlock domain may not look at the
+another one; it can start no programs and write into no processes (system_calls.py), leaves no core files (a stack
+copy may hold secrets), and no other process of its user can read its memory. Landlock is not used: a process inside a Landlock domain may not look at the
 maps of processes outside of it (security/landlock/task.c, hook_ptrace_access_check), which is what a profiler does.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import os
 import resource
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from gateway.privileges.capabilities import (
     own_sets,
     paranoid_level,
 )
+from gateway.privileges.system_calls import refuse_system_calls
 
 # include/uapi/linux/prctl.h
 _SET_DUMPABLE: Final = 4
@@ -42,6 +44,7 @@ _VERSION_3: Final = 0x20080522
 _NICE_LIMIT: Final = 35
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
+_log: Final = logging.getLogger("gateway.confinement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +126,11 @@ def confine(user: User | None = None) -> tuple[Capability, ...]:
         if own_sets().permitted != held:
             raise
     _prctl(_SET_NO_NEW_PRIVS, 1)
-    # Last: a change of user sets it anew.
+    # Late: a change of user sets it anew.
     _prctl(_SET_DUMPABLE, 0)
+    if why := refuse_system_calls():
+        # Kernels without CONFIG_SECCOMP_FILTER, and sandboxes that stand in for a kernel.
+        _log.warning("system calls are not filtered", extra={"fields": {"why": why}})
     return tuple(capability for capability in keep if held >> capability.number & 1)
 
 

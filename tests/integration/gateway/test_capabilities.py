@@ -61,6 +61,10 @@ _set_capabilities(int(sys.argv.pop(1)))
 sys.exit(gateway.daemon.main(sys.argv[1:]))
 """
 
+# Kubernetes gives capabilities to no user but root.
+CAP_CHOWN, CAP_SETGID, CAP_SETUID = 0, 6, 7
+AS_CONTAINER = AS_NOBODY.replace(f'_become(User("nobody", {NOBODY}, {NOBODY}))\n', "")
+
 # struct sock_filter: load the number of the system call; capset (126 on x86-64) is EPERM, the rest passes.
 NO_CAPSET = struct.pack(
     "HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 126, 0x06, 0, 0, 0x00050001, 0x06, 0, 0, 0x7FFF0000
@@ -273,6 +277,28 @@ def test_root_becomes_another_user_and_keeps_what_sampling_needs(folder: Path, p
         assert held == bounding
         assert held & ~(1 << SYS_NICE.number) == needed
         assert look(daemon).whole() == set(PROGRAMS)
+
+
+def test_a_containers_root_becomes_another_user_by_two_capabilities_more(folder: Path):
+    """As Kubernetes and compose start it: all dropped, these added. Root's files and processes are root's again."""
+    place = folder / "container"
+    place.mkdir(mode=0o755)
+    # A socket's file changes hands by CAP_CHOWN; there it is a port.
+    more = 1 << CAP_CHOWN | 1 << CAP_SETUID | 1 << CAP_SETGID
+    mask = sum(1 << capability.number for capability in NEEDED) | more
+    program = (sys.executable, "-c", AS_CONTAINER, str(mask))
+    with running(place, "--user", str(NOBODY), program=program) as daemon, daemon.stub() as stub:
+        assert not ask(stub, plan(seconds=0.1)).capture.segments[0].unprivileged
+        server = daemon.server
+        assert server is not None
+        for pid in (daemon.process.pid, server):
+            status = dict(
+                re.findall(r"^(\w+):\s*(.+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+            )
+            held = f"{sum(1 << capability.number for capability in NEEDED):016x}"
+            assert (status["CapPrm"], status["CapEff"]) == (held, held)
+            assert status["Uid"].split() == status["Gid"].split() == [str(NOBODY)] * 4
+            assert status["Seccomp"] == "2"
 
 
 def test_only_root_can_become_another_user(folder: Path):

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gateway.privileges.system_calls import REFUSED
+
 ROOT = Path(__file__).parents[3]
 BASE = ROOT / "infra/kubernetes/base"
 FILES = yaml.safe_load((BASE / "kustomization.yaml").read_text())["resources"]
@@ -70,7 +72,12 @@ def test_the_gateway_has_the_documented_capabilities_and_no_other_right():
     from gateway.privileges.capabilities import NEEDED
 
     documented = {needed.name for needed in NEEDED}
-    assert {f"CAP_{name}" for name in context["capabilities"]["add"]} == documented
+    # To become somebody else, and given up with that.
+    assert {f"CAP_{name}" for name in context["capabilities"]["add"]} == documented | {
+        "CAP_SETUID",
+        "CAP_SETGID",
+    }
+    assert any(word.startswith("--user=") for word in GATEWAY["containers"][0]["args"])
     assert context["capabilities"]["drop"] == ["ALL"]
     assert GATEWAY["hostPID"] is True
     assert not {"hostNetwork", "hostIPC"} & GATEWAY.keys()
@@ -115,5 +122,7 @@ def test_the_own_seccomp_profile_lets_it_sample_and_little_else():
     profile = json.loads((ROOT / "infra/kubernetes/own-seccomp/fleetprof-gateway.json").read_text())
     allowed = {name for rule in profile["syscalls"] for name in rule["names"]}
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
-    assert {"perf_event_open", "capset", "prctl", "setpriority"} <= allowed
+    assert {"perf_event_open", "capset", "prctl", "setpriority", "seccomp", "setresuid"} <= allowed
     assert not {"mount", "ptrace", "bpf", "init_module", "unshare", "setns", "kexec_load"} & allowed
+    # A runtime starts the gateway by one of them; its own filter takes them away.
+    assert REFUSED.keys() & allowed <= {"execve", "execveat"}

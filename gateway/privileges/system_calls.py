@@ -1,0 +1,113 @@
+"""The system calls that no gateway needs, refused for good by a filter of its own (seccomp(2), x86-64).
+
+CAP_SYS_PTRACE is worth every process's memory where the calls that write it are open: seen, a process as nobody
+with the gateway's six capabilities overwrote a root process's by process_vm_writev(2), and started a program.
+What a path decides (/proc/PID/mem, files) no such filter can tell apart; there the user's own rights count.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from typing import Final
+
+# arch/x86/entry/syscalls/syscall_64.tbl
+REFUSED: Final = {
+    # Starting programs.
+    "execve": 59, "execveat": 322, "uselib": 134,
+    # Other processes: their memory, descriptors, pages and ends. Memory is read by /proc/PID/mem.
+    "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "process_madvise": 440,
+    "process_mrelease": 448, "pidfd_getfd": 438, "kcmp": 312, "migrate_pages": 256, "move_pages": 279,
+    # Code for the kernel.
+    "init_module": 175, "finit_module": 313, "delete_module": 176, "kexec_load": 246, "kexec_file_load": 320,
+    "bpf": 321,
+    # Other views of the machine.
+    "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "open_tree": 428, "move_mount": 429,
+    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442, "open_tree_attr": 467,
+    "setns": 308, "unshare": 272,
+    # CAP_DAC_READ_SEARCH opens any file of a file system by its number, outside of a container too.
+    "open_by_handle_at": 304,
+    # Doors that attacks on kernels came through; io_uring's calls no filter sees.
+    "userfaultfd": 323, "add_key": 248, "request_key": 249, "keyctl": 250, "io_uring_setup": 425,
+    "io_uring_enter": 426, "io_uring_register": 427, "modify_ldt": 154, "fanotify_init": 300,
+    # The machine's own matters, and CAP_SYSLOG's other half: the kernel's log, and emptying it.
+    "syslog": 103, "reboot": 169, "swapon": 167, "swapoff": 168, "acct": 163, "iopl": 172, "ioperm": 173,
+    "settimeofday": 164, "clock_settime": 227, "sethostname": 170, "setdomainname": 171, "quotactl": 179,
+    "quotactl_fd": 443, "vhangup": 153,
+}  # fmt: skip
+_CLONE: Final = 56
+_CLONE3: Final = 435
+# include/uapi/linux/sched.h: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+_NEW_NAMESPACES: Final = 0x7E020000
+
+# include/uapi/linux/{audit,seccomp,bpf_common}.h, struct seccomp_data: nr, arch, instruction_pointer, args
+_X86_64: Final = 0xC000003E
+_X32: Final = 0x40000000
+_NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW: Final = 0x7FFF0000
+_ERRNO: Final = 0x00050000
+
+_SECCOMP: Final = 317
+_SET_MODE_FILTER: Final = 1
+# Without it kernels before 5.16 switch off what CPUs guess ahead, for all of the process: captures would cost more.
+_SPECULATE: Final = 4
+_PR_SET_SECCOMP: Final = 22
+_PR_MODE_FILTER: Final = 2
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def build_filter() -> bytes:
+    """Instructions (struct sock_filter): EPERM for `REFUSED`, new namespaces, and calls by i386's and x32's numbers.
+
+    clone3's flags lie in memory that a filter cannot read: it gets ENOSYS, at which C libraries take clone.
+    """
+    count = len(REFUSED)
+    allow, refuse, unknown = count + 8, count + 9, count + 10
+    program = bytearray()
+
+    def put(code: int, value: int, yes: int | None = None, no: int | None = None) -> None:
+        """`yes` and `no` are instructions to go on with; None: the next."""
+        following = len(program) // 8 + 1
+        program.extend(
+            struct.pack("=HBBI", code, *(0 if to is None else to - following for to in (yes, no)), value)
+        )
+
+    put(_LOAD, _ARCH)
+    put(_EQUAL, _X86_64, no=refuse)
+    put(_LOAD, _NR)
+    put(_AT_LEAST, _X32, yes=refuse)
+    for number in REFUSED.values():
+        put(_EQUAL, number, yes=refuse)
+    put(_EQUAL, _CLONE3, yes=unknown)
+    put(_EQUAL, _CLONE, no=allow)
+    put(_LOAD, _FIRST_ARGUMENT)
+    put(_ANY_BIT, _NEW_NAMESPACES, yes=refuse)
+    put(_RETURN, _ALLOW)
+    put(_RETURN, _ERRNO | errno.EPERM)
+    put(_RETURN, _ERRNO | errno.ENOSYS)
+    return bytes(program)
+
+
+def refuse_system_calls() -> str:
+    """Put the filter over this thread and whatever it starts, for good; why that is not possible, else "".
+
+    `no_new_privs` must be set. Filters that are in force already stay so.
+    """
+    if (machine := os.uname().machine) != "x86_64":
+        return f"numbers of {machine} are not known"
+    program = build_filter()
+    held = ctypes.create_string_buffer(program)
+    described = ctypes.byref(_Program(len(program) // 8, ctypes.addressof(held)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not libc.syscall(*map(ctypes.c_long, (_SECCOMP, _SET_MODE_FILTER, _SPECULATE)), described):
+        return ""
+    # Before Linux 4.17, and under filters that let the older call pass only.
+    if not libc.prctl(*map(ctypes.c_ulong, (_PR_SET_SECCOMP, _PR_MODE_FILTER)), described):
+        return ""
+    return f"seccomp: {os.strerror(ctypes.get_errno())}"
