@@ -2,7 +2,8 @@
 
 A capture has a reading for every CPU and group of counters; the archive keeps them. Here the readings that
 say the same of one socket, control group or application are one row a counter, so that a machine of a hundred
-CPUs is some tens of rows. What took turns on the counters is scaled for each reading before it is added.
+CPUs is some tens of rows. A counter that failed on one of the CPUs has no sum: that of the others would pass for the
+machine's. What took turns on the counters is scaled for each reading before it is added.
 """
 
 import math
@@ -37,6 +38,10 @@ class _Counter(NamedTuple):
     errno: int
     unit: str
     source: str
+
+    def of(self, other: "_Counter") -> "_Counter":
+        """The other with this one's status."""
+        return other._replace(status=self.status, errno=self.errno)
 
 
 class _Group(NamedTuple):
@@ -105,12 +110,18 @@ def watched_s(segment: capture_pb2.Segment) -> float:
 
 
 def _summed(capture: capture_pb2.Capture, applications: Sequence[int]) -> dict[_Group, _Sum]:
-    packages = {usage.cpu: usage.package for usage in capture.cpus if usage.package >= 0}
+    # A firmware may number a socket as it likes; one that does not fit is not known.
+    packages = {usage.cpu: usage.package for usage in capture.cpus if 0 <= usage.package <= _INT2_MAX}
     by_cgroup = _by_cgroup(capture, applications)
+    failed = _failed(capture)
     known: dict[tuple[int, ...], _Counter] = {}
     sums: dict[_Group, _Sum] = {}
     for reading in capture.counters:
         counters = tuple([_counter(capture, reading, counter, known) for counter in reading.counters])
+        if failed:
+            counters = tuple(
+                [failed.get((each.name, reading.cgroup, reading.group), each).of(each) for each in counters]
+            )
         package = reading.package - 1 if reading.package else packages.get(reading.cpu)
         path = capture.strings[reading.cgroup]
         application = 0
@@ -133,6 +144,18 @@ def _summed(capture: capture_pb2.Capture, applications: Sequence[int]) -> dict[_
                 total.values[place] += value
                 total.scaled[place] += scaled(value, enabled, running, counter.scale or 1.0)
     return sums
+
+
+def _failed(capture: capture_pb2.Capture) -> dict[tuple[str, int, int], _Counter]:
+    """The first failure of each counter that has one, by its name, control group and process group."""
+    known: dict[tuple[int, ...], _Counter] = {}
+    failed: dict[tuple[str, int, int], _Counter] = {}
+    for reading in capture.counters:
+        for counter in reading.counters:
+            if counter.support != capture_pb2.SUPPORT_OK or not reading.time_running_ns:
+                made = _counter(capture, reading, counter, known)
+                failed.setdefault((made.name, reading.cgroup, reading.group), made)
+    return failed
 
 
 def _counter(
