@@ -30,6 +30,8 @@ class FakeKernel:
         self.counters, self.held, self.turns = counters, held, turns
         self.missing = missing or {}
         self.busy: set[tuple[int, int]] = set()
+        self.failing: dict[tuple[int, int], int] = {}
+        """Error numbers by event and CPU."""
         self.idle_cpus: set[int] = set()
         self.open_now: dict[int, Opened] = {}
         self.next = 100
@@ -39,6 +41,8 @@ class FakeKernel:
             raise OSError(code, "missing")
         if (attributes.config, cpu) in self.busy:
             raise OSError(errno.EBUSY, "busy")
+        if code := self.failing.get((attributes.config, cpu)):
+            raise OSError(code, "failing on this CPU")
         made = Opened(attributes.config, cpu, pid, in_cgroup)
         if group >= 0:
             leader = self.open_now[group]

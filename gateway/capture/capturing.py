@@ -17,6 +17,7 @@ from gateway.capture.quota import Quota
 from gateway.capture.recording import Recorder
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.machine.topology import online_cpus
+from gateway.perf.descriptors import descriptors_for_events
 from gateway.perf.own_sampler import OwnSampler
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
 from gateway.perf.window_counters import WindowCounters
@@ -190,8 +191,11 @@ class Capturing:
         if self._station.own:
             self._capture.notes.append("counters were left out: they need CAP_PERFMON")
             return None
+        # Counters open before samplers and stay open beside those of every turn, which a visit cannot do without.
+        samplers = max(map(len, schedule.turns)) * len(self._cpus)
+        most = descriptors_for_events(self._station.limits.max_concurrent) - samplers
         return resources.enter_context(
-            WindowCounters(self._cpus, schedule.counter_events, standing=schedule.counters)
+            WindowCounters(self._cpus, schedule.counter_events, standing=schedule.counters, most=most)
         )
 
     def _look_after_counters(self, now: float) -> None:

@@ -2,7 +2,8 @@
 
 Counters that are divided by each other are one group: they counted at the same moments, however many others
 took turns with them. A group that the hardware cannot hold at once is split. A counter that cannot be had is an
-entry with its status, never a 0: cycles of 0 would be an answer. Where groups took turns the raw reading and
+entry with its status, never a 0: cycles of 0 would be an answer. One that fails on a later CPU has none of the
+earlier ones' readings either, because their sum would look like the machine's. Where groups took turns the raw reading and
 both times are given; value × enabled / running estimates the whole, and nothing is scaled here.
 """
 
@@ -53,22 +54,26 @@ class _Group:
     descriptors: tuple[int, ...]
     pid: int
     cpu: int
+    missed_ns: int = 0
+    """How long its events were enabled, and never ran, in the group that it was split from."""
 
     def read(self, kernel: Kernel) -> Reading:
         count = len(self.events)
         read = kernel.read(self.descriptors[0], 8 * (3 + count))
         _, enabled, running, *values = struct.unpack(f"<{3 + count}Q", read)
-        return Reading(enabled, running, tuple(values))
+        return Reading(self.missed_ns + enabled, running, tuple(values))
 
 
 class Counters:
     """Open counters of a window. A context manager: it closes all at the end."""
 
-    def __init__(self, kernel: Kernel | None = None) -> None:
+    def __init__(self, kernel: Kernel | None = None, most: int | None = None) -> None:
+        """`most` descriptors may be open: a group that would need more is refused on all CPUs. None: any number."""
         self._kernel: Final = kernel or PerfEvents()
+        self._most: Final = most
         self._groups: list[_Group] = []
-        self._refused: dict[tuple[str, int], int] = {}
-        self._without: set[str] = set()
+        # By name, CPU and control group.
+        self._refused: dict[tuple[str, int, str], int] = {}
         self._cgroups: list[int] = []
         self.opened = 0
         """Descriptors opened so far: what opening and reading costs grows with it."""
@@ -78,6 +83,11 @@ class Counters:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def held(self) -> int:
+        """Descriptors open now."""
+        return sum(len(group.descriptors) for group in self._groups) + len(self._cgroups)
 
     def close(self) -> None:
         """Give the counters back; may be called twice."""
@@ -90,42 +100,45 @@ class Counters:
 
     def count_cpus(self, events: Sequence[Event], cpus: Sequence[int]) -> None:
         """Count a group on every CPU, without those members that this machine does not have."""
-        for cpu in cpus:
-            self._count(events, Place(cpu=cpu), pid=-1, cpu=cpu)
+        if self._has_room(events, len(cpus), ""):
+            for cpu in cpus:
+                self._count(events, Place(cpu=cpu), pid=-1, cpu=cpu)
 
     def count_packages(self, events: Sequence[Event], package_of: Callable[[int], int]) -> None:
         """Count a group of events that belong to a socket, on the CPUs that their source names."""
-        for cpu in events[0].cpus or ():
+        cpus = events[0].cpus or ()
+        for cpu in cpus if self._has_room(events, len(cpus), "") else ():
             self._count(events, Place(package=package_of(cpu)), pid=-1, cpu=cpu)
 
     def count_cgroup(self, events: Sequence[Event], cpus: Sequence[int], path: str, descriptor: int) -> None:
         """Count a group on every CPU while a task of the control group runs there. Closes the descriptor."""
         self._cgroups.append(descriptor)
-        for cpu in cpus:
+        for cpu in cpus if self._has_room(events, len(cpus), path) else ():
             self._count(events, Place(cgroup=path), pid=descriptor, cpu=cpu)
 
     def refuse(self, name: str, code: int) -> None:
         """Report a counter that was not even tried."""
-        self._refused.setdefault((name, WHOLE_MACHINE), code)
+        self._refused.setdefault((name, WHOLE_MACHINE, ""), code)
 
     def split_idle(self) -> int:
         """Split each group that has never run, though it was enabled; how many there were.
 
         The kernel opens a group that fits into free counters; when the watchdog or a hypervisor holds one of
-        them it never gets its turn. Call it once, some tenths of a second after opening.
+        them it never gets its turn. Call it once, some tenths of a second after opening. The time that the
+        group was enabled for stays in what its events are given as, so that each is scaled to the same stretch.
         """
         stuck = []
         for group in self._groups:
             if len(group.events) > 1:
                 reading = group.read(self._kernel)
                 if reading.enabled and not reading.running:
-                    stuck.append(group)
-        for group in stuck:
+                    stuck.append((group, reading.enabled))
+        for group, missed_ns in stuck:
             self._groups.remove(group)
             for descriptor in group.descriptors:
                 self._kernel.close(descriptor)
             for event in group.events:
-                self._count((event,), group.place, pid=group.pid, cpu=group.cpu)
+                self._count((event,), group.place, pid=group.pid, cpu=group.cpu, missed_ns=missed_ns)
         return len(stuck)
 
     def readings(self) -> Iterator[tuple[Place, tuple[Event, ...], Reading]]:
@@ -141,7 +154,9 @@ class Counters:
         for (place, _), several in parts.items():
             whole = [(group, one) for group, one in several if one.enabled == one.running]
             # A control group that never ran on a CPU has no time there, which is no failure to count.
-            counted = [(group, one) for group, one in whole if one.running] or whole[:1]
+            counted = [(group, one) for group, one in whole if one.running]
+            if not counted and len(whole) == len(several):
+                counted = whole[:1]
             if counted:
                 yield place, counted[0][0].events, _sum([one for _, one in counted])
             for group, one in several:
@@ -150,18 +165,50 @@ class Counters:
 
     def read(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
         """The readings and refusals so far; `text` gives the string index of a name."""
-        groups = [_message(*one, text) for one in self.readings()]
-        failed: dict[int, capture_pb2.CounterGroup] = {}
-        for (name, cpu), code in self._refused.items():
-            group = failed.setdefault(cpu, capture_pb2.CounterGroup(cpu=cpu))
+        groups = []
+        for place, events, reading in self.readings():
+            answered = [
+                number for number, event in enumerate(events) if not self._fails(event.name, place.cgroup)
+            ]
+            if answered:
+                values = tuple(reading.values[number] for number in answered)
+                groups.append(
+                    _message(
+                        place, [events[number] for number in answered], reading._replace(values=values), text
+                    )
+                )
+        failed: dict[tuple[int, str], capture_pb2.CounterGroup] = {}
+        for (name, cpu, path), code in self._refused.items():
+            if cpu != WHOLE_MACHINE and self._fails(name, path):
+                continue
+            group = failed.get((cpu, path))
+            if group is None:
+                group = failed[cpu, path] = capture_pb2.CounterGroup(
+                    cpu=cpu, cgroup=text(path) if path else 0
+                )
             group.counters.add(name=text(name), support=support_of(code or errno.ENOENT), errno=code)
         return groups + list(failed.values())
 
-    def _count(self, events: Sequence[Event], place: Place, *, pid: int, cpu: int) -> None:
+    def _fails(self, name: str, cgroup: str) -> bool:
+        """Whether it could not be counted on one of the CPUs, for another reason than that it was busy there."""
+        return (name, WHOLE_MACHINE, cgroup) in self._refused
+
+    def _has_room(self, events: Sequence[Event], cpus: int, cgroup: str) -> bool:
+        """Whether so many descriptors may be open. Some CPUs' alone would be no answer."""
+        wanted = [event.name for event in events if not self._fails(event.name, "")]
+        if self._most is None or self.held + len(wanted) * cpus <= self._most:
+            return True
+        for name in wanted:
+            self._refused[name, WHOLE_MACHINE, cgroup] = errno.EMFILE
+        return False
+
+    def _count(
+        self, events: Sequence[Event], place: Place, *, pid: int, cpu: int, missed_ns: int = 0
+    ) -> None:
         together: list[tuple[Event, int]] = []
         alone: list[tuple[Event, int]] = []
         for event in events:
-            if event.name in self._without:
+            if self._fails(event.name, "") or self._fails(event.name, place.cgroup):
                 continue
             try:
                 leader = together[0][1] if together else -1
@@ -177,11 +224,13 @@ class Counters:
                         code = second.errno or errno.EINVAL
                 self._note(event.name, place, cpu, code)
         for group in ([together] if together else []) + [[one] for one in alone]:
-            self._start(group, place, pid, cpu)
+            self._start(group, place, pid, cpu, missed_ns)
 
-    def _start(self, opened: list[tuple[Event, int]], place: Place, pid: int, cpu: int) -> None:
+    def _start(
+        self, opened: list[tuple[Event, int]], place: Place, pid: int, cpu: int, missed_ns: int
+    ) -> None:
         events, descriptors = zip(*opened, strict=True)
-        self._groups.append(_Group(place, events, descriptors, pid, cpu))
+        self._groups.append(_Group(place, events, descriptors, pid, cpu, missed_ns))
         self._kernel.enable(descriptors[0])
 
     def _open(self, event: Event, pid: int, cpu: int, leader: int, place: Place) -> int:
@@ -197,10 +246,9 @@ class Counters:
     def _note(self, name: str, place: Place, cpu: int, code: int) -> None:
         """What the first CPU does not have none has; what is busy may be free on the next."""
         if support_of(code) == capture_pb2.SUPPORT_BUSY and not place.cgroup:
-            self._refused[name, cpu] = code
+            self._refused[name, cpu, ""] = code
         else:
-            self._refused[name, WHOLE_MACHINE] = code
-            self._without.add(name)
+            self._refused[name, WHOLE_MACHINE, place.cgroup] = code
 
 
 def _sum(readings: Sequence[Reading]) -> Reading:

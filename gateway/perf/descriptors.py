@@ -1,6 +1,10 @@
 """The limit on open descriptors, which many events on many CPUs come close to."""
 
 import resource
+from typing import Final
+
+_SPARE_DESCRIPTORS: Final = 256
+"""For sockets and images."""
 
 
 def raise_descriptor_limit() -> int:
@@ -9,3 +13,8 @@ def raise_descriptor_limit() -> int:
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
+
+
+def descriptors_for_events(captures: int) -> int:
+    """How many descriptors one of so many captures at once may have for its samplers and counters."""
+    return max(0, raise_descriptor_limit() - _SPARE_DESCRIPTORS) // captures

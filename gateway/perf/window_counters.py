@@ -17,7 +17,7 @@ from gateway.perf.attributes import EventType
 from gateway.perf.beside_cores import MOVED, READ, memory_and_energy
 from gateway.perf.control_groups import apart, perf_hierarchy, shown
 from gateway.perf.counters import Counters
-from gateway.perf.descriptors import raise_descriptor_limit
+from gateway.perf.descriptors import descriptors_for_events
 from gateway.perf.events import NANOSECONDS, Event
 from gateway.perf.memory_monitor import SOURCE, Moved, package_of_cpu, package_of_domain, read_moved
 from gateway.perf.registry import find_event
@@ -42,9 +42,6 @@ OF_CGROUPS: Final = ("cycles", "instructions")
 # CPU time of the tasks themselves, which a software event tells on any machine.
 TASK_CLOCK: Final = Event("task-clock", "task-clock", EventType.SOFTWARE, 1, NANOSECONDS)
 
-_SPARE_DESCRIPTORS: Final = 256
-"""For sockets, rings and images; what is left may be counters."""
-
 
 class WindowCounters:
     """The counters of one capture, from `open` to `read`. A context manager."""
@@ -55,17 +52,22 @@ class WindowCounters:
         asked: Sequence[str] = (),
         *,
         standing: bool = True,
+        most: int | None = None,
         sys: Path = SYS,
         proc: Path = PROC,
         kernel: Kernel | None = None,
     ) -> None:
-        """`asked` are counted besides the standing groups, each in a group of its own."""
+        """`asked` are counted besides the standing groups, each in a group of its own.
+
+        `most` descriptors are opened; None: as many as a single capture may have.
+        """
         self._cpus: Final = tuple(cpus)
         self._standing: Final = STANDING if standing else ()
         self._asked: Final = asked
         self._sys: Final = sys
         self._proc: Final = proc
-        self._counters: Final = Counters(kernel)
+        self._most: Final = descriptors_for_events(1) if most is None else max(0, most)
+        self._counters: Final = Counters(kernel, self._most)
         self._moved: Moved | None = None
         self._began = 0
 
@@ -99,9 +101,8 @@ class WindowCounters:
             if path := hierarchy.path_of(pid, self._proc):
                 by_path[path] = by_path.get(path, 0) + count
         ranked = sorted(by_path, key=lambda path: (-by_path[path], path))
-        room = (raise_descriptor_limit() - _SPARE_DESCRIPTORS - self.opened) // (
-            (len(OF_CGROUPS) + 1) * len(self._cpus)
-        )
+        # Besides the counters one descriptor is of the control group itself.
+        room = (self._most - self._counters.held) // ((len(OF_CGROUPS) + 1) * len(self._cpus) + 1)
         chosen = apart(ranked, min(most, max(0, room)))
         events = [*self._found(OF_CGROUPS), TASK_CLOCK]
         for path in chosen:
@@ -125,7 +126,6 @@ class WindowCounters:
         return self._counters.read(text) + self._read_monitor(text)
 
     def _open(self) -> None:
-        raise_descriptor_limit()
         standing = {name for names in self._standing for name in names}
         asked = [(name,) for name in self._asked if name not in standing]
         for names in (*self._standing, *asked):

@@ -9,6 +9,7 @@ import pytest
 from fleetpb import capture_pb2
 from gateway.perf import registry
 from gateway.perf.beside_cores import MOVED, READ, WRITTEN
+from gateway.perf.descriptors import descriptors_for_events
 from gateway.perf.window_counters import STANDING, WindowCounters
 from tests.fake_perf import FakeKernel
 from tests.made_sys import EPYC_7763, XEON_8480, cpuinfo, epyc, sources, write, xeon
@@ -161,6 +162,23 @@ def test_a_control_group_named_with_any_bytes_is_counted_and_can_be_sent(tmp_pat
         window = Window(counters)
     capture = capture_pb2.Capture(strings=window.strings)
     assert {capture.strings[group.cgroup] for group, _ in window.found["task-clock"]} == {"/a\ufffd"}
+
+
+def test_samplers_keep_their_descriptors_whatever_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gateway.perf.descriptors.raise_descriptor_limit", lambda: 1024)
+    assert descriptors_for_events(2) == 384
+    proc = a_proc(tmp_path / "proc", tmp_path / "cgroup", {10: "/pods/a", 11: "/pods/b"})
+    kernel = FakeKernel(counters=8)
+    machine = sources(tmp_path / "sys"), proc
+    with opened(machine, kernel) as counters:
+        standing = len(kernel.open_now)
+    for most in (0, standing - 1, standing, standing + 13, 1000):
+        with WindowCounters(CPUS, sys=machine[0], proc=proc, kernel=kernel, most=most) as counters:
+            said = counters.count_cgroups({10: 2, 11: 1}, 2)
+            assert len(kernel.open_now) <= most
+            counted = {group.cgroup for group in Window(counters).groups if group.cgroup}
+            assert len(counted) == (2 if most == 1000 else 1 if most == standing + 13 else 0)
+            assert bool(said) == (len(counted) < 2)
 
 
 def test_without_a_hierarchy_that_is_said(tmp_path: Path):

@@ -53,7 +53,7 @@ def test_the_cpus_of_a_socket_are_added_up_and_sockets_kept_apart():
     ]  # fmt: skip
 
 
-def test_a_cpu_whose_counter_was_busy_is_a_row_of_its_own_and_no_zero():
+def test_a_counter_that_failed_on_one_cpu_has_no_sum_of_the_others():
     made = Made()
     made.reading({"cycles": 7}, cpu=0)
     busy = made.capture.counters.add(cpu=1)
@@ -61,8 +61,27 @@ def test_a_cpu_whose_counter_was_busy_is_a_row_of_its_own_and_no_zero():
     never = made.reading({"cycles": 0}, enabled=10, running=0, cpu=2)
     assert never.counters[0].support == OK, "a gateway that errs"
     assert [(r["status"], r["errno"], r["value"], r["scaled"], r["cpus"]) for r in made.rows()] == [
-        ("ok", 0, 7, 7.0, 1), ("busy", 16, None, None, 1), ("not_counted", 0, None, None, 1),
-    ]  # fmt: skip
+        ("busy", 16, None, None, 3)
+    ]
+
+
+def test_a_counter_that_opens_and_never_counts_on_one_cpu_has_no_sum_either():
+    made = Made()
+    made.reading({"cycles": 7, "instructions": 9}, cpu=0)
+    made.reading({"cycles": 7}, running=0, cpu=1)
+    made.reading({"cycles": 3}, cpu=-1, cgroup=made.text("/pods/a"))
+    assert {(r["name"], r["cgroup"]): (r["status"], r["value"]) for r in made.rows()} == {
+        ("cycles", ""): ("not_counted", None), ("instructions", ""): ("ok", 9), ("cycles", "/pods/a"): ("ok", 3),
+    }  # fmt: skip
+
+
+def test_a_counter_refused_for_the_whole_machine_has_no_sum_of_some_cpus():
+    made = Made()
+    made.reading({"cycles": 7}, cpu=0)
+    made.capture.counters.add(cpu=-1).counters.add(
+        name=made.text("cycles"), support=capture_pb2.SUPPORT_DENIED, errno=24
+    )
+    assert {(r["status"], r["errno"], r["value"]) for r in made.rows()} == {("denied", 24, None)}
 
 
 def test_a_control_group_has_the_application_that_ran_alone_in_it():
