@@ -390,7 +390,9 @@ def _perf_map(data: bytes, chance: random.Random) -> None:
     entries = Entries(limit=10_000, position=chance.choice((0, 0, 5)))
     cut = chance.randrange(len(data) + 1)
     entries.feed(data[:cut])
+    entries.settle()
     entries.feed(data[cut:])
+    entries.settle()
     for start, end in entries.ranges(0):
         assert 0 <= start < end <= 1 << 64
         line = entries.find(start)

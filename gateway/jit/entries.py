@@ -4,12 +4,16 @@ A map is lines `START SIZE NAME` in hexadecimal, without order, and grows as its
 (tools/perf/Documentation/jit-interface.txt of Linux). Runtimes give freed ranges to other functions, so
 ranges overlap and the newest line counts.
 
-Sans I/O. Per line some 50 bytes are kept and 1.1 µs spent; names stay in the file.
+Sans I/O. What was read is turned into ranges that do not overlap, each with the line that names it, so that
+an address is found by bisection whatever the map says, and a line never makes more than two of them. Per line
+at most 44 bytes are kept, whatever range it covers, and some 2 µs spent; names stay in the file.
 """
 
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -22,23 +26,44 @@ MAX_NAME: Final = 1000
 # What does not end within so many bytes is no line of a map.
 _MAX_LINE: Final = 16 << 10
 _HIGHEST: Final = (1 << 64) - 1
-# Entries are found by the 8 KiB that they begin in and reach into: of CPython's trampolines, the smallest
-# entries met, 744 fit in there.
-_BUCKET_BITS: Final = 13
-# One that reaches into more of them is kept apart.
-_MOST_BUCKETS: Final = 64
-# Of what covers one address so many are looked at; only a hostile map has more.
-_MOST_TRIED: Final = 8192
+_NOBODY: Final = -1
+
+
+class _Layer:
+    """Lines from the `first` on, up to the next layer's: from `bounds[i]` to the next bound `owners[i]` names."""
+
+    __slots__ = ("bounds", "first", "owners")
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.bounds = array("Q")
+        self.owners = array("i")
 
 
 class Entries:
-    """The lines of one map. `limit` of them at most are kept; `full` says that there were more."""
+    """The lines of one map. `limit` of them at most are kept; `full` says that there were more.
 
-    __slots__ = ("_buckets", "_large", "_lines", "_sizes", "_starts", "_tail", "full", "limit", "position")
+    `steps` counts down what may still be spent, about 1 µs each: one for a line that is read, whatever its
+    form, one each time that a line is put in order. At 0 the rest of the map is left out, which is `full` too.
+    """
 
-    def __init__(self, *, limit: int, position: int = 0) -> None:
+    __slots__ = (
+        "_layers",
+        "_lines",
+        "_settled",
+        "_sizes",
+        "_starts",
+        "_tail",
+        "full",
+        "limit",
+        "position",
+        "steps",
+    )
+
+    def __init__(self, *, limit: int, steps: int = 1 << 62, position: int = 0) -> None:
         """Expect the file from byte `position` on; if that is not 0, the line it lies in is passed over."""
         self.limit = limit
+        self.steps = steps
         self.full = False
         self.position = position
         # Bytes read of a line whose end was not; None: what comes up to the next end is to be passed over.
@@ -46,8 +71,8 @@ class Entries:
         self._starts = array("Q")
         self._sizes = array("I")
         self._lines = array("Q")
-        self._buckets: dict[int, array[int]] = {}
-        self._large = array("I")
+        self._layers: list[_Layer] = []
+        self._settled = 0
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -58,7 +83,7 @@ class Entries:
             yield self._starts[entry], self._starts[entry] + self._sizes[entry]
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes of the file. A line out of form is passed over."""
+        """Take in the next bytes of the file; `settle` makes them count. A line out of form is passed over."""
         at = self.position
         self.position += len(data)
         if self._tail is None:
@@ -73,49 +98,71 @@ class Entries:
         lines = data.split(b"\n")
         rest = lines.pop()
         self._tail = rest if len(rest) <= _MAX_LINE else None
+        if len(lines) > self.steps:
+            self.full = True
+            del lines[max(self.steps, 0) :]
+        self.steps -= len(lines)
         for line in lines:
             entry = _parse(line)
             if entry is not None:
                 if len(self._starts) >= self.limit:
                     self.full = True
                     break
-                self._add(entry[0], entry[1], at)
+                self._starts.append(entry[0])
+                self._sizes.append(entry[1])
+                self._lines.append(at)
             at += len(line) + 1
+
+    def settle(self) -> None:
+        """Put what was taken in in order, so that `find` knows it.
+
+        That is a layer of its own over those before. A layer is put in order together with the one before it
+        once it is as large, so that there are few, and a line seldom moves.
+        """
+        first, end = self._settled, len(self._starts)
+        if first == end:
+            return
+        self._settled = end
+        layers = self._layers
+        while layers and end - first >= first - layers[-1].first and end - layers[-1].first <= self.steps:
+            first = layers.pop().first
+        if end - first > self.steps:
+            self.full = True
+            return
+        self.steps -= end - first
+        layers.append(self._layer(first, end))
 
     def find(self, address: int) -> int | None:
         """Return the byte of the file at which the line begins that names an address; None: no line does."""
-        found = max(
-            self._newest(self._buckets.get(address >> _BUCKET_BITS), address),
-            self._newest(self._large, address),
-        )
-        return None if found < 0 else self._lines[found]
+        for layer in reversed(self._layers):
+            place = bisect_right(layer.bounds, address) - 1
+            if place >= 0 and (owner := layer.owners[place]) != _NOBODY:
+                return self._lines[owner]
+        return None
 
-    def _newest(self, entries: array[int] | None, address: int) -> int:
-        """The last of these entries that covers an address; −1: none."""
-        if entries is None:
-            return -1
+    def _layer(self, first: int, end: int) -> _Layer:
+        """Sweep the lines from `first` up to `end` by address; of those that cover one the last is its owner."""
         starts, sizes = self._starts, self._sizes
-        last = len(entries) - 1
-        for place in range(last, max(last - _MOST_TRIED, -1), -1):
-            entry = entries[place]
-            if 0 <= address - starts[entry] < sizes[entry]:
-                return entry
-        return -1
-
-    def _add(self, start: int, size: int, line: int) -> None:
-        entry = len(self._starts)
-        self._starts.append(start)
-        self._sizes.append(size)
-        self._lines.append(line)
-        first, last = start >> _BUCKET_BITS, (start + size - 1) >> _BUCKET_BITS
-        if last - first >= _MOST_BUCKETS:
-            self._large.append(entry)
-            return
-        for bucket in range(first, last + 1):
-            known = self._buckets.get(bucket)
-            if known is None:
-                known = self._buckets[bucket] = array("I")
-            known.append(entry)
+        layer = _Layer(first)
+        bounds, owners = layer.bounds, layer.owners
+        covering: list[
+            int
+        ] = []  # a heap, the last line foremost; those that ended are dropped when they come up
+        at = 0
+        owner = _NOBODY
+        for entry in (*sorted(range(first, end), key=starts.__getitem__), _NOBODY):
+            until = _HIGHEST if entry == _NOBODY else starts[entry]
+            while at < until:
+                while covering and starts[-covering[0]] + sizes[-covering[0]] <= at:
+                    heappop(covering)
+                now = -covering[0] if covering else _NOBODY
+                if now != owner:
+                    bounds.append(at)
+                    owners.append(now)
+                    owner = now
+                at = min(until, starts[now] + sizes[now]) if covering else until
+            heappush(covering, -entry)
+        return layer
 
 
 def name_in(line: bytes, address: int) -> str:

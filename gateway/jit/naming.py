@@ -1,6 +1,6 @@
 """The perf maps of one capture: opened when a sample first lies in code without a file, read with each drain.
 
-A name is what the map says within a drain (0.5 s) of the sample. A map once open outlives its process. What
+A name is what the map says when the sample is read, with the next drain: up to 0.5 s later. A map once open outlives its process. What
 a process that is gone has left behind is looked for where its parent lives.
 """
 
@@ -60,7 +60,11 @@ class JitNames:
         process.asked.add(address)
         if process.map is None and drain >= process.look_again:
             self._look(pid, parent, process, drain)
-        return "" if process.map is None else process.map.name(address)
+        if process.map is None:
+            return ""
+        name = process.map.name(address)
+        self._note_cut(pid, process.map)
+        return name
 
     def refresh(self, pid: int, drain: int) -> set[int]:
         """Read what the process wrote since the last drain; the addresses whose names must be asked again."""
@@ -104,7 +108,7 @@ class JitNames:
         if self._left_out:
             notes.append(
                 f"the perf maps of {len(self._left_out)} processes were read in part, or not at all: "
-                "they are larger, or more, than one capture reads"
+                "they are larger, or more, or asked for more names, than one capture reads"
             )
         return notes
 

@@ -1,5 +1,8 @@
 """GIVEN the text of a perf map WHEN an address is looked for THEN the last line that covers it names it."""
 
+import tracemalloc
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +13,9 @@ def read(text: bytes, *cuts: int, limit: int = 1000) -> Entries:
     entries = Entries(limit=limit)
     for begin, end in zip((0, *cuts), (*cuts, len(text)), strict=True):
         entries.feed(text[begin:end])
+        if (begin + end) % 3:
+            entries.settle()
+    entries.settle()
     return entries
 
 
@@ -53,6 +59,7 @@ def test_a_line_counts_once_it_is_whole():
     entries.feed(b"1000 10 fi")
     assert entries.find(0x1000) is None
     entries.feed(b"b\n2000 8 run\n")
+    entries.settle()
     assert list(entries.ranges(0)) == [(0x1000, 0x1010), (0x2000, 0x2008)]
     assert list(entries.ranges(1)) == [(0x2000, 0x2008)]
     assert entries.find(0x1008) == 0
@@ -64,6 +71,7 @@ def test_reading_may_begin_within_a_line():
     entries = Entries(limit=10, position=3)
     entries.feed(text[3:8])
     entries.feed(text[8:])
+    entries.settle()
     assert entries.find(0x1000) is None
     assert name(text, entries, 0x2000) == "found"
 
@@ -84,6 +92,7 @@ def test_what_does_not_end_is_not_kept():
     for _ in range(100):
         entries.feed(b"x" * 10_000)
     entries.feed(b" tail\n3000 10 next\n")
+    entries.settle()
     assert len(entries) == 1
     assert entries.find(0x3000) == 1_000_000 + len(" tail\n")
 
@@ -92,6 +101,45 @@ def test_no_more_lines_are_kept_than_allowed():
     entries = read(b"".join(b"%x 1 f\n" % n for n in range(1, 100)), limit=20)
     assert len(entries) == 20
     assert entries.full
+
+
+@pytest.mark.parametrize("line", [b"%x 7d000 a\n", b"%x 1 a\n", b"7000000 100000 %d\n"])
+def test_what_a_line_costs_does_not_depend_on_what_it_covers(line: bytes):
+    """500 KiB each were 64 notes a line, and 8300 lines over one address as many looks for each address there."""
+    text = b"".join(line % (0x100000000 + n * 0x80000) for n in range(5000))
+    tracemalloc.start()
+    try:
+        entries = read(text, limit=5000)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(entries) == 5000
+    assert kept < 5000 * 60
+    assert (1 << 62) - entries.steps == 5000 * 2
+
+
+def test_lines_that_come_one_by_one_are_seldom_put_in_order_anew():
+    entries = Entries(limit=1000)
+    for n in range(1000):
+        entries.feed(b"%x 10 f\n" % (0x1000 + n * 8))
+        entries.settle()
+        assert name(b"".join(b"%x 10 f\n" % (0x1000 + n * 8) for n in range(n + 1)), entries, 0x1000 + n * 8)
+    assert (1 << 62) - entries.steps < 1000 * 12
+
+
+def test_what_is_spent_has_an_end():
+    entries = Entries(limit=1000, steps=200)
+    entries.feed(b"\n" * 60 + b"1000 10 f\n" * 30)
+    entries.settle()
+    entries.feed(b"2000 10 f\n" * 60)
+    assert not entries.full
+    assert entries.steps == 20
+    entries.settle()
+    assert entries.full, "putting them in order would cost more than there is"
+    assert entries.find(0x1000) is not None
+    assert entries.find(0x2000) is None
+    entries.feed(b"\n" * 50)
+    assert entries.steps == 0
 
 
 def test_the_jdk_writes_0x():

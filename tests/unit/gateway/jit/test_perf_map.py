@@ -79,3 +79,36 @@ def test_all_maps_together_have_a_limit(tmp_path: Path):
         its_map.close()
     assert by_bytes.bytes == 0
     assert by_entries.entries == 0
+
+
+def test_what_all_maps_together_may_cost_has_a_limit(tmp_path: Path):
+    """A file of line ends only, one that is written anew again and again, and names asked for without end."""
+    path = tmp_path / "perf-1.map"
+    path.write_bytes(b"\n" * 5000)
+    allowance = Allowance(steps=1000)
+    empty = opened(path, allowance)
+    empty.refresh()
+    assert empty.cut
+    assert allowance.steps == 0
+    empty.close()
+
+    path.write_bytes(b"1000 10 f\n" * 100)
+    allowance = Allowance(steps=1000)
+    rewritten = opened(path, allowance)
+    rewritten.refresh()
+    assert allowance.steps == 800
+    for round_ in range(6):
+        path.write_bytes((b"1000 10 %d\n" % round_) * (101 + round_)
+        rewritten.refresh()
+    assert rewritten.cut
+    assert allowance.steps < 100
+    rewritten.close()
+
+    path.write_bytes(b"1000 10 f\n")
+    asked = opened(path, Allowance(steps=100))
+    asked.refresh()
+    names = [asked.name(0x1000 + n % 16) for n in range(100)]
+    assert names[0] == "f"
+    assert names[-1] == ""
+    assert asked.cut
+    asked.close()
