@@ -13,7 +13,15 @@ from gateway.capture.host import require_supported
 from gateway.doctor.findings import Finding, Grade
 from gateway.errors import UnsupportedHost
 from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES
-from gateway.privileges.capabilities import IPC_LOCK, PERFMON, SYSLOG, Capability, kept
+from gateway.privileges.capabilities import (
+    HIGHEST_PARANOID_OF_LINUX,
+    IPC_LOCK,
+    PERFMON,
+    SYS_ADMIN,
+    SYSLOG,
+    Capability,
+    kept,
+)
 from gateway.settings import Limits
 
 if TYPE_CHECKING:
@@ -26,6 +34,10 @@ _DEFAULT_RATE_HZ: Final = 99
 _OPEN_FILES_PER_CPU: Final = 40
 _OPEN_FILES: Final = 512
 _GRANT: Final = "systemd: AmbientCapabilities={name}; container: --cap-add {short}; or start it as root"
+_LOWER_LEVEL: Final = (
+    "sudo sysctl kernel.perf_event_paranoid=2, Linux' own default, at which CAP_PERFMON does; or grant CAP_SYS_ADMIN, "
+    "which is far more"
+)
 _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies"}
 
 
@@ -68,7 +80,16 @@ def _perf_events(facts: NodeFacts) -> Finding:
     if not facts.machine_errno:
         return Finding(subject, Grade.FINE, f"the whole machine can be sampled ({level})")
     refused = os.strerror(facts.machine_errno)
-    holds = facts.sets.has(PERFMON)
+    if _is_debians_refusal(facts):
+        return Finding(
+            subject,
+            Grade.BAD,
+            f"nothing can be sampled: {level}, at which Debian's and Ubuntu's kernels ask for CAP_SYS_ADMIN"
+            + (", and CAP_PERFMON does not do" if facts.sets.has(PERFMON) else ""),
+            "everything",
+            _LOWER_LEVEL,
+        )
+    holds = facts.sets.has(PERFMON) or facts.sets.has(SYS_ADMIN)
     if holds or facts.machine_errno not in {errno.EACCES, errno.EPERM}:
         # With the capability the kernel itself says yes.
         seccomp = f"; a seccomp filter is in force (mode {facts.seccomp})" if facts.seccomp else ""
@@ -97,8 +118,18 @@ def _perf_events(facts: NodeFacts) -> Finding:
     )
 
 
+def _is_debians_refusal(facts: NodeFacts) -> bool:
+    """Linux itself takes levels above 2 for 2, and refuses nobody an own thread; seccomp's answer is EPERM, commonly."""
+    return (
+        facts.machine_errno == facts.own_errno == errno.EACCES
+        and (facts.paranoid or 0) > HIGHEST_PARANOID_OF_LINUX
+        and not facts.sets.has(SYS_ADMIN)
+    )
+
+
 def _capabilities(facts: NodeFacts) -> Iterator[Finding]:
-    for capability in kept(last=facts.last_capability, may_raise_priority=True):
+    paranoid = HIGHEST_PARANOID_OF_LINUX if facts.paranoid is None else facts.paranoid
+    for capability in kept(last=facts.last_capability, may_raise_priority=True, paranoid=paranoid):
         if facts.sets.has(capability):
             yield Finding(capability.name, Grade.FINE, capability.purpose)
         else:
@@ -107,7 +138,9 @@ def _capabilities(facts: NodeFacts) -> Iterator[Finding]:
                 _grade_without(capability, facts),
                 "not held",
                 capability.costs,
-                _grant(capability),
+                _LOWER_LEVEL
+                if capability is SYS_ADMIN and _is_debians_refusal(facts)
+                else _grant(capability),
             )
 
 
@@ -115,6 +148,7 @@ def _grade_without(capability: Capability, facts: NodeFacts) -> Grade:
     """A note where what it is for works nevertheless."""
     spared = {
         "CAP_PERFMON": not facts.machine_errno,
+        "CAP_SYS_ADMIN": not facts.machine_errno,
         "CAP_SYSLOG": facts.kernel_addresses,
         "CAP_IPC_LOCK": _locked_room(facts) >= RING_BYTES,
         "CAP_CHECKPOINT_RESTORE": facts.map_files,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gateway.machine.topology import online_cpus
 from gateway.perf.control_groups import perf_hierarchy
 from gateway.perf.events import EVENTS, probe
 from gateway.perf.tracefs import MOUNTS
@@ -37,7 +38,7 @@ class NodeFacts:
     sets: Sets
     last_capability: int
     seccomp: int
-    """0: none, 1: strict, 2: a filter (proc(5))."""
+    """0: none, 1: strict, 2: a filter (proc(5)). Others', not the gateway's own: who examines is not confined."""
     paranoid: int | None
     kptr_restrict: int | None
     mlock_kb: int | None
@@ -77,7 +78,8 @@ def read_node_facts() -> NodeFacts:
         release=names.release,
         architecture=names.machine,
         uid=os.geteuid(),
-        cpus=len(os.sched_getaffinity(0)),
+        # Those that captures open rings on, wherever this process itself may run.
+        cpus=len(online_cpus()),
         sets=own_sets(),
         last_capability=_sysctl("cap_last_cap") or 0,
         seccomp=_seccomp(),

@@ -74,11 +74,11 @@ SYS_ADMIN: Final = Capability(
     21,
     "stands for CAP_PERFMON and CAP_CHECKPOINT_RESTORE before Linux 5.9, and for CAP_PERFMON on Debian's and "
     "Ubuntu's kernels while kernel.perf_event_paranoid is 3 or more",
-    "",
+    "what it stands for",
 )
 # Debian's and Ubuntu's kernels have a level of their own above Linux' 2, and let only CAP_SYS_ADMIN pass it:
 # seen on 6.12.107+deb13, where CAP_PERFMON gets EACCES.
-_HIGHEST_OF_LINUX: Final = 2
+HIGHEST_PARANOID_OF_LINUX: Final = 2
 SETPCAP: Final = 8
 
 # Of them the last came with Linux 5.9; before 5.8 there was no CAP_PERFMON either.
@@ -120,13 +120,15 @@ def paranoid_level(file: Path = Path("/proc/sys/kernel/perf_event_paranoid")) ->
     try:
         return int(file.read_text())
     except (OSError, ValueError):
-        return _HIGHEST_OF_LINUX
+        return HIGHEST_PARANOID_OF_LINUX
 
 
-def kept(*, last: int, may_raise_priority: bool, paranoid: int = _HIGHEST_OF_LINUX) -> tuple[Capability, ...]:
+def kept(
+    *, last: int, may_raise_priority: bool, paranoid: int = HIGHEST_PARANOID_OF_LINUX
+) -> tuple[Capability, ...]:
     """What a gateway on this kernel keeps of what it has."""
     keep = [capability for capability in NEEDED if capability.number <= last]
-    if last < _FIRST_WHOLE_LAST_CAP or paranoid > _HIGHEST_OF_LINUX:
+    if last < _FIRST_WHOLE_LAST_CAP or paranoid > HIGHEST_PARANOID_OF_LINUX:
         keep.append(SYS_ADMIN)
     if not may_raise_priority:
         keep.append(SYS_NICE)

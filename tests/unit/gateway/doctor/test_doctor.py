@@ -2,11 +2,13 @@
 
 import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateway.doctor import node_facts
 from gateway.doctor.doctor import judge
 from gateway.doctor.findings import Finding, Grade, as_json, as_text, exit_status
 from gateway.doctor.node_facts import NodeFacts, read_node_facts
@@ -15,6 +17,7 @@ from gateway.privileges.capabilities import (
     IPC_LOCK,
     NEEDED,
     PERFMON,
+    SYS_ADMIN,
     SYS_PTRACE,
     SYSLOG,
     Sets,
@@ -79,6 +82,10 @@ def test_a_good_machine_is_fine_in_every_subject():
         ({"machine_errno": errno.ENOSYS}, "perf events", Grade.BAD, "everything", "seccomp"),
         ({"machine_errno": errno.EACCES, "sets": without(PERFMON)}, "perf events", Grade.BAD, "other users", "CAP_PERFMON"),
         ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 3, "sets": without(PERFMON)}, "perf events", Grade.BAD, "everything", "perf_event_paranoid=2"),
+        ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 4, "seccomp": 2}, "perf events", Grade.BAD, "everything", "perf_event_paranoid=2"),
+        ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 4}, "CAP_SYS_ADMIN", Grade.BAD, "stands for", "perf_event_paranoid=2"),
+        ({"machine_errno": errno.EPERM, "own_errno": errno.EPERM, "paranoid": 4, "seccomp": 2}, "perf events", Grade.BAD, "everything", "seccomp"),
+        ({"machine_errno": errno.EACCES, "paranoid": 3, "sets": without(PERFMON)}, "perf events", Grade.BAD, "other users", "CAP_PERFMON"),
         ({"sets": without(PERFMON), "machine_errno": errno.EACCES}, "CAP_PERFMON", Grade.BAD, "counters", "--cap-add PERFMON"),
         ({"sets": without(PERFMON), "paranoid": -1}, "CAP_PERFMON", Grade.NOTE, "counters", "AmbientCapabilities"),
         ({"sets": without(SYSLOG), "kernel_addresses": False}, "CAP_SYSLOG", Grade.BAD, "kernel", "CAP_SYSLOG"),
@@ -109,6 +116,33 @@ def test_each_lack_has_its_cost_and_its_remedy(changed, subject, grade, costs, r
     assert costs in found.costs
     assert remedy in found.remedy
     assert found.costs
+
+
+@pytest.mark.parametrize("sets", [GOOD.sets, without(PERFMON)])
+def test_debians_own_level_is_told_from_a_filter(sets):
+    """Whoever runs in a container has a filter; CAP_PERFMON, held or not, is not what is missing."""
+    refused = replace(
+        GOOD, sets=sets, paranoid=4, machine_errno=errno.EACCES, own_errno=errno.EACCES, seccomp=2
+    )
+    found = by_subject(refused)["perf events"]
+    assert "seccomp" not in found.says + found.remedy
+    assert "kernel.perf_event_paranoid is 4" in found.says
+    assert found.remedy.startswith("sudo sysctl kernel.perf_event_paranoid=2")
+
+
+def test_who_holds_what_debians_level_asks_for_is_not_sent_for_it():
+    mask = ALL | 1 << SYS_ADMIN.number
+    facts = replace(GOOD, sets=Sets(mask, mask, mask), paranoid=4)
+    assert by_subject(facts)["CAP_SYS_ADMIN"].grade is Grade.FINE
+    filtered = replace(facts, machine_errno=errno.EACCES, own_errno=errno.EACCES, seccomp=2)
+    assert "seccomp" in by_subject(filtered)["perf events"].remedy
+
+
+def test_the_doctor_counts_the_machines_cpus_not_its_own(monkeypatch):
+    """A container's cpuset, or taskset: rings are opened on every CPU all the same."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    monkeypatch.setattr(node_facts, "online_cpus", lambda: list(range(7)))
+    assert read_node_facts().cpus == 7
 
 
 def test_locked_memory_is_shared_between_the_cpus():
