@@ -35,6 +35,9 @@ class Fitted:
     clipped: bool
     """B is 0 because it would have been negative: memory got faster too, or the runs are noisy."""
     _inverse: Float
+    """Of the design's square, of scale/f and 1; (2, 2)."""
+    _scale: float
+    """Hz."""
     _df: int
 
     def relative_half_width(self, hertz: ArrayLike, level: float = 0.95) -> Float:
@@ -43,7 +46,7 @@ class Fitted:
         if self._df < 1:
             return np.full(frequency.shape, np.nan)
         row = (
-            np.stack([1 / frequency, np.ones_like(frequency)], axis=-1)
+            np.stack([self._scale / frequency, np.ones_like(frequency)], axis=-1)
             / self.model.time(frequency)[..., None]
         )
         variance = 1 + np.einsum("...i,ij,...j->...", row, self._inverse, row)
@@ -70,8 +73,10 @@ def from_times(hertz: ArrayLike, seconds: ArrayLike) -> Fitted:
     (on, off), _ = optimize.nnls(design, np.ones(len(time)))
     residuals = 1 - design @ np.array([on, off])
     df = len(time) - 2
-    unit = np.array([scale, 1.0])
-    inverse = np.linalg.pinv((design / unit).T @ (design / unit))
+    # Of the design in units in which both terms are near 1, and not of its square. In Hz, 1e-9 beside 1, the term of the frequency
+    # was dropped as rounding, and intervals outside of the frequencies fitted were too narrow.
+    half = np.linalg.pinv(design)
+    inverse = half @ half.T
     return Fitted(
         model=FrequencyModel(float(on) * scale, float(off)),
         observations=len(time),
@@ -79,6 +84,7 @@ def from_times(hertz: ArrayLike, seconds: ArrayLike) -> Fitted:
         spread=float(np.sqrt(residuals @ residuals / df)) if df > 0 else np.nan,
         clipped=off == 0,
         _inverse=inverse,
+        _scale=scale,
         _df=df,
     )
 

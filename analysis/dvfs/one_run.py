@@ -109,7 +109,7 @@ def from_visits(
 
     `seconds`: its CPU time in the visit; `hertz`: the mean frequency while it ran (cycles ÷ seconds); `latency_s`: of the
     visit's platform. Weights as in `moments.from_visits`. Raises TooLittle, NotANumber, BadShape, and Contradictory where
-    misses would have taken longer than all the time.
+    misses would have taken longer than all the time, or in one visit so much longer that none is left at the base frequency.
     """
     time, frequency, missed = (
         positives("CPU seconds", seconds),
@@ -127,6 +127,11 @@ def from_visits(
             "Misses one after another would have taken longer than all the time: they overlap, or the latency is wrong."
         )
     at_base = (time - off) * frequency / base + off
+    if (at_base <= 0).any():
+        raise Contradictory(
+            f"In {int((at_base <= 0).sum())} of {len(time)} visits misses would have taken longer than the visit, so much that"
+            " nothing is left at the base frequency: they overlap, or the latency is wrong."
+        )
     seen = np.flatnonzero(off)
     found = estimate.shares(
         moments.from_visits(

@@ -46,6 +46,20 @@ def test_the_interval_holds_another_run() -> None:
     assert 0.92 <= inside / 400 <= 0.98
 
 
+@pytest.mark.parametrize("ghz", [0.4, 0.8, 1.6, 4.0])
+def test_intervals_hold_outside_of_the_frequencies_too(ghz: float) -> None:
+    """The frequency's term was lost: at 0.4 GHz the interval was less than half as wide as it has to be."""
+    rng = np.random.default_rng(3)
+    hertz = np.repeat([1.2, 1.6, 2.0], 2) * GHZ
+    inside = 0
+    for _ in range(400):
+        found = from_times(hertz, (1000 * GHZ / hertz + 300) * rng.normal(1, 0.02, 6))
+        seen = (1000 / ghz + 300) * rng.normal(1, 0.02)
+        off = abs(seen / float(found.model.time(ghz * GHZ)) - 1)
+        inside += off <= float(found.relative_half_width(ghz * GHZ))
+    assert 0.92 <= inside / 400 <= 0.98
+
+
 def test_memory_that_speeds_up_too_is_clipped() -> None:
     found = from_times([1 * GHZ, 2 * GHZ, 4 * GHZ], [10.0, 4.8, 2.3])
     assert found.clipped

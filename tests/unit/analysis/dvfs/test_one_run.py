@@ -115,6 +115,21 @@ def test_visits_of_which_nothing_can_be_said() -> None:
         ask(good, misses=good["misses"][:5])
 
 
+def test_a_visit_with_nothing_left_at_the_base_is_refused() -> None:
+    """Two of four visits of 10 s had misses of 16 s at three times the base frequency: less than nothing at the base."""
+    with pytest.raises(Contradictory, match="2 of 4"):
+        from_visits(
+            np.ones(4),
+            np.zeros(4, np.int64),
+            equal(np.array([4.0])),
+            seconds=np.full(4, 10.0),
+            hertz=np.array([3e9, 3e9, 1e9, 1e9]),
+            misses=np.array([1.6e8, 1.6e8, 2e7, 2e7]),
+            latency_s=1e-7,
+            base_hz=1e9,
+        )
+
+
 def test_an_application_that_never_waits_has_an_upper_bound() -> None:
     found = ask({**visits(np.random.default_rng(4), 50, 0.2), "misses": np.zeros(50)})
     assert found.off_chip_share.value == found.off_chip_share.lo == 0
