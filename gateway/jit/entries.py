@@ -6,7 +6,7 @@ ranges overlap and the newest line counts.
 
 Sans I/O. What was read is turned into ranges that do not overlap, each with the line that names it, so that
 an address is found by bisection whatever the map says, and a line never makes more than two of them. Per line
-at most 44 bytes are kept, whatever range it covers, and some 2 µs spent; names stay in the file.
+at most 47 bytes are kept, whatever range it covers, and some 2 µs spent; names stay in the file.
 """
 
 from __future__ import annotations

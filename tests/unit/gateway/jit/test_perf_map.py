@@ -98,7 +98,7 @@ def test_what_all_maps_together_may_cost_has_a_limit(tmp_path: Path):
     rewritten.refresh()
     assert allowance.steps == 800
     for round_ in range(6):
-        path.write_bytes((b"1000 10 %d\n" % round_) * (101 + round_)
+        path.write_bytes((b"1000 10 %d\n" % round_) * (101 + round_))
         rewritten.refresh()
     assert rewritten.cut
     assert allowance.steps < 100
