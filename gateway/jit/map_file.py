@@ -1,9 +1,10 @@
 """Opening the perf map that a process wrote: /tmp/perf-PID.map, by the number it has where it lives.
 
 /tmp is anybody's, so a file there may be somebody else's who wants to name other people's code, or to have
-the gateway read what he may not. A file counts only if it is a regular one, no link of either kind, owned
-by the process's user or by root (agents write for others), and was written to since the process started:
-numbers are given again, and a container's first process is always 1.
+the gateway read what he may not. A file counts only if it is a regular one, no link of either kind and nothing
+mounted there, owned by the process's user, and was written to since the process started: numbers are given
+again, and a container's first process is always 1. Agents write for others as root: root's file counts too,
+but not for a process in a user namespace of its own, which may have mounted any folder of root's as its /tmp.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Owner:
     """A live process as far as its map goes: whose files it may write, its number in its own namespace.
 
     `nested`: that is not the namespace the gateway sees it in. `started` is on the wall clock, in seconds.
+    `may_mount`: it lives in another user namespace than the gateway, or may.
     """
 
     pid: int
@@ -41,6 +43,7 @@ class Owner:
     own_pid: int
     nested: bool
     started: float
+    may_mount: bool
 
 
 def read_owner(pid: int) -> Owner:
@@ -56,7 +59,16 @@ def read_owner(pid: int) -> Owner:
     except (KeyError, ValueError, IndexError) as reason:
         raise ProcessGone(f"process {pid} has ended") from reason
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return Owner(pid, frozenset({effective, filesystem}), own_pid, len(numbers) > 1, boot + since_boot)
+    users = frozenset({effective, filesystem})
+    return Owner(pid, users, own_pid, len(numbers) > 1, boot + since_boot, _may_mount(pid))
+
+
+def _may_mount(pid: int) -> bool:
+    try:
+        its, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - as below
+    except OSError:
+        return True
+    return (its.st_dev, its.st_ino) != (ours.st_dev, ours.st_ino)
 
 
 def open_map(pid: int) -> int | None:
@@ -90,15 +102,9 @@ def _open(owner: Owner, number: int, *, since: float) -> int | None:
         finally:
             os.close(root)
         try:
-            # What is opened by O_PATH cannot do anything yet; a device or a pipe is never opened further.
-            found = os.open(f"perf-{number}.map", os.O_PATH | _FLAGS, dir_fd=folder)
+            return _open_in(folder, f"perf-{number}.map", owner, since)
         finally:
             os.close(folder)
-        try:
-            _check(os.fstat(found), owner, since)
-            return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
-        finally:
-            os.close(found)
     except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
         return None
     except PermissionError as reason:
@@ -107,13 +113,36 @@ def _open(owner: Owner, number: int, *, since: float) -> int | None:
         raise MapRefused(f"it cannot be opened: {reason.strerror}") from reason
 
 
+def _open_in(folder: int, name: str, owner: Owner, since: float) -> int:
+    # What is opened by O_PATH cannot do anything yet; a device or a pipe is never opened further.
+    found = os.open(name, os.O_PATH | _FLAGS, dir_fd=folder)
+    try:
+        # Before anything is asked of its file system, which may be another than the folder's.
+        if _mount(found) != _mount(folder):
+            raise MapRefused("another file is mounted over it")
+        _check(os.fstat(found), owner, since)
+        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(found)
+
+
 def _check(status: os.stat_result, owner: Owner, since: float) -> None:
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         raise MapRefused("it is no regular file, or a link")
+    if status.st_uid == _ROOT and _ROOT not in owner.users and owner.may_mount:
+        raise MapRefused("root owns it, but the process may have mounted it there")
     if status.st_uid != _ROOT and status.st_uid not in owner.users:
         raise MapRefused(f"user {status.st_uid} owns it, not the process's")
     if status.st_mtime < since - _CLOCKS_DIFFER_S:
         raise MapRefused("it was written before the process started")
+
+
+def _mount(descriptor: int) -> bytes:
+    """The id of the mount through which a file was opened: a file bind-mounted into a folder has another than the folder."""
+    for line in _read(f"/proc/self/fdinfo/{descriptor}").splitlines():
+        if line.startswith(b"mnt_id:"):
+            return line
+    raise MapRefused("the kernel does not say through which mount it was opened")
 
 
 def is_served_by_a_program(mounts: bytes) -> bool:

@@ -5,7 +5,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,58 @@ def test_in_a_container_the_map_is_the_one_inside():
         # Of one that is gone the number inside is not known any more.
         assert open_map_left_behind(GONE, pid, since=0) is None
         process.kill()
+
+
+@contextmanager
+def in_namespaces(*options: str, script: str) -> Iterator[int]:
+    """The number of a process in namespaces of its own that ran a shell's script, which says "ready"."""
+    command = ["unshare", *options, "sh", "-c", f"{script} && echo ready && read end"]
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        pytest.skip("unshare is not installed")
+    with process:
+        assert process.stdout is not None
+        try:
+            if process.stdout.readline() != b"ready\n":
+                pytest.skip("namespaces may not be made here")
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def test_a_file_that_is_mounted_there_is_not_read(tmp_path: Path):
+    """Whoever may mount in a namespace of his own could have any file read, whatever its mode."""
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"1000 10 f\n")
+    script = f"mount -t tmpfs none /mnt && cat {secret} > /mnt/s && mount -t tmpfs none /tmp && :> /tmp/perf-$$.map"
+    with in_namespaces("--mount", script=f"{script} && mount --bind /mnt/s /tmp/perf-$$.map") as pid:
+        with pytest.raises(MapRefused, match="mounted"):
+            open_map(pid)
+    with in_namespaces("--mount", script=f"{script} && cat /mnt/s > /tmp/perf-$$.map") as pid:
+        assert content(open_map(pid)) == secret.read_bytes()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_roots_file_counts_only_where_root_mounted_it(process: subprocess.Popen[bytes], place: Path):
+    place.write_bytes(b"1000 10 f\n")
+    someone = frozenset({4711})
+    mine, elsewhere = (
+        replace(read_owner(process.pid), users=someone, may_mount=may) for may in (False, True)
+    )
+    status = place.stat()
+    map_file._check(status, mine, 0)
+    with pytest.raises(MapRefused, match="root owns it"):
+        map_file._check(status, elsewhere, 0)
+    map_file._check(status, replace(elsewhere, users=frozenset({0})), 0)
+
+
+def test_whoever_has_a_user_namespace_may_mount(process: subprocess.Popen[bytes]):
+    assert not read_owner(process.pid).may_mount
+    with in_namespaces("--user", "--map-root-user", script=":") as pid:
+        assert read_owner(pid).may_mount
 
 
 def test_who_a_process_is(process: subprocess.Popen[bytes]):
