@@ -25,8 +25,9 @@ _WARM_UP_S: Final = 0.5
 _NODE: Final = f"""
 const fs = require('fs'), file = fs.openSync(process.argv[1], 'r+'), at = process.argv[2] * {SLOT_BYTES};
 const words = new BigUint64Array(1), bytes = new Uint8Array(words.buffer);
+const parent = process.ppid;
 const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
-for (let sum = 0;;) {{
+for (let sum = 0; process.ppid == parent;) {{
   for (let i = 0; i < 10; i++)
     sum += fib(9) + JSON.parse(JSON.stringify({{a: [1, 2, sum % 7], b: 'abc1def'.replace(/[0-9]/g, 'x')}})).a.length;
   words[0]++;

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import re
+import signal
 import sqlite3
 import sys
 import zlib
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SLOT_BYTES: Final = 64
 _PAGES: Final = 16
 _RECORDS: Final = 20_000
+_PR_SET_PDEATHSIG: Final = 1  # include/uapi/linux/prctl.h
 
 
 def _interpreter() -> Callable[[], None]:
@@ -82,7 +84,7 @@ def _switches() -> Callable[[], None]:
     """A unit is a round between two processes on one CPU: two switches."""
     there, back = os.pipe(), os.pipe()
     if not os.fork():
-        os.close(there[1])
+        os.close(there[1])  # so it ends with its parent
         while os.read(there[0], 1):
             os.write(back[1], b"x")
         os._exit(0)
@@ -106,7 +108,11 @@ PROGRAMS: Final = {
 
 
 def main(name: str, file: str, slot: str) -> None:
-    """Work until it is ended."""
+    """Work until it is ended, or its parent has gone: seen, two went on for 50 minutes after a killed benchmark."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        return
     with Path(file).open("r+b") as opened:
         memory = mmap.mmap(opened.fileno(), 0)
     done = ctypes.c_uint64.from_buffer(memory, int(slot) * SLOT_BYTES)
