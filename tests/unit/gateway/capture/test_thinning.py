@@ -97,7 +97,8 @@ def segments(monkeypatch: pytest.MonkeyPatch) -> list[capture_pb2.Segment]:
     monkeypatch.setattr(capturing, "online_cpus", lambda: CPUS)
     monkeypatch.setattr(station, "online_cpus", lambda: CPUS)
     monkeypatch.setattr(station, "read_kernel_map", lambda: KernelMap((), ()))
-    here = Station(Access.MACHINE, Limits(), {})
+    # The test's own process may hold more than a gateway may.
+    here = Station(Access.MACHINE, Limits(max_memory_bytes=1 << 40), {})
     event = gateway_pb2.EventPlan(event="page-faults", period=PERIOD, duration_ms=1500)
     plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event])
     taken = Capturing(here, schedule(plan, here.limits, here.capacity()), plan.visit_id)

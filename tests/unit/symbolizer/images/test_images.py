@@ -21,6 +21,7 @@ from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms, parse_kallsyms
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.sources.source import Found, Missing
+from symbolizer.tables.symcache import _COUNTS_AT, _HEADER_WORDS
 
 Mapping = capture_pb2.Mapping
 BUILD = b"\x0b" * 20
@@ -237,6 +238,14 @@ def test_a_disk_that_is_full_costs_lines_but_no_capture(
     assert "No space left" in image.reason
 
 
+def locations_of(content: bytearray) -> tuple[int, int]:
+    """Where the SymCache, which begins at 64, has its source locations, and their size."""
+    words = np.frombuffer(content, "<u4", _HEADER_WORDS, 64).tolist()
+    files, functions, locations = words[_COUNTS_AT : _COUNTS_AT + 3]
+    functions_at = -(-(64 + 4 * _HEADER_WORDS + 4 * files * (6 if words[1] >= 9 else 3)) // 8) * 8
+    return -(-(functions_at + 16 * functions) // 8) * 8, 16 * locations
+
+
 def test_a_file_that_proves_damaged_while_it_is_read_is_built_again(
     programs, source: Counting, tmp_path: Path
 ) -> None:
@@ -245,9 +254,8 @@ def test_a_file_that_proves_damaged_while_it_is_read_is_built_again(
     before = images.open(Mapping.FILE, program(programs.pie), KERNEL).frames(offsets)
     path = next(tmp_path.rglob("*.built"))
     content = bytearray(path.read_bytes())
-    at = 64 + 80  # where the tables of the SymCache begin
-    header_at = int.from_bytes(content[16:24], "little")
-    content[at : header_at // 2] = b"\xee" * (header_at // 2 - at)
+    at, size = locations_of(content)
+    content[at : at + size] = b"\xee" * size  # they name functions and files that are not there
     path.write_bytes(content)
     again = Images(source, local_symcaches(tmp_path / "cache"))
     image = again.open(Mapping.FILE, program(programs.pie), KERNEL)
