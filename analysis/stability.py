@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 from scipy import special
 
-from analysis.evidence import numbers, positive
+from analysis.evidence import numbers, positive, same_length
 from analysis.measured import Measured
 from analysis.reliability import Convergence
 
@@ -24,6 +24,10 @@ _JUMP = 0.25
 """Nats by which a day's entropy must differ from the others' to matter: as many entries more or less as 28 %."""
 _SURE = 0.01
 """p-value below which days' entropies differ."""
+LEAST_DAY = 8
+"""Visits of a day whose entropy means anything. Entropy of few samples is too small: of one visit 3.5 nats where fifty said 4.4."""
+_LEAST_SAMPLES = 0.25
+"""Of the median day's samples, for the same reason."""
 
 
 class Badge(StrEnum):
@@ -55,12 +59,19 @@ class Stability:
     """Days whose entropy is not that of the others, by their places."""
 
 
-def judge(convergence: Convergence | None, samples: float, entropies: Sequence[Measured] = ()) -> Stability:
+def judge(
+    convergence: Convergence | None,
+    samples: float,
+    entropies: Sequence[Measured] = (),
+    *,
+    day_visits: Sequence[int] = (),
+    day_samples: Sequence[float] = (),
+) -> Stability:
     """The badge of a profile of `samples` > 0, by its fit (None: too few visits) and its entropy day by day.
 
-    Raises NotANumber.
+    Days as for `shifted_days`. Raises NotANumber, BadShape.
     """
-    shifted = shifted_days(entropies)
+    shifted = shifted_days(entropies, visits=day_visits, samples=day_samples)
     if convergence is None:
         return Stability(Badge.FEW, None, samples, None, ())
     root = 2 * np.sqrt(positive("samples", samples))
@@ -77,18 +88,29 @@ def judge(convergence: Convergence | None, samples: float, entropies: Sequence[M
     return Stability(badge, misplaced, samples, more, shifted)
 
 
-def shifted_days(entropies: Sequence[Measured]) -> tuple[int, ...]:
-    """Days whose entropy differs from the others' by more than their intervals and by a quarter of a nat; () below 3 days.
+def shifted_days(
+    entropies: Sequence[Measured], *, visits: Sequence[int] = (), samples: Sequence[float] = ()
+) -> tuple[int, ...]:
+    """Days whose entropy differs from the others' by more than their intervals and by a quarter of a nat, by their places.
 
-    Raises NotANumber for an entropy without a finite interval.
+    Days that cannot be compared are left out: an interval of no width is that of a single visit, and of no use; fewer than 8
+    `visits`; fewer `samples` than a quarter of the median day's. () where fewer than 3 are left. Raises NotANumber for an entropy
+    without a finite interval, BadShape where visits or samples are not given for every day.
     """
     value, lo, hi = (
         numbers("entropy", [getattr(day, end) for day in entropies]) for end in ("value", "lo", "hi")
     )
-    if len(value) < 3:
+    known = hi > lo
+    for what, counts, least in (("visits", visits, float(LEAST_DAY)), ("samples", samples, None)):
+        if len(counts):
+            day = numbers(f"{what} of days", counts, 0)
+            same_length(f"Entropies and {what}", value, day)
+            known &= day >= (_LEAST_SAMPLES * float(np.median(day)) if least is None else least)
+    places = np.flatnonzero(known)
+    if len(places) < 3:
         return ()
-    error = np.maximum((hi - lo) / 2 / float(special.ndtri(0.975)), 1e-6)
+    value, error = value[places], ((hi - lo) / 2 / float(special.ndtri(0.975)))[places]
     middle = np.array([np.median(np.delete(value, day)) for day in range(len(value))])
     apart = np.abs(value - middle)
     p = 2 * special.ndtr(-apart / np.hypot(error, np.median(error)))
-    return tuple(int(day) for day in np.flatnonzero((p * len(value) < _SURE) & (apart > _JUMP)))
+    return tuple(places[(p * len(value) < _SURE) & (apart > _JUMP)].tolist())

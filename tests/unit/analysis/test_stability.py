@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import NotANumber
+from analysis.errors import BadShape, NotANumber
 from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of
 from analysis.stability import STEADY, Badge, judge, shifted_days
@@ -62,6 +62,19 @@ def test_days_that_differ_little_or_are_not_known_are_not(entropies: list[Measur
     assert shifted_days(entropies) == ()
 
 
+def test_a_day_of_one_visit_is_no_shift() -> None:
+    """Entropy of few samples is too small, and one visit's has no interval: every such day was called another kind."""
+    rng = np.random.default_rng(2)
+    shares = 1 / np.arange(1, 301)
+    y = [rng.multinomial(100, shares / shares.sum(), count) for count in (50, 50, 50, 50, 4, 1)]
+    entropies = [entropy_of(table(day)) for day in y]
+    assert entropies[5].exact
+    assert 5 not in shifted_days(entropies)
+    assert shifted_days(entropies, visits=[len(day) for day in y]) == ()
+    assert shifted_days(entropies, samples=[float(day.sum()) for day in y]) == ()
+    assert judge(fit(1), 1e6, entropies, day_visits=[len(day) for day in y]).badge is Badge.STEADY
+
+
 def test_a_real_profile_has_a_badge() -> None:
     rng = np.random.default_rng(0)
     y = rng.multinomial(300, rng.dirichlet(np.ones(30)), size=60)
@@ -76,3 +89,5 @@ def test_what_cannot_be_judged() -> None:
         judge(fit(1), 0)
     with pytest.raises(NotANumber):
         shifted_days([Measured(1, 0.9, np.nan)] * 3)
+    with pytest.raises(BadShape):
+        shifted_days(days([1.0, 2.0, 3.0]), visits=[9, 9])
