@@ -112,7 +112,7 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
     """The assignment with the fewest cycles.
 
     With `cpi_lo` and `cpi_hi`, (P, A), the plan is cautious: only moves that pay off even at the worse ends. Raises Unreachable
-    where the constraints exclude each other.
+    where the constraints exclude each other, or load would have to leave where an end of its CPI is not finite.
     """
     if any(end is not None and end.shape != fleet.cpi.shape for end in (cpi_lo, cpi_hi)):
         raise BadShape("Ends of CPI need one entry for each platform and application.")
@@ -176,8 +176,14 @@ def _bounds(fleet: Fleet, known: Bool) -> tuple[Float, Float, Float, Float]:
     allowed = np.ones(load.shape, np.bool_) if fleet.allowed is None else fleet.allowed
     floor = np.zeros(load.shape) if fleet.floor is None else fleet.floor
     share = np.ones(load.shape[1]) if fleet.largest_share is None else fleet.largest_share
-    # Load whose CPI has no finite interval stays where it is.
-    ceiling = np.where(known, np.where(allowed, share * total, 0.0), load)
+    wanted = np.where(allowed, share * total, 0.0)
+    stuck = ~known & (load > wanted * (1 + _SLACK))
+    if (stuck if fleet.pinned is None else stuck & ~fleet.pinned).any():
+        raise Unreachable(
+            "An application has to leave a platform where its CPI has no finite interval: nobody can price that."
+        )
+    # Other load whose CPI has no finite interval stays where it is.
+    ceiling = np.where(known, wanted, load)
     least_come, most_come = np.maximum(floor - load, 0.0), np.maximum(ceiling - load, 0.0)
     least_go, most_go = np.maximum(load - ceiling, 0.0), np.where(known, np.maximum(load - floor, 0.0), 0.0)
     if fleet.pinned is not None:

@@ -134,6 +134,20 @@ def test_what_cannot_be_said(change: dict[str, Any], error: type[Exception]) -> 
         assign(replace(TABLE_1, **change))
 
 
+@pytest.mark.parametrize(
+    "wish", [{"allowed": np.array([[False, True], [True, True]])}, {"largest_share": np.array([0.3, 1.0])}]
+)
+def test_a_wish_that_cannot_be_priced_is_refused(wish: dict[str, Any]) -> None:
+    """It was dropped without a word: load stayed where it was not allowed."""
+    fleet = Fleet(np.ones((2, 2)), np.full((2, 2), 100.0), capacity=np.array([1e3, 1e3]), **wish)
+    lo, hi = np.full((2, 2), 0.9), np.full((2, 2), 1.1)
+    lo[0, 0], hi[0, 0] = 0.0, np.inf
+    with pytest.raises(Unreachable, match="finite"):
+        assign(fleet, cpi_lo=lo, cpi_hi=hi)
+    pinned = assign(replace(fleet, pinned=np.array([True, False])), cpi_lo=lo, cpi_hi=hi)
+    assert pinned.load[:, 0].tolist() == [100, 100]
+
+
 def test_ends_need_the_fleets_shape() -> None:
     with pytest.raises(BadShape):
         assign(TABLE_1, cpi_hi=np.ones((2, 3)))
