@@ -64,7 +64,9 @@ class LabelsFile:
             for number, start, labels in self.containers.get(placement.container[:_SHORT], ()):
                 if placement.container.startswith(start):
                     fitting.append((number, labels))
-        names = [("unit", placement.unit)] if placement.unit else []
+        # A container names its units as it likes, also like the machine's.
+        own = placement.unit and not (placement.container or placement.name)
+        names = [("unit", placement.unit)] if own else []
         names += [("cgroup", above) for above in _itself_and_above(path)]
         for name in names:
             fitting += [(number, labels) for number, _, labels in self.exact.get(name, ())]

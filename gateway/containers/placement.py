@@ -12,8 +12,10 @@ ways (sources: runc's and crun's cgroup drivers, the kubelet's cm package, podma
     /ecs/TASK/ID, /ecs/TASK/TASK-NUMBER                               ECS on EC2, on Fargate
     /lxc.payload.NAME, /lxc/NAME, /machine.slice/machine-NAME.scope   system containers, which have names
 
-A container in a container (kind, docker in docker) is the innermost one. The pod and its class are those of the
-innermost container too.
+Whoever may make groups below his own can give them any name, also another's: `systemd-run --user --unit=nginx`, a
+folder named after the neighbour's container. So what the machine's own managers made counts, which is the outermost:
+nothing below a user's manager (user@1000.service), and of a container in a container (kind, docker in docker) the
+outer one, with its pod and its class.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ from typing import Final
 
 _ID: Final = r"[0-9a-f]{64}"
 _CONTAINER: Final = re.compile(rf"(?:^|[/:])(?:([a-z][a-z0-9_-]*?)[-_])?({_ID})(?:\.scope)?(?=/|$)")
-_RUNTIME_AND_ID: Final = re.compile(rf":([a-z-]+):({_ID})(?=/|$)")
 # What podman and CRI-O start beside a container to watch over it.
 _WATCHERS: Final = ("conmon",)
 _RUNTIMES: Final = {
@@ -40,14 +41,14 @@ _FOLDERS: Final = {"docker": "docker", "libpod_parent": "podman", "ecs": "docker
 _POD: Final = re.compile(
     r"(?:^|[/-])pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?=[/:]|$)"
 )
-_ECS_TASK: Final = re.compile(
-    r"/(?:ecs|ecstasks\.slice)/(?:[^/]+/)*?(?:ecstasks-)?([0-9a-f]{32}|[0-9a-f-]{36})(?:\.slice)?(?=/|$)"
-)
+_ECS: Final = frozenset({"ecs", "ecstasks.slice"})
+_ECS_TASK: Final = re.compile(r"(?:ecstasks-)?([0-9a-f]{32}|[0-9a-f-]{36})(?:\.slice)?")
 _FARGATE: Final = re.compile(r"/([0-9a-f]{32}-[0-9]{1,12})$")
 _SYSTEM_CONTAINER: Final = re.compile(
     r"/(?:lxc\.payload[./]|lxc/|machine\.slice/(?:machine-|systemd-nspawn@))([A-Za-z0-9_.\\-]{1,128}?)(?:\.scope|\.service)?(?=/|$)"
 )
 _CLASSES: Final = {"burstable": "Burstable", "besteffort": "BestEffort"}
+_OF_A_USER: Final = re.compile(r"/(?:user|capsule)@[^/]*\.service(?=/)")
 _UNIT: Final = re.compile(r"_*([^/]+\.(?:service|scope))$")
 # Where systemd in a container, or a runtime, puts what it starts: says nothing.
 _NO_UNIT: Final = frozenset({".service", ".scope"})
@@ -58,8 +59,8 @@ class Placement:
     """What a control group's path says; "" is not known or not there.
 
     `container` is an id in hex (ECS on Fargate: TASK-NUMBER), `name` that of a system container, which has no id.
-    `qos` is Kubernetes' class: Guaranteed, Burstable or BestEffort. `unit` is the innermost unit of systemd,
-    outside of containers unless one runs a systemd of its own.
+    `qos` is Kubernetes' class: Guaranteed, Burstable or BestEffort. `unit` is the unit of systemd, in a container
+    what the container says: then it may be any name.
     """
 
     container: str = ""
@@ -74,40 +75,49 @@ class Placement:
 @lru_cache(maxsize=2048)
 def place(path: str) -> Placement:
     """Read the path of a control group. Remembered: on one machine a few hundred come again and again."""
-    container, runtime, end = _innermost(path)
+    if user := _OF_A_USER.search(path):
+        path = path[: user.end()]
+    container, runtime, end = _outermost(path)
     if not container and (fargate := _FARGATE.search(path)) and "/ecs/" in path:
         container, runtime, end = fargate[1], "", len(path)
     name = ""
-    if not container and (system := _SYSTEM_CONTAINER.search(path)):
-        name, end = system[1], system.end()
+    system = _SYSTEM_CONTAINER.search(path)
+    if system and (not container or system.end() < end):
+        container, name, end = "", system[1], system.end()
         runtime = "lxc" if "/lxc" in system[0] else "systemd-nspawn"
-    before = path[:end] if container else path
+    before = path[:end] if container or name else path
     pods = list(_POD.finditer(before))
     pod = pods[-1] if pods else None
-    task = _ECS_TASK.search(path)
     return Placement(
         container=container,
         runtime=runtime,
         name=name,
         pod_uid=_uid(pod[1]) if pod else "",
         qos=_qos(before[: pod.end()]) if pod else "",
-        ecs_task=task[1] if task else "",
+        ecs_task=_ecs_task(before),
         unit=_unit(path[end:] if container or name else path),
     )
 
 
-def _innermost(path: str) -> tuple[str, str, int]:
-    """Id and runtime of the innermost container, and where its part of the path ends; ("", "", 0): none."""
-    found = ("", "", 0)
+def _outermost(path: str) -> tuple[str, str, int]:
+    """Id and runtime of the outermost container, and where its part of the path ends; ("", "", 0): none."""
     for match in _CONTAINER.finditer(path):
         prefix = match[1] or ""
         if prefix.endswith(_WATCHERS):
             continue
-        found = match[2], _RUNTIMES.get(prefix, "") or _by_folder(path[: match.start(2)]), match.end()
-    for match in _RUNTIME_AND_ID.finditer(path):
-        if match.end() >= found[2]:
-            found = match[2], _RUNTIMES.get(match[1], ""), match.end()
-    return found
+        before = path[: match.start(2)]
+        # kubepods-…-podU_I_D.slice:cri-containerd:ID
+        named = before.split(":")[-2] if before.endswith(":") else prefix
+        return match[2], _RUNTIMES.get(named, "") or _by_folder(before), match.end()
+    return "", "", 0
+
+
+def _ecs_task(path: str) -> str:
+    """The task below ECS' folder. By parts: one expression for the whole path tried each folder with each part."""
+    parts = path.split("/")
+    folder = next((n for n, part in enumerate(parts) if part in _ECS), len(parts))
+    tasks = (_ECS_TASK.fullmatch(part) for part in parts[folder + 1 :])
+    return next((task[1] for task in tasks if task), "")
 
 
 def _by_folder(before: str) -> str:
@@ -135,9 +145,13 @@ def _qos(path: str) -> str:
 
 
 def _unit(path: str) -> str:
-    """The innermost service or scope; systemd puts an underscore before names that the kernel keeps to itself."""
-    for part in reversed(path.split("/")):
+    """The service or scope that its manager made: the outermost, for what is in it is its own business.
+
+    systemd puts an underscore before names that the kernel keeps to itself.
+    """
+    for part in path.split("/"):
         match = _UNIT.match(part)
         if match and match[1] not in _NO_UNIT:
-            return match[1]
+            # The scope of a container in the container is no unit of anybody's.
+            return "" if _outermost(f"/{part}")[0] else match[1]
     return ""

@@ -1,5 +1,7 @@
 """Paths of control groups as managers make them."""
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ SLICE = UID.replace("-", "_")
 STATIC = "0123456789abcdef0123456789abcdef"
 KIND = f"/system.slice/docker-{B}.scope/kubelet.slice/kubelet-kubepods.slice"
 USER = "/user.slice/user-1000.slice/user@1000.service"
+OF_THE_USER = Placement(unit="user@1000.service")
 
 
 @pytest.mark.parametrize(
@@ -21,12 +24,10 @@ USER = "/user.slice/user-1000.slice/user@1000.service"
         # docker, nerdctl, podman
         (f"/docker/{A}", Placement(A, "docker")),
         (f"/system.slice/docker-{A}.scope", Placement(A, "docker")),
-        (f"{USER}/user.slice/docker-{A}.scope", Placement(A, "docker")),
         (f"/system.slice/nerdctl-{A}.scope", Placement(A, "containerd")),
         (f"/machine.slice/libpod-{A}.scope", Placement(A, "podman")),
         (f"/machine.slice/libpod-{A}.scope/container", Placement(A, "podman")),
         (f"/machine.slice/libpod-payload-{A}/container", Placement(A, "podman")),
-        (f"{USER}/user.slice/libpod-{A}.scope/container", Placement(A, "podman")),
         (f"/libpod_parent/libpod-{A}", Placement(A, "podman")),
         # what watches over a container is none
         (f"/machine.slice/libpod-conmon-{A}.scope", Placement(unit=f"libpod-conmon-{A}.scope")),
@@ -48,13 +49,14 @@ USER = "/user.slice/user-1000.slice/user@1000.service"
          Placement(A, "docker", "", STATIC, "BestEffort")),
         (f"/system.slice/containerd.service/kubepods-burstable-pod{SLICE}.slice:cri-containerd:{A}",
          Placement(A, "containerd", "", UID, "Burstable")),
-        # kind: a node that is a container, and pods in it
-        (f"/docker/{B}/kubelet/kubepods/burstable/pod{UID}/{A}", Placement(A, "", "", UID, "Burstable")),
+        # a container in a container: what the outer one makes are names it chose (kind, docker in docker)
+        (f"/docker/{B}/kubelet/kubepods/burstable/pod{UID}/{A}", Placement(B, "docker")),
         (f"{KIND}/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod{SLICE}.slice/cri-containerd-{A}.scope",
-         Placement(A, "containerd", "", UID, "BestEffort")),
-        (f"{KIND}/kubelet-kubepods-pod{SLICE}.slice/cri-containerd-{A}.scope", Placement(A, "containerd", "", UID, "Guaranteed")),
-        (f"/docker/{A}/docker/{B}", Placement(B, "docker")),
-        (f"/kubepods/burstable/pod{UID}/{A}/docker/{B}", Placement(B, "docker", "", UID, "Burstable")),
+         Placement(B, "docker")),
+        (f"/docker/{A}/docker/{B}", Placement(A, "docker")),
+        (f"/kubepods/burstable/pod{UID}/{A}/docker/{B}", Placement(A, "", "", UID, "Burstable")),
+        (f"/kubepods/burstable/pod{UID}/{A}/kubepods/pod{STATIC}/{B}", Placement(A, "", "", UID, "Burstable")),
+        (f"/docker/{A}/ecs/{STATIC}/{B}", Placement(A, "docker")),
         # systemd within a container
         (f"/system.slice/docker-{B}.scope/system.slice/nginx.service", Placement(B, "docker", unit="nginx.service")),
         (f"/docker/{A}/init.scope", Placement(A, "docker", unit="init.scope")),
@@ -66,7 +68,8 @@ USER = "/user.slice/user-1000.slice/user@1000.service"
         (f"/../{A}", Placement(A)),
         # kata, docker in an LXC container
         (f"/kubepods/burstable/pod{UID}/kata_{A}", Placement(A, "", "", UID, "Burstable")),
-        (f"/lxc/105/ns/docker/{A}", Placement(A, "docker")),
+        (f"/lxc/105/ns/docker/{A}", Placement(runtime="lxc", name="105")),
+        (f"/docker/{A}/lxc/105", Placement(A, "docker")),
         # ECS
         (f"/ecs/{STATIC}/{A}", Placement(A, "docker", ecs_task=STATIC)),
         (f"/ecs/{UID}/{A}", Placement(A, "docker", ecs_task=UID)),
@@ -86,9 +89,18 @@ USER = "/user.slice/user-1000.slice/user@1000.service"
          Placement(unit="postgresql@15-main.service")),
         ("/system.slice/nginx.service/worker", Placement(unit="nginx.service")),
         ("/system.slice/_cgroup.service", Placement(unit="cgroup.service")),
-        (f"{USER}/app.slice/app-x.service", Placement(unit="app-x.service")),
-        (f"{USER}/app.slice/app-gnome-firefox-4711.scope", Placement(unit="app-gnome-firefox-4711.scope")),
-        (f"{USER}/init.scope", Placement(unit="init.scope")),
+        ("/system.slice/ci.service/nginx.service", Placement(unit="ci.service")),
+        # what a user's manager, or the user himself, made: any name
+        (USER, OF_THE_USER),
+        (f"{USER}/init.scope", OF_THE_USER),
+        (f"{USER}/app.slice/app-x.service", OF_THE_USER),
+        (f"{USER}/app.slice/nginx.service", OF_THE_USER),
+        (f"{USER}/app.slice/cri-containerd-{A}.scope", OF_THE_USER),
+        (f"{USER}/user.slice/libpod-{A}.scope/container", OF_THE_USER),
+        (f"{USER}/kubepods/burstable/pod{UID}/{A}", OF_THE_USER),
+        (f"{USER}/ecs/{STATIC}/{STATIC}-1234567890", OF_THE_USER),
+        (f"{USER}/lxc/web1", OF_THE_USER),
+        (f"/lxc.payload.web1{USER}/kubepods/pod{UID}/{A}", Placement(runtime="lxc", name="web1", unit="user@1000.service")),
         ("/user.slice/user-1000.slice/session-3.scope", Placement(unit="session-3.scope")),
         ("/system.slice/dev-hugepages\\x2d1.service", Placement(unit="dev-hugepages\\x2d1.service")),
         # nothing that is known
@@ -125,9 +137,23 @@ def test_any_path_says_something_or_nothing(path: str):
 
 
 @given(st.sampled_from([A, B]), st.lists(st.sampled_from(["a", "b.slice", "c.scope", "d"]), max_size=5))
-def test_the_innermost_container_is_found_below_anything(container: str, above: list[str]):
+def test_a_container_is_found_below_anything(container: str, above: list[str]):
     path = "/".join(["", *above, f"docker-{container}.scope"])
     assert place(path) == Placement(container, "docker")
+
+
+@given(
+    st.lists(PIECES, max_size=20).map("".join), st.sampled_from([USER, f"/docker/{A}", "/lxc.payload.web1"])
+)
+def test_nobody_names_himself_after_others_by_groups_of_his_own(made: str, own: str):
+    found, expected = place(f"{own}/{made}"), place(own)
+    unit = found.unit if own != USER else expected.unit
+    assert found == dataclasses.replace(expected, unit=unit)
+
+
+def test_a_path_of_many_folders_of_ecs_is_read_once():
+    """In seconds, not hours: each folder was tried with each part."""
+    assert place("/ecs" * 200_000) == Placement()
 
 
 def test_a_path_made_to_be_slow_is_not():
