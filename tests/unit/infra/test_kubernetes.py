@@ -126,3 +126,17 @@ def test_the_own_seccomp_profile_lets_it_sample_and_little_else():
     assert not {"mount", "ptrace", "bpf", "init_module", "unshare", "setns", "kexec_load"} & allowed
     # A runtime starts the gateway by one of them; its own filter takes them away.
     assert REFUSED.keys() & allowed <= {"execve", "execveat"}
+
+
+def test_nodes_may_have_keys_of_their_own():
+    overlay = yaml.safe_load((ROOT / "infra/kubernetes/node-certificates/kustomization.yaml").read_text())
+    assert overlay["resources"] == ["../base"]
+    (patch,) = overlay["patches"]
+    tested, replaced = yaml.safe_load(patch["patch"])
+    assert (tested["path"], replaced["path"]) == (
+        "/spec/template/spec/volumes/0/name",
+        "/spec/template/spec/volumes/0",
+    )
+    # JSON patches go by position.
+    assert GATEWAY["volumes"][0]["name"] == tested["value"] == replaced["value"]["name"]
+    assert replaced["value"]["hostPath"] == {"path": "/etc/fleetprof", "type": "Directory"}
