@@ -2,7 +2,7 @@
 
 Names are not shipped but for code that exists only in this boot (BPF programs, ftrace trampolines). Function
 starts of the 120 000 symbols of a common kernel take 0.5 MiB and 75 ms of CPU, once per process, when the
-first kernel frame turns up.
+first kernel frame turns up, and again in a later capture that meets run-time code.
 """
 
 import re
@@ -30,8 +30,12 @@ _MAX_NOTES_BYTES: Final = 1 << 16
 _LARGEST_TEXT: Final = 1 << 32
 # Pseudo modules of kallsyms: code that the kernel made up at run time, known by name only.
 _RUNTIME_CODE: Final = frozenset({"bpf", "__builtin__ftrace", "__builtin__kprobes"})
-# No single trampoline or BPF program is larger; above it the nearest symbol would be a guess.
-_LARGEST_RUNTIME_FUNCTION: Final = 1 << 16
+# No single BPF program is larger, none reaches beyond the pack of programs that it lies in, and trampolines have a
+# page each; above that the nearest symbol would be a guess.
+_LARGEST_PROGRAM: Final = 1 << 16
+_PROGRAM_PACK: Final = 1 << 21
+_PAGE: Final = 1 << 12
+_PROGRAMS: Final = "bpf"
 
 
 class Place(NamedTuple):
@@ -79,6 +83,7 @@ class KernelMap:
         self._read(kallsyms)
         self._ranges = sorted((m.base, m.base + m.size, m.name) for m in self._modules.values())
         self._read_rest: Callable[[], KernelMap] | None = None
+        self._runtime_is_new = True
 
     @classmethod
     def of_lasting(
@@ -132,10 +137,22 @@ class KernelMap:
             return Place(name, address - base, start)
         if self._read_rest is not None:
             self._runtime, self._read_rest = self._read_rest().runtime_code, None
+            self._runtime_is_new = False
         at = bisect_right(self._runtime, (lookup, "\U0010ffff")) - 1
-        if at >= 0 and lookup - self._runtime[at][0] < _LARGEST_RUNTIME_FUNCTION:
+        if at >= 0 and lookup < _end_of_runtime_code(*self._runtime[at]):
             return Place(None, 0, None, self._runtime[at][1])
         return NOWHERE
+
+    def forget_runtime_code(self, read: "Callable[[], KernelMap] | None" = None) -> None:
+        """Read it anew when some turns up; for the beginning of a capture. What was just read is kept once.
+
+        Programs come and go while modules stay. One that is loaded later during the capture has no name, or that
+        of a program that lies close below it.
+        """
+        if self._runtime_is_new:
+            self._runtime_is_new = False
+        elif self._read_rest is None:
+            self._read_rest = read or read_kernel_map
 
     def _read(self, pieces: Iterable[bytes]) -> None:
         core: array[int] = array("Q")
@@ -179,6 +196,13 @@ class KernelMap:
             elif value:
                 # A module whose place is hidden: what lies behind this symbol is not the trampoline before it.
                 self._runtime.append((value, ""))
+
+
+def _end_of_runtime_code(start: int, name: str) -> int:
+    """Where it ends at the latest, unless something follows earlier."""
+    if name.startswith(_PROGRAMS):
+        return min(start + _LARGEST_PROGRAM, (start // _PROGRAM_PACK + 1) * _PROGRAM_PACK)
+    return start + _PAGE
 
 
 def read_kernel_map(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> KernelMap:

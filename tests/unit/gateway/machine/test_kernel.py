@@ -20,6 +20,7 @@ BASE = 0xFFFFFFFF81000000
 MODULE = 0xFFFFFFFFC0300000
 TRAMPOLINE = 0xFFFFFFFFC0201000
 BPF = 0xFFFFFFFFC0500000
+LAST_OF_PACK = 0xFFFFFFFFC07FF000
 KALLSYMS = f"""\
 {BASE:x} T _stext
 {BASE:x} T _text
@@ -36,6 +37,7 @@ KALLSYMS = f"""\
 {TRAMPOLINE + 0x8000:x} t other_read\t[other]
 {TRAMPOLINE:x} t ftrace_trampoline\t[__builtin__ftrace]
 {BPF:x} t bpf_prog_6deef7357e7b4530\t[bpf]
+{LAST_OF_PACK:x} t bpf_prog_last\t[bpf]
 """.encode()
 EXT4 = Module("ext4", MODULE, 0x1000, b"\x01\x02")
 
@@ -58,6 +60,8 @@ def kernel() -> KernelMap:
         (MODULE + 0x24, True, Place("ext4", 0x24, 0)),
         (TRAMPOLINE + 8, True, Place(None, 0, None, "ftrace_trampoline")),
         (BPF + 4, True, Place(None, 0, None, "bpf_prog_6deef7357e7b4530")),
+        (BPF + 0x5000, True, Place(None, 0, None, "bpf_prog_6deef7357e7b4530")),
+        (LAST_OF_PACK + 0xFFF, True, Place(None, 0, None, "bpf_prog_last")),
     ],
 )
 def test_an_address_is_found_in_its_image(kernel: KernelMap, address: int, exact: bool, place: Place):
@@ -75,6 +79,8 @@ def test_an_address_is_found_in_its_image(kernel: KernelMap, address: int, exact
         TRAMPOLINE + 0x9000,  # in a module whose base is not known
         TRAMPOLINE - 1,
         BPF + 0x10000,  # too far behind for one program
+        TRAMPOLINE + 0x1000,  # trampolines have a page each
+        LAST_OF_PACK + 0x1000,  # the next pack of programs
         (1 << 64) - 1,
     ],
 )
@@ -105,6 +111,32 @@ def test_addresses_that_the_kernel_hides_are_not_readable():
     assert not kernel.readable
     assert kernel.find(BASE, exact=True) == NOWHERE
     assert not KernelMap((), ()).readable
+
+
+def test_a_program_loaded_between_captures_is_not_counted_under_an_old_name():
+    def programs(*names: str) -> KernelMap:
+        """Each 256 bytes above the one before."""
+        lines = [f"{BPF + 0x100 * number:x} t {name}\t[bpf]\n" for number, name in enumerate(names) if name]
+        return KernelMap([f"{BASE:x} T _stext\n{BASE + 0x1000:x} T _etext\n{''.join(lines)}".encode()], ())
+
+    now = ["bpf_prog_old"]
+    read: list[tuple[str, ...]] = []
+
+    def anew() -> KernelMap:
+        read.append(tuple(now))
+        return programs(*now)
+
+    kernel = programs(*now)
+    kernel.forget_runtime_code(anew)
+    assert kernel.find(BPF + 0x110, exact=True).name == "bpf_prog_old"
+    assert not read, "the first capture has what was just read"
+    now[:] = ["", "bpf_prog_new"]
+    kernel.forget_runtime_code(anew)
+    assert kernel.find(BASE + 8, exact=True).module == ""
+    assert not read, "no run-time code was met"
+    assert kernel.find(BPF + 0x110, exact=True).name == "bpf_prog_new"
+    assert kernel.find(BPF + 0x10, exact=True) == NOWHERE
+    assert len(read) == 1, "once a capture"
 
 
 def note(name: bytes, kind: int, value: bytes) -> bytes:
