@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.capture.limits import shared_factor
+from gateway.capture.limits import loss_factor, shared_factor
 from gateway.capture.packing import Packed, Packer, SegmentCounts
 from gateway.capture.quota import Quota
 from gateway.capture.recording import Recorder
@@ -151,7 +151,7 @@ class Capturing:
         cpu_before, entries_before = time.process_time(), self._station.images.entries_evaluated
         if not self._station.own:
             # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
-            self._station.kernel()
+            self._station.kernel().forget_runtime_code()
         self._station.names.begin()
         window = self._station.instruments.open_window()
         self._began = time.monotonic()
@@ -328,32 +328,42 @@ class Capturing:
         if lasted < (_JUDGED_AFTER_S if counts_time else _JUDGED_SOON_S):
             return
         limits, capacity = self._station.limits, self._station.capacity()
-        taken = event.segment.samples
-        if not counts_time:
-            # What did not fit happened too: a full ring would make any rate look bearable.
-            taken += sum(event.sampler.totals().since(event.before).lost)
-        event.rate = taken / lasted / len(self._cpus)
+        kept, lost = event.segment.samples, self._lost(event)
+        # What did not fit happened too: a full ring would make any rate look bearable.
+        event.rate = (kept + lost) / lasted / len(self._cpus)
         factor = shared_factor(event.rate, [each.rate for each in running], capacity.highest_rate(limits))
         if factor > 1:
-            self._thin(event, factor, event.rate)
-            event.rate /= factor
-
-    def _thin(self, event: _Running, factor: int, rate: float) -> None:
-        """Go on with a longer period in a new segment; raises PlanRefused where the plan allows no less."""
-        if self._schedule.exact:
-            raise PlanRefused(
-                gateway_pb2.Refusal.NOT_ALLOWED,
-                f"the plan is to be carried out exactly, but {event.planned.name} came {rate:.0f} times per second "
-                f"and CPU, which would cost more than {self._station.limits.cpu_share:.3g} of the machine or half a core",
+            dearer = f"more than {limits.cpu_share:.3g} of the machine or half a core"
+            if self._schedule.exact:
+                raise PlanRefused(
+                    gateway_pb2.Refusal.NOT_ALLOWED,
+                    f"the plan is to be carried out exactly, but {event.planned.name} came {event.rate:.0f} times "
+                    f"per second and CPU, which would cost {dearer}",
+                )
+            self._thin(event, factor, f"{event.rate:.0f} samples per second and CPU would have cost {dearer}")
+        elif not self._schedule.exact and (factor := loss_factor(kept, lost)) > 1:
+            # The plan's rate is affordable, but on this machine the reader comes too late.
+            self._thin(
+                event, factor, f"{lost} of {kept + lost} samples were lost: they could not be read in time"
             )
+        event.rate /= factor
+
+    def _lost(self, event: _Running) -> int:
+        """Samples of the segment that did not fit into the ring so far."""
+        if event.sampler.sampling.event.counts_time and not event.segment.lost_records:
+            return 0  # without asking the kernel about each CPU
+        lost = event.sampler.totals().since(event.before).lost
+        return sum(lost) if lost else event.segment.lost_records
+
+    def _thin(self, event: _Running, factor: int, why: str) -> None:
+        """Go on with a longer period in a new segment."""
         period = event.segment.message.period * factor
         self._close_segment(event)
         event.began = time.monotonic()
         event.segment = self._segment(
             event.planned,
             period,
-            f"{rate:.0f} samples per second and CPU would have cost more than "
-            f"{self._station.limits.cpu_share:.3g} of the machine or half a core",
+            why,
             event.began,
             event.sampler,
         )

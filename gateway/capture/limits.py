@@ -38,6 +38,8 @@ _USUAL_MHZ: Final = 2500.0
 _MAX_PERIOD: Final = 1 << 62
 # By how much a measured rate may exceed the highest before it is cut.
 _TOLERANCE: Final = 1.5
+# One reading that came too late; more than that is a reader that cannot keep up.
+_TOLERABLE_LOSS: Final = 0.1
 _NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
 
 
@@ -161,6 +163,13 @@ def shared_factor(rate: float, rates: Sequence[float], highest: float) -> int:
     if sum(rates) <= highest * _TOLERANCE or rate <= part:
         return 1
     return math.ceil(rate / part)
+
+
+def loss_factor(kept: int, lost: int) -> int:
+    """What to divide a rate by of which so many samples were kept and lost: what was kept could be read; 1: nothing."""
+    if lost <= _TOLERABLE_LOSS * (kept + lost):
+        return 1
+    return math.ceil((kept + lost) / max(kept, 1))
 
 
 def _invalid(message: str) -> PlanRefused:

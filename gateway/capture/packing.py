@@ -75,6 +75,8 @@ class SegmentCounts:
 
     message: capture_pb2.Segment
     counts: defaultdict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
+    lost_records: int = 0
+    """Of which the kernel said in the ring that they did not fit; some of them may be of the segment before."""
 
     @property
     def samples(self) -> int:

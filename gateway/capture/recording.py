@@ -155,6 +155,7 @@ class Recorder:
                 self._rename(record)
             elif isinstance(record, Lost):
                 self.lost_records += record.records
+                segment.lost_records += record.records
             elif isinstance(record, Throttled):
                 segment.message.throttled += 1
 

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.capture.allowed_events import is_allowed
-from gateway.capture.limits import MOST_CGROUPS, Capacity, Schedule, schedule, shared_factor, thinning_factor
+from gateway.capture.limits import (
+    MOST_CGROUPS,
+    Capacity,
+    Schedule,
+    loss_factor,
+    schedule,
+    shared_factor,
+    thinning_factor,
+)
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.perf.events import EVENTS, Event
 from gateway.perf.sampler import Sampling, rings_room
@@ -211,6 +219,13 @@ def test_a_rate_that_is_just_allowed_is_not_thinned(rate: int):
     ((cpu,),) = scheduled(event(rate_hz=rate), limits=Limits(max_rate_hz=rate)).turns
     assert cpu.period == cpu.requested_period
     assert bool(cpu.thinned_why) == (cpu.period != cpu.requested_period)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_reader_that_loses_more_than_a_tenth_is_given_what_it_could_read(kept: int, lost: int):
+    factor = loss_factor(kept, lost)
+    assert (factor == 1) == (lost <= 0.1 * (kept + lost))
+    assert factor == 1 or (kept + lost) / factor <= max(kept, 1)
 
 
 # Rings

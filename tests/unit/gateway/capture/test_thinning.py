@@ -17,7 +17,7 @@ from gateway.capture.host import Access
 from gateway.capture.limits import schedule
 from gateway.capture.station import Station
 from gateway.machine.kernel import KernelMap
-from gateway.perf.records import Mode, Record, Sample
+from gateway.perf.records import Lost, Mode, Record, Sample
 from gateway.perf.sampler import Sampler, Sampling, Totals
 from gateway.settings import Limits
 
@@ -89,9 +89,60 @@ class BusySampler(Sampler):
         return 0.05
 
 
-@pytest.fixture
-def segments(monkeypatch: pytest.MonkeyPatch) -> list[capture_pb2.Segment]:
-    monkeypatch.setattr(capturing, "MachineSampler", BusySampler)
+class StarvedSampler(Sampler):
+    """64 busy CPUs sampled by time, of which a starved reader gets `READABLE_PER_S`; it says so as the kernel does."""
+
+    READABLE_PER_S = 2000.0
+
+    def __init__(self, sampling: Sampling, cpus: list[int]) -> None:
+        super().__init__(sampling, cpus)
+        self.period = sampling.period
+        self.drained_at = CLOCK.now
+        self.enabled = False
+        self.lost = self.untold = 0
+
+    def descriptors(self) -> Iterator[int]:
+        return iter(())
+
+    def totals(self) -> Totals:
+        return Totals((self.lost,) + (0,) * (len(self.cpus) - 1))
+
+    def enable(self) -> None:
+        self.enabled, self.drained_at = True, CLOCK.now
+
+    def disable(self) -> None:
+        pass
+
+    def set_period(self, period: int) -> None:
+        self.period = period
+
+    def drain(self, consume: Callable[[Record], None], *, everything: bool = False) -> None:
+        passed, self.drained_at = CLOCK.now - self.drained_at, CLOCK.now
+        due = round(passed * 1e9 / self.period * len(self.cpus))
+        fits = min(due, round(passed * self.READABLE_PER_S))
+        if self.untold and fits:
+            # The kernel tells of losses before the next record that fits, which may be in the next segment.
+            consume(Lost(self.untold))
+            self.untold = 0
+        one = Sample(0, 0, 0, Mode.KERNEL, 1, (1,), (), False, memoryview(b"").cast("Q"), 0)
+        for _ in range(fits):
+            consume(one)
+        self.lost += due - fits
+        self.untold += due - fits
+
+    @property
+    def wait_s(self) -> float:
+        return 0.05
+
+
+def captured(
+    monkeypatch: pytest.MonkeyPatch,
+    sampler: type[Sampler],
+    event: gateway_pb2.EventPlan,
+    *,
+    exact: bool = False,
+) -> capture_pb2.Capture:
+    monkeypatch.setattr(capturing, "MachineSampler", sampler)
     own_costs = {name: getattr(time, name) for name in ("time_ns", "process_time", "thread_time")}
     monkeypatch.setattr(capturing, "time", SimpleNamespace(monotonic=CLOCK.monotonic, **own_costs))
     monkeypatch.setattr(capturing, "online_cpus", lambda: CPUS)
@@ -99,13 +150,39 @@ def segments(monkeypatch: pytest.MonkeyPatch) -> list[capture_pb2.Segment]:
     monkeypatch.setattr(station, "read_kernel_map", lambda: KernelMap((), ()))
     # The test's own process may hold more than a gateway may.
     here = Station(Access.MACHINE, Limits(max_memory_bytes=1 << 40), {})
-    event = gateway_pb2.EventPlan(event="page-faults", period=PERIOD, duration_ms=1500)
-    plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event])
+    plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event], exact=exact)
     taken = Capturing(here, schedule(plan, here.limits, here.capacity()), plan.visit_id)
     for _ in taken.run(CLOCK):
         pass
     data = zstandard.ZstdDecompressor().decompress(taken.pack().data)
-    return list(capture_pb2.Capture.FromString(data).segments)
+    return capture_pb2.Capture.FromString(data)
+
+
+@pytest.fixture
+def segments(monkeypatch: pytest.MonkeyPatch) -> list[capture_pb2.Segment]:
+    event = gateway_pb2.EventPlan(event="page-faults", period=PERIOD, duration_ms=1500)
+    return list(captured(monkeypatch, BusySampler, event).segments)
+
+
+CPU = gateway_pb2.EventPlan(event="cpu", rate_hz=99, duration_ms=3000)
+
+
+def test_what_a_starved_reader_loses_thins_an_event_whose_rate_is_affordable(monkeypatch: pytest.MonkeyPatch):
+    capture = captured(monkeypatch, StarvedSampler, CPU)
+    first, *others = capture.segments
+    assert (first.period, sum(first.lost) > 0.5 * first.samples) == (first.requested_period, True)
+    assert len(others) == 1, "what was lost before is not held against the new period"
+    (rest,) = others
+    assert rest.period % first.period == 0
+    assert "could not be read in time" in capture.strings[rest.thinned_why]
+    assert sum(rest.lost) == 0
+    assert rest.samples * rest.period / rest.duration_ns == pytest.approx(len(CPUS), rel=0.05)
+
+
+def test_an_exact_plan_keeps_its_period_and_counts_its_losses(monkeypatch: pytest.MonkeyPatch):
+    (only,) = captured(monkeypatch, StarvedSampler, CPU, exact=True).segments
+    assert only.period == only.requested_period
+    assert sum(only.lost) > only.samples
 
 
 def test_it_is_thinned_told_and_unbiased(segments: list[capture_pb2.Segment]) -> None:
