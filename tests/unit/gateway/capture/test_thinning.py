@@ -17,8 +17,10 @@ from gateway.capture.host import Access
 from gateway.capture.limits import schedule
 from gateway.capture.station import Station
 from gateway.machine.kernel import KernelMap
+from gateway.perf import descriptors
 from gateway.perf.records import Lost, Mode, Record, Sample
 from gateway.perf.sampler import Sampler, Sampling, Totals
+from gateway.perf.window_counters import WindowCounters
 from gateway.settings import Limits
 
 CPUS = list(range(64))
@@ -141,6 +143,7 @@ def captured(
     event: gateway_pb2.EventPlan,
     *,
     exact: bool = False,
+    counters: bool = False,
 ) -> capture_pb2.Capture:
     monkeypatch.setattr(capturing, "MachineSampler", sampler)
     own_costs = {name: getattr(time, name) for name in ("time_ns", "process_time", "thread_time")}
@@ -150,7 +153,7 @@ def captured(
     monkeypatch.setattr(station, "read_kernel_map", lambda: KernelMap((), ()))
     # The test's own process may hold more than a gateway may.
     here = Station(Access.MACHINE, Limits(max_memory_bytes=1 << 40), {})
-    plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event], exact=exact)
+    plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event], exact=exact, counters=counters)
     taken = Capturing(here, schedule(plan, here.limits, here.capacity()), plan.visit_id)
     for _ in taken.run(CLOCK):
         pass
@@ -177,6 +180,28 @@ def test_what_a_starved_reader_loses_thins_an_event_whose_rate_is_affordable(mon
     assert "could not be read in time" in capture.strings[rest.thinned_why]
     assert sum(rest.lost) == 0
     assert rest.samples * rest.period / rest.duration_ns == pytest.approx(len(CPUS), rel=0.05)
+
+
+def test_counters_leave_the_descriptors_of_the_largest_turn_to_samplers(monkeypatch: pytest.MonkeyPatch):
+    granted: list[int] = []
+
+    class NoCounters(WindowCounters):
+        def __init__(self, cpus: list[int], asked: tuple[str, ...], *, standing: bool, most: int) -> None:
+            granted.append(most)
+            super().__init__(cpus, asked, standing=standing, most=0)
+
+    monkeypatch.setattr(capturing, "WindowCounters", NoCounters)
+    monkeypatch.setattr(descriptors, "raise_descriptor_limit", lambda: 1024)
+    captured(monkeypatch, BusySampler, CPU, counters=True)
+    ours = (1024 - 256) // Limits().max_concurrent
+    assert granted == [ours - len(CPUS)]
+
+
+def test_each_capture_reads_run_time_code_anew(monkeypatch: pytest.MonkeyPatch):
+    forgotten: list[KernelMap] = []
+    monkeypatch.setattr(KernelMap, "forget_runtime_code", lambda kernel: forgotten.append(kernel))
+    captured(monkeypatch, BusySampler, CPU)
+    assert len(forgotten) == 1
 
 
 def test_an_exact_plan_keeps_its_period_and_counts_its_losses(monkeypatch: pytest.MonkeyPatch):
