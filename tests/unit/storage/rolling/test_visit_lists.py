@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.rolling import cell_moments, moments_codec, visit_list_codec
+from storage.rolling import cell_moments, moments, moments_codec, visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, machine_bit
 from storage.rolling.visit_lists import MOST_VISITS, VisitLists, add, concatenated, none
@@ -129,6 +129,46 @@ def test_cells_become_fewer(cells: list[Any], data: st.DataObject) -> None:
             wanted, _ = add(wanted, units.of(np.array([i])))
         if len(wanted.cell):
             assert_same(replace(one, divisor=np.ones(1, np.int64)), wanted)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(CELL, st.sampled_from([1, 4, 10]), st.booleans()), min_size=1, max_size=5),
+    st.lists(st.integers(0, 1), min_size=5, max_size=5),
+)
+def test_cells_that_become_fewer_say_the_same_as_lists_as_sums_and_mixed(
+    cells: list[Any], into: list[int]
+) -> None:
+    lists = joined([cell_of(visits, divisor) for visits, divisor, _ in cells])
+    place = np.array(into[: len(cells)])
+    wanted = lists.into(place, 2).sums()
+    as_lists = cell_moments.encode_lists(lists)
+    as_sums = moments_codec.encode(lists.sums())
+    mixed = [as_sums[i] if summed else as_lists[i] for i, (*_, summed) in enumerate(cells)]
+    assert_same_sums(moments.into(lists.sums(), place, 2), wanted)
+    for blobs in (as_lists, as_sums, mixed):
+        # A cell into which none goes has nothing to be written.
+        there = np.unique(place)
+        merged = cell_moments.merged(blobs, np.searchsorted(there, place), len(there))
+        assert_same_sums(moments_codec.decode(merged), wanted.of(there))
+    one_by_one = joined([none(1)] * 2)
+    for i, target in enumerate(place.tolist()):
+        gained = [none(1), none(1)]
+        gained[target] = lists.of(np.array([i]))
+        one_by_one, _ = add(one_by_one, joined(gained))
+    assert_same_sums(one_by_one.sums(), wanted)
+
+
+def assert_same_sums(found: Sums, wanted: Sums) -> None:
+    found, wanted = in_units_of_1(found), in_units_of_1(wanted)
+    for field in fields(Sums):
+        values = getattr(wanted, field.name).tolist()
+        assert getattr(found, field.name).tolist() == pytest.approx(values, rel=1e-13), field.name
+
+
+def in_units_of_1(sums: Sums) -> Sums:
+    """As `in_units`, where a cell without visits has no divisor."""
+    return replace(sums, divisor=np.maximum(sums.divisor, 1)).in_units()
 
 
 @settings(deadline=None)
