@@ -199,7 +199,11 @@ def test_counters_leave_the_descriptors_of_the_largest_turn_to_samplers(monkeypa
 
 def test_each_capture_reads_run_time_code_anew(monkeypatch: pytest.MonkeyPatch):
     forgotten: list[KernelMap] = []
-    monkeypatch.setattr(KernelMap, "forget_runtime_code", lambda kernel: forgotten.append(kernel))
+
+    def forget(kernel: KernelMap) -> None:
+        forgotten.append(kernel)
+
+    monkeypatch.setattr(KernelMap, "forget_runtime_code", forget)
     captured(monkeypatch, BusySampler, CPU)
     assert len(forgotten) == 1
 
