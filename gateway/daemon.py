@@ -17,7 +17,7 @@ from gateway.log_lines import configure_logging
 from gateway.machine.kernel_shelf import KernelShelf
 from gateway.options import build_parser, settings_of
 from gateway.privileges.confinement import User, confine, find_user, only_root
-from gateway.serving.doorman import Door, Doorman
+from gateway.serving.doorman import Door, Doorman, turn_away
 from gateway.serving.listening import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
 from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
@@ -81,6 +81,7 @@ def _run(settings: Settings) -> int:
     with contextlib.ExitStack() as resources:
         user = find_user(settings.user) if settings.user else None
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
+        resources.enter_context(_leaving_nobody_waiting([socket for _, socket in bound]))
         # Checks again: whether a socket that was handed over needs TLS is known only now.
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
@@ -90,7 +91,7 @@ def _run(settings: Settings) -> int:
         folder = resources.enter_context(runtime_folder())
         ledger, sightings = _memories(settings.state_dir)
         shelf = KernelShelf()
-        inner = [folder / f"{number}.sock" for number in range(len(bound))]
+        inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
         def serve(ready: int) -> int:
             # Loaded here, in the child: the process that waits stays small.
@@ -115,6 +116,7 @@ def _run(settings: Settings) -> int:
             idle_s=settings.idle_s,
             busy=lambda: ledger.is_working,
             on_ready=on_ready,
+            prepare=folder.restore,
             exit_when_idle=settings.exit_when_idle,
         ).run()
 
@@ -141,6 +143,16 @@ def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address,
                 # Its folder may be another user's by now; the next daemon removes what nobody listens on.
                 with contextlib.suppress(OSError):
                     address.path.unlink()
+
+
+@contextlib.contextmanager
+def _leaving_nobody_waiting(sockets: Sequence[socket]) -> Iterator[None]:
+    """Hang up on callers where the start fails: in a socket unit's socket they would cause the next at once."""
+    try:
+        yield
+    except (GatewayError, OSError):
+        turn_away(sockets)
+        raise
 
 
 def _hand_over(bound: Sequence[tuple[Address, socket]], user: User) -> None:

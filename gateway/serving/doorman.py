@@ -32,6 +32,12 @@ _PATIENCE_S: Final = 10.0
 # More callers wait in the sockets' backlogs. A collector holds one connection; strangers can open many, and
 # without a limit they would use up the descriptors.
 _MAX_CALLERS: Final = 64
+# SOMAXCONN, systemd's choice: more than this have come meanwhile.
+_LONGEST_BACKLOG: Final = 4096
+# How long a caller may take to receive what a server sent before it ended, and when the daemon itself is to end:
+# with _PATIENCE_S that is less than the unit's TimeoutStopSec.
+_DRAINED_IN_S: Final = 30.0
+_DRAINED_AT_LAST_IN_S: Final = 2.0
 
 _CREDENTIALS: Final = struct.Struct("=iII")
 
@@ -51,6 +57,7 @@ class Doorman:
 
     `serve` is called in a forked child with a descriptor to write a byte to when ready. The child is ended when
     no byte has moved for `idle_s`, unless `busy` says that it works; with `exit_when_idle` `run` then ends too.
+    `prepare` is called before each fork; an OSError of it is a failed start.
     """
 
     def __init__(
@@ -61,6 +68,7 @@ class Doorman:
         idle_s: float,
         busy: Callable[[], bool],
         on_ready: Callable[[], None],
+        prepare: Callable[[], None] = lambda: None,
         exit_when_idle: bool = False,
     ) -> None:
         self._doors = doors
@@ -69,6 +77,7 @@ class Doorman:
         self._busy = busy
         self._exit_when_idle = exit_when_idle
         self._on_ready = on_ready
+        self._prepare = prepare
         self._selector = selectors.DefaultSelector()
         self._relays: set[Relay] = set()
         self._server = 0
@@ -78,6 +87,7 @@ class Doorman:
         self._last_bytes = time.monotonic()
         self._told_to_end = 0.0
         self._stopping = False
+        self._leaving = False
         self._status: int | None = None
         self._quiet = Quiet()
 
@@ -121,6 +131,13 @@ class Doorman:
 
     def _start(self) -> None:
         self._watch_doors(None)
+        self._leaving = False
+        try:
+            self._prepare()
+        except OSError as error:
+            _log.error("server cannot start", extra={"fields": {"why": str(error)}})
+            self._fail(1)
+            return
         reading, writing = os.pipe()
         self._server = os.fork()
         if not self._server:
@@ -130,6 +147,8 @@ class Doorman:
                 self._selector.close()
                 for door in self._doors:
                     door.public.close()
+                for relay in self._relays:
+                    relay.let_go()
                 signal.set_wakeup_fd(-1)
                 for number in _SIGNALS:
                     signal.signal(number, signal.SIG_DFL)
@@ -172,23 +191,27 @@ class Doorman:
         self._server, self._up, self._told_to_end = 0, False, 0.0
         for relay in tuple(self._relays):
             relay.finish()
-        if self._stopping or (expected and self._exit_when_idle):
-            # Who calls now waits in the backlog of a socket that the service manager holds.
-            self._status = 0
-        elif not self._was_up:
-            self._status = code if code > 0 else 1
-        else:
-            if not expected:
-                _log.error("server died", extra={"fields": {"status": code}})
-                self._turn_away()
+        if self._stopping:
+            self._leaving = True
+        elif expected and self._was_up:
+            # Who calls after the end waits in the backlog of a socket that the service manager holds.
+            self._leaving = self._exit_when_idle
             self._watch_doors(self._knock)
+        else:
+            if self._was_up:
+                _log.error("server died", extra={"fields": {"status": code}})
+            self._fail(code if code > 0 else 1)
 
-    def _turn_away(self) -> None:
-        """Let go whoever waited for a server that died, so that they see a failure and not a hang."""
-        for door in self._doors:
-            with contextlib.suppress(BlockingIOError):
-                while True:
-                    door.public.accept()[0].close()
+    def _fail(self, status: int) -> None:
+        """No server came up, or it died: whoever waits for it sees a failure and not a hang.
+
+        Who is left waiting in a socket that a service manager holds would have it start the service again at once.
+        """
+        turn_away([door.public for door in self._doors])
+        if self._was_up:
+            self._watch_doors(self._knock)
+        else:
+            self._status = status
 
     def _watch_doors(self, on_call: Callable[[Door], None] | None) -> None:
         for door in self._doors:
@@ -243,7 +266,7 @@ class Doorman:
         if self._server:
             self._end_server()
         else:
-            self._status = 0
+            self._leaving = True
 
     def _end_server(self) -> None:
         self._told_to_end = time.monotonic()
@@ -259,15 +282,29 @@ class Doorman:
             self._server = 0
 
     def _timeout(self) -> float | None:
-        now = time.monotonic()
+        until = [since + self._drained_in_s for since in self._draining.values()]
         if self._told_to_end:
-            return max(0.0, self._told_to_end + _PATIENCE_S - now)
-        if self._up:
-            return max(0.0, self._last_bytes + self._idle_s - now)
-        return None
+            until.append(self._told_to_end + _PATIENCE_S)
+        elif self._up:
+            until.append(self._last_bytes + self._idle_s)
+        return max(0.0, min(until) - time.monotonic()) if until else None
+
+    @property
+    def _draining(self) -> dict[Relay, float]:
+        """Callers whose server has ended, and since when."""
+        return {relay: since for relay in self._relays if (since := relay.draining_since) is not None}
+
+    @property
+    def _drained_in_s(self) -> float:
+        return _DRAINED_AT_LAST_IN_S if self._stopping else _DRAINED_IN_S
 
     def _mind_time(self) -> None:
         now = time.monotonic()
+        for relay, since in self._draining.items():
+            if now - since >= self._drained_in_s:
+                relay.close()
+        if self._leaving and not self._relays:
+            self._status = 0
         if self._told_to_end:
             if now - self._told_to_end >= _PATIENCE_S and self._server:
                 os.kill(self._server, signal.SIGKILL)
@@ -277,6 +314,19 @@ class Doorman:
                 self._last_bytes = now
             else:
                 self._end_server()
+
+
+def turn_away(sockets: Sequence[socket.socket]) -> None:
+    """Hang up on whoever waits in the backlogs of these listening sockets."""
+    callers = 0
+    for listening in sockets:
+        listening.setblocking(False)
+        with contextlib.suppress(OSError):
+            for _ in range(_LONGEST_BACKLOG):
+                listening.accept()[0].close()
+                callers += 1
+    if callers:
+        _log.warning("callers turned away", extra={"fields": {"callers": callers}})
 
 
 def _is_ours(caller: socket.socket) -> bool:

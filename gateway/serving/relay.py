@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import socket
+import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,13 +17,15 @@ _BUFFER_BYTES: Final = 256 << 10
 class _Way:
     """One direction: what was read from `source` and not yet taken by `sink`."""
 
-    __slots__ = ("ended", "pending", "sink", "source")
+    __slots__ = ("broken", "ended", "pending", "sink", "source")
 
     def __init__(self, source: socket.socket, sink: socket.socket) -> None:
         self.source = source
         self.sink = sink
         self.pending = bytearray()
         self.ended = False
+        self.broken = False
+        """The sink takes no more."""
 
     def read(self) -> int:
         try:
@@ -42,7 +46,7 @@ class _Way:
                 return
             except OSError:
                 self.pending.clear()
-                self.ended = True
+                self.ended = self.broken = True
 
     @property
     def finished(self) -> bool:
@@ -50,7 +54,11 @@ class _Way:
 
 
 class Relay:
-    """Joins two connected sockets until either side ends; registers itself with the selector."""
+    """Joins two connected sockets until either side ends; registers itself with the selector.
+
+    When the server's side ends, the caller still gets all that was sent: its connection is kept until it has hung
+    up itself. Closed with something unread it would be reset, and what is under way lost (tcp(7)).
+    """
 
     def __init__(
         self,
@@ -67,6 +75,8 @@ class Relay:
         self._on_bytes = on_bytes
         self._on_end = on_end
         self._open = True
+        self.draining_since: float | None = None
+        """CLOCK_MONOTONIC seconds at which the server's side ended, where the caller's has not."""
         self._waited = [0, 0]
         for connection in self._sockets:
             connection.setblocking(False)
@@ -83,25 +93,56 @@ class Relay:
             connection.close()
         self._on_end(self)
 
+    def let_go(self) -> None:
+        """Close our descriptors and leave the connections alone: for a forked child, whose selector is its parent's."""
+        for connection in self._sockets:
+            connection.close()
+
     def finish(self) -> None:
-        """The server has ended: hand on what it sent last, as far as the caller takes it now, and close."""
-        if self._open:
-            back = self._ways[1]
-            while back.read():
-                back.write()
+        """The server has ended: hand on what it sent last, as the caller takes it, until that hangs up."""
+        if not self._open or self.draining_since is not None:
+            return
+        self.draining_since = time.monotonic()
+        out, back = self._ways
+        while back.read():
             back.write()
-        self.close()
+        back.ended = True
+        if out.broken:
+            out.ended = False  # the server took no more; the caller may not have ended
+        self._serve(0)
 
     def _serve(self, _: int) -> None:
         if not self._open:
+            return
+        if self.draining_since is not None:
+            self._drain()
             return
         for way in self._ways:
             if not way.ended and len(way.pending) < _BUFFER_BYTES and way.read():
                 self._on_bytes()
             way.write()
-        if any(way.finished for way in self._ways):
+        out, back = self._ways
+        if back.broken or (out.finished and not out.broken):
+            self.close()
+        elif back.finished or out.broken:
+            self.finish()
+        else:
+            self._wait()
+
+    def _drain(self) -> None:
+        """Hand on what is left, then say that it was all; what the caller says meanwhile is for nobody."""
+        out, back = self._ways
+        out.pending.clear()
+        if not out.ended:
+            out.read()
+            out.pending.clear()
+        back.write()
+        if back.broken or (out.ended and not back.pending):
             self.close()
             return
+        if not back.pending:
+            with contextlib.suppress(OSError):
+                back.sink.shutdown(socket.SHUT_WR)
         self._wait()
 
     def _wait(self) -> None:

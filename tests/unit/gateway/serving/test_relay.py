@@ -1,3 +1,4 @@
+import select
 import selectors
 import socket
 from collections.abc import Iterator
@@ -14,9 +15,9 @@ BUFFER = 256 << 10
 class Line:
     """A relay with both far ends in hand; `turn` lets it work until it would wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, caller: tuple[socket.socket, socket.socket] | None = None) -> None:
         self.selector = selectors.DefaultSelector()
-        self.caller, caller_end = socket.socketpair()
+        self.caller, caller_end = caller or socket.socketpair()
         self.server, server_end = socket.socketpair()
         self.heard = 0
         self.ended = 0
@@ -49,6 +50,16 @@ class Line:
 @pytest.fixture
 def line() -> Iterator[Line]:
     line = Line()
+    yield line
+    line.close()
+
+
+@pytest.fixture
+def tcp_line() -> Iterator[Line]:
+    """The caller comes by TCP, where closing with something unread resets the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        caller = socket.create_connection(listening.getsockname())
+        line = Line((caller, listening.accept()[0]))
     yield line
     line.close()
 
@@ -121,11 +132,52 @@ def test_what_was_sent_before_the_end_arrives_however_slowly_it_is_taken(line: L
     line.server.close()
     line.turn()
     taken = 0
-    while line.ended == 0:
-        taken += len(line.caller.recv(50_000))
+    while data := line.caller.recv(50_000):
+        taken += len(data)
         line.turn()
-    taken += len(received(line.caller))
     assert taken == sent
+    assert line.ended == 0, "a connection that is closed with something unread is reset"
+    line.caller.close()
+    line.turn()
+    assert line.ended == 1
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_caller_that_goes_on_talking_gets_all_that_was_sent_before_the_end(tcp_line: Line, told: bool):
+    """gRPC's callers answer what they receive (window updates): so there is always something unread."""
+    line = tcp_line
+    sent = send_until_full(line, line.server)
+    line.server.close()
+    if told:
+        line.relay.finish()
+    taken = 0
+    data = b"some"
+    while data:
+        line.caller.send(b"window update")
+        line.turn()
+        # The kernel carries it in its own time.
+        while not select.select([line.caller], [], [], 0.01)[0]:
+            line.turn()
+        data = line.caller.recv(50_000)
+        taken += len(data)
+    assert taken == sent
+    assert line.ended == 0
+    line.caller.close()
+    while not line.ended:
+        assert line.selector.select(30)
+        line.turn()
+    assert line.ended == 1
+    assert not line.selector.get_map()
+
+
+def test_what_a_caller_says_after_the_end_costs_no_memory(line: Line):
+    line.server.close()
+    line.relay.finish()
+    for _ in range(8):
+        assert line.caller.send(b"x" * 65536)
+        line.turn()
+    assert line.relay.draining_since is not None
+    assert line.caller.recv(1) == b""
 
 
 def test_a_reset_ends_it(line: Line):
@@ -140,6 +192,9 @@ def test_the_last_answer_of_a_server_that_ended_is_handed_on(line: Line):
     line.server.close()
     line.relay.finish()
     assert received(line.caller) == b"refusal"
+    assert line.caller.recv(1) == b""
+    line.caller.close()
+    line.turn()
     assert line.ended == 1
 
 

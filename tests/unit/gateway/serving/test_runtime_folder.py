@@ -2,24 +2,27 @@
 
 import fcntl
 import os
+import shutil
 import stat
+
+import pytest
 
 from gateway.serving.runtime_folder import runtime_folder, sweep
 
 
 def test_it_is_ours_alone_and_gone_at_the_end(tmp_path):
     with runtime_folder(tmp_path) as folder:
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        (folder / "0.sock").touch()
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+        (folder.path / "0.sock").touch()
     assert not list(tmp_path.iterdir())
 
 
 def test_a_living_daemons_folder_stays(tmp_path):
     with runtime_folder(tmp_path) as first, runtime_folder(tmp_path) as second:
         sweep(tmp_path)
-        assert first.exists()
-        assert second.exists()
-        assert first != second
+        assert first.path.exists()
+        assert second.path.exists()
+        assert first.path != second.path
 
 
 def test_what_a_killed_daemon_left_goes(tmp_path):
@@ -62,3 +65,35 @@ def test_a_lock_that_is_held_is_respected_whoever_holds_it(tmp_path):
         assert folder.exists()
     sweep(tmp_path)
     assert not folder.exists()
+
+
+def test_one_that_was_cleaned_away_is_made_anew_and_held(tmp_path):
+    with runtime_folder(tmp_path) as folder:
+        shutil.rmtree(folder.path)
+        folder.restore()
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+        sweep(tmp_path)
+        assert folder.path.exists()
+        (folder.path / "owner.lock").unlink()
+        folder.restore()
+        sweep(tmp_path)
+        assert folder.path.exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_that_is_there_stays_as_it_is(tmp_path):
+    with runtime_folder(tmp_path) as folder:
+        lock = (folder.path / "owner.lock").stat().st_ino
+        folder.restore()
+        assert (folder.path / "owner.lock").stat().st_ino == lock
+
+
+def test_a_name_that_another_took_meanwhile_is_not_used(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with runtime_folder(tmp_path) as folder:
+        shutil.rmtree(folder.path)
+        folder.path.symlink_to(elsewhere)
+        with pytest.raises(FileExistsError, match="not this daemon's"):
+            folder.restore()
+    assert not list(elsewhere.iterdir())
