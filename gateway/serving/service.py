@@ -133,6 +133,9 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             yield self._symbols_refusal(
                 gateway_pb2.SymbolsRefusal.FAILED, f"reading broke: {type(error).__name__}: {error}", fields
             )
+        finally:
+            # A capture that ended meanwhile left it to us.
+            self._retire_if_swollen()
 
     @contextmanager
     def _stoppable(self, context: grpc.ServicerContext) -> Iterator[threading.Event]:
@@ -191,8 +194,11 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         )
 
     def _retire_if_swollen(self) -> None:
-        """Ask for a fresh process once nothing is being taken, where this one has kept much memory."""
-        if self._quota.is_nearly_spent and not self._admission.active:
+        """Ask for a fresh process once nothing is being taken or sent, where this one has kept much memory.
+
+        Until what is under way has ended, a server that retires lets nobody in.
+        """
+        if self._quota.is_nearly_spent and not self._ledger.is_working:
             _log.info("retiring", extra={"fields": {"memory_mib": own_memory() >> 20}})
             self._retire()
 
