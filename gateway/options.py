@@ -216,8 +216,6 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
     """What the options say; ends the process by `parser.error` where they make no sense."""
     limits = Limits()
     if not options.listen:
-        parser.error("--listen must be given")
-    if not options.listen:
         parser.error("--listen is required: an address, e.g. unix:/run/fleetprof/gateway.sock")
     try:
         addresses = tuple(parse_address(text) for text in options.listen)
