@@ -9,6 +9,7 @@ Answer = Mapping[str, Any]
 EVERYTHING = "{}"
 """A selection without matchers, as answers write it."""
 _HOUR_S = 3600
+_NOTHING = 1e-6
 _NARROW = 0.002
 
 
@@ -85,4 +86,6 @@ def _plain(value: float, measure: Measure) -> str:
         return f"{value:,.0f}"
     if value >= 100:
         return f"{value:,.0f}"
+    if value < _NOTHING:
+        return "0"  # the lower end of one visit's interval was printed as 1.2e-39
     return f"{value:.1f}" if value >= 10 else f"{value:.2g}"

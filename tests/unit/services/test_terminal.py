@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from services import terminal
-from services.measures import Measure
+from services.measures import Figure, Measure
 
 ANSWER = {
     "totals": {
@@ -295,3 +295,7 @@ def test_trust_says_how_many_visits_would_do():
     assert "Too few visits have the selection" in text_of(terminal.trust({**answer, "fit": None}))
     nothing = {**answer, "entropy": None, "manhattan": None, "fit": None}
     assert "nothing can be said" in text_of(terminal.trust(nothing))
+
+
+def test_next_to_nothing_is_printed_as_nothing():
+    assert Figure(0.38, 1.2e-39, 35.6).text(Measure.CORES) == ("0.38", "0–35.6")
