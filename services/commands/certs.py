@@ -157,7 +157,7 @@ def renew(
 ) -> None:
     """Sign again what ends soon, for the same names; fit for a monthly timer.
 
-    Running gateways and collectors take new files without a restart.
+    Gateways and collectors take new files by themselves.
     """
     renewed = _register(folder, passphrase_file).renew(within_days=within, days=days, new_keys=new_keys)
     for issued in renewed:
