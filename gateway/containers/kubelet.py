@@ -6,8 +6,10 @@ that may get nodes/pods (before Kubernetes 1.33: nodes/proxy). The token is read
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from gateway.containers.errors import KubeletUnavailable
@@ -26,11 +28,14 @@ MAX_TOKEN_BYTES: Final = 16 << 10
 TIMEOUT_S: Final = 3.0
 """For each step: connection, TLS, and every piece of the answer."""
 DEADLINE_S: Final = 10.0
-"""For the whole answer: a piece every three seconds would take hours."""
+"""For the whole answer, headers too: a piece every three seconds would take hours."""
 FRESH_S: Final = 30.0
 """An answer younger than that is not asked for again."""
+KEPT_S: Final = 300.0
+"""An answer older than that is not used: the pods that began since would have none of the names it could not give."""
 _PIECE: Final = 1 << 16
 _MAX_WHY: Final = 200
+_LATE: Final = f"its answer took longer than {DEADLINE_S:g} s"
 
 
 class KubeletPods:
@@ -46,17 +51,21 @@ class KubeletPods:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._asked_at = float("-inf")
+        self._answered_at = float("-inf")
         self._pods = Pods()
         self._failure = ""
 
     @property
     def pods(self) -> Pods:
-        """Of the last good answer; empty before the first one."""
-        return self._pods
+        """Of the last good answer; empty before the first one, and when it is older than `KEPT_S`."""
+        return self._pods if self._clock() - self._answered_at <= KEPT_S else Pods()
 
     @property
     def failure(self) -> str:
-        """Why the last question failed, a sentence; "": it did not."""
+        """Why the last question failed, or that it is under way for too long, a sentence; "": it did not."""
+        waited = self._clock() - self._asked_at
+        if self._thread is not None and self._thread.is_alive() and waited > DEADLINE_S:
+            return f"the kubelet at {self._kubelet.address} gave no names: no answer for {waited:.0f} s"
         return self._failure
 
     def ask(self) -> None:
@@ -81,6 +90,7 @@ class KubeletPods:
     def _run(self) -> None:
         try:
             self._pods = parse_pods(fetch(self._kubelet), self._wanted)
+            self._answered_at = self._clock()
             self._failure = ""
         except KubeletUnavailable as error:
             # What a stranger's server says ends up in it.
@@ -94,6 +104,7 @@ def fetch(kubelet: Kubelet) -> str:
     import http.client  # noqa: PLC0415
     import ssl  # noqa: PLC0415
 
+    late = threading.Event()
     headers = {"Accept": "application/json", "User-Agent": "fleetprof-gateway"}
     try:
         if kubelet.token_file is not None:
@@ -107,8 +118,16 @@ def fetch(kubelet: Kubelet) -> str:
         else:
             connection = http.client.HTTPConnection(kubelet.address, timeout=TIMEOUT_S)
         try:
-            connection.request("GET", kubelet.path, headers=headers)
-            return _read(connection.getresponse())
+            connection.connect()
+            # The time limit of a socket is for each piece, and there is none for all headers together.
+            watch = threading.Timer(DEADLINE_S, _cut, (connection.sock, late))
+            watch.daemon = True
+            watch.start()
+            try:
+                connection.request("GET", kubelet.path, headers=headers)
+                text = _read(connection.getresponse())
+            finally:
+                watch.cancel()
         finally:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -116,21 +135,29 @@ def fetch(kubelet: Kubelet) -> str:
         # cannot be verified is both, and its text is what the operator needs.
         secret = isinstance(error, ValueError) and not isinstance(error, OSError)
         what = "the token is not one line of ASCII" if secret else str(error) or type(error).__name__
-        raise KubeletUnavailable(what) from None
+        raise KubeletUnavailable(_LATE if late.is_set() else what) from None
+    if late.is_set():
+        raise KubeletUnavailable(_LATE)
+    return text
+
+
+def _cut(connected: socket.socket, late: threading.Event) -> None:
+    """End a connection under its reader, who sees the end of the answer."""
+    late.set()
+    with suppress(OSError):
+        # Not the method of a socket with TLS, which changes what its reader works with.
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _read(response: http.client.HTTPResponse) -> str:
     if response.status != 200:
         hint = ": the token may not get nodes/pods" if response.status in {401, 403} else ""
         raise KubeletUnavailable(f"it answered {response.status}{hint}")
-    ends = time.monotonic() + DEADLINE_S
     pieces = []
     size = 0
     while piece := response.read1(_PIECE):
         size += len(piece)
         if size > MAX_BYTES:
             raise KubeletUnavailable(f"its list of pods has more than {MAX_BYTES} bytes")
-        if time.monotonic() > ends:
-            raise KubeletUnavailable(f"its answer took longer than {DEADLINE_S:g} s")
         pieces.append(piece)
     return b"".join(pieces).decode("utf-8", "replace")

@@ -4,6 +4,7 @@ import http.server
 import ssl
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def test_an_answer_is_used_for_a_while_and_a_failure_does_not_lose_it():
         assert "403" in pods.failure
         assert "nodes/pods" in pods.failure
         assert pods.pods.containers[A]["k8s.pod.label.team"] == "ads"
+        now = 31.0 + module.KEPT_S + 1
+        assert pods.pods.containers == {}, "others have taken their place"
 
 
 def test_nobody_waits_for_one_that_hangs():
@@ -60,6 +63,7 @@ def test_nobody_waits_for_one_that_hangs():
         pods.ask()
         assert pods.pods.containers == {}
         assert not pods.wait(0)
+        assert "no answer for 1000 s" in pods.failure
         release.set()
         assert pods.wait(DEADLINE_S)
         assert len(server.asked) <= 1
@@ -73,6 +77,16 @@ def drips(handler: http.server.BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b" ")
         handler.wfile.flush()
         time.sleep(0.005)
+
+
+def drips_headers(handler: http.server.BaseHTTPRequestHandler) -> None:
+    """One that would go on for as long as somebody reads."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+    with suppress(OSError):
+        while True:
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.005)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +103,7 @@ def drips(handler: http.server.BaseHTTPRequestHandler) -> None:
         (lambda handler: handler.wfile.write(b"\x1b[31m" + b"x" * 5000 + b"\r\n\r\n") and None, "?[31mxxx"),
         (lambda handler: handler.connection.close(), ""),
         (drips, "took longer"),
+        (drips_headers, "took longer"),
     ],
 )
 def test_what_is_no_answer_is_a_sentence(monkeypatch: pytest.MonkeyPatch, answer: Answer, why: str):
