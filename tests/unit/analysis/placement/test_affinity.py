@@ -161,37 +161,53 @@ def test_ends_need_the_fleets_shape() -> None:
         that_matter([], share=1.1)
 
 
-def test_what_noise_alone_promises_is_taken_off() -> None:
-    """All platforms are equal, and only the measurement differs: there is nothing to save."""
-    rng = np.random.default_rng(0)
-    covered, bold = 0, 0
-    for trial in range(30):
-        cpi = rng.lognormal(0, 0.1, (3, 10))
-        fleet = Fleet(cpi, np.ones((3, 10)))
-        plan = assign(fleet)
-        found = promise(fleet, plan, np.full((3, 10), 0.1), seed=trial, plans=10)
-        covered += found.saving.lo <= 0 <= found.saving.hi
-        bold += plan.saving > 0
-    assert bold == 30
-    assert covered >= 27
+@pytest.mark.parametrize("differ", [0.0, 0.3])
+def test_the_interval_of_a_promise_holds_what_the_plan_is_worth(differ: float) -> None:
+    """Equal platforms save nothing; corrected by the measured CPI alone, half of the intervals said that they do."""
+    covered, off = [], []
+    for shape in ((2, 5), (3, 10), (6, 20)):
+        for seed in range(8):
+            rng = np.random.default_rng([*shape, seed])
+            truth = rng.lognormal(0, differ, shape)
+            fleet = Fleet(truth * rng.lognormal(0, 0.1, shape), rng.gamma(2, 1, shape))
+            plan = assign(fleet)
+            worth = cost(truth, fleet.load) - cost(truth, plan.load)
+            found = promise(fleet, plan, np.full(shape, 0.1), seed=seed, draws=40)
+            covered.append(found.saving.holds(worth))
+            off.append((plan.saving - worth, found.saving.value - worth))
+            assert plan.saving > 0
+    assert sum(covered) >= 21
+    claimed, corrected = np.mean(off, axis=0)
+    assert abs(corrected) < claimed / 2
+
+
+def test_a_cautious_plan_is_corrected_as_one() -> None:
+    rng = np.random.default_rng(3)
+    cpi = rng.lognormal(0, 0.1, (3, 10))
+    fleet, error = Fleet(cpi, np.ones((3, 10))), np.full((3, 10), 0.1)
+    lo, hi = cpi * np.exp(-0.196), cpi * np.exp(0.196)
+    plan = assign(fleet, cpi_lo=lo, cpi_hi=hi)
+    found = promise(fleet, plan, error, seed=0, cpi_lo=lo, cpi_hi=hi, draws=40)
+    assert found.saving.holds(0)
+    assert found.optimism < promise(fleet, plan, error, seed=0, draws=40).optimism / 2
 
 
 def test_a_real_affinity_is_promised() -> None:
     truth = np.array([[1.0, 1.0], [1.0, 2.0]])
     rng = np.random.default_rng(1)
     inside = 0
-    for trial in range(40):
+    for trial in range(10):
         fleet = replace(TABLE_1, cpi=truth * np.exp(rng.normal(0, 0.05, (2, 2))), capacity=None)
         plan = assign(fleet)
-        found = promise(fleet, plan, np.full((2, 2), 0.05), seed=trial, plans=5)
+        found = promise(fleet, plan, np.full((2, 2), 0.05), seed=trial, draws=40)
         inside += found.saving.holds(cost(truth, fleet.load) - cost(truth, plan.load))
         assert found.saving.lo > 0
-    assert inside >= 34
+    assert inside >= 9
 
 
 def test_the_same_seed_promises_the_same() -> None:
     plan = assign(TABLE_1)
     error = np.full((2, 2), 0.1)
-    assert promise(TABLE_1, plan, error, seed=3) == promise(TABLE_1, plan, error, seed=3)
-    sure = promise(TABLE_1, plan, np.zeros((2, 2)), seed=3)
+    assert promise(TABLE_1, plan, error, seed=3, draws=40) == promise(TABLE_1, plan, error, seed=3, draws=40)
+    sure = promise(TABLE_1, plan, np.zeros((2, 2)), seed=3, draws=40)
     assert sure.saving.lo == sure.saving.hi == pytest.approx(100)
