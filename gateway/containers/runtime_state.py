@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.containers.pods import MAX_TEXT, image_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MAX_BYTES: Final = 1 << 20
 """Of one file that are read; a larger one is not."""
 MAX_REMEMBERED: Final = 4096
+MISSED_S: Final = 120.0
+"""A container that none knew is not looked for again that soon: each capture would, for each."""
 _CONTAINERD: Final = "run/containerd/io.containerd.runtime.v2.task"
 _STORAGES: Final = ("run/containers/storage", "var/lib/containers/storage")
 _DOCKER: Final = "var/lib/docker/containers"
@@ -36,25 +40,30 @@ _ANNOTATIONS: Final = (
 _IMAGES: Final = ("io.kubernetes.cri.image-name", "io.kubernetes.cri-o.ImageName", "nerdctl/image")
 
 Labels = dict[str, str]
+_Stamp = tuple[int, int, int]
+"""Inode, size, time of change."""
 
 
 class RuntimeState:
-    """Names of containers by id, each looked up once while this process lives."""
+    """Names of containers by id, each looked up once while this process lives, unless it was not found."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         """`root` is "/" or where the host's root is mounted."""
         self._root = f"{root}".rstrip("/")
-        self._known: OrderedDict[str, Labels] = OrderedDict()
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[Labels, float]] = OrderedDict()
+        self._listed: dict[str, tuple[_Stamp, dict[str, str]]] = {}
 
     def labels(self, container: str) -> Labels:
         """What the runtimes call a container; empty: none knows it, or its files cannot be read."""
-        known = self._known.get(container)
+        labels, looked_at = self._known.get(container, ({}, float("-inf")))
         # One that was not found may just be starting; those that were found do not change their names.
-        if not known:
-            known = self._known[container] = self._look(container)
+        if not labels and self._clock() - looked_at >= MISSED_S:
+            labels = self._look(container)
+            self._known[container] = labels, self._clock()
             if len(self._known) > MAX_REMEMBERED:
                 self._known.popitem(last=False)
-        return known
+        return labels
 
     def _look(self, container: str) -> Labels:
         if not container.isalnum():
@@ -85,12 +94,23 @@ class RuntimeState:
 
     def _podman(self, container: str) -> Labels:
         for base in reversed(_STORAGES):
-            listed = _load(f"{self._root}/{base}/overlay-containers/containers.json")
-            for each in listed if isinstance(listed, list) else ():
-                if isinstance(each, dict) and each.get("id") == container:
-                    names = each.get("names")
-                    return _named(names[0] if isinstance(names, list) and names else "")
+            names = self._names(f"{self._root}/{base}/overlay-containers/containers.json")
+            if container in names:
+                return _named(names[container])
         return {}
+
+    def _names(self, path: str) -> dict[str, str]:
+        """Podman's list of all containers, read again only when it has changed."""
+        try:
+            status = os.lstat(path)
+        except OSError:
+            self._listed.pop(path, None)
+            return {}
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+        known = self._listed.get(path)
+        if known is None or known[0] != stamp:
+            known = self._listed[path] = (stamp, podman(_load(path)))
+        return known[1]
 
 
 def annotated(document: dict[str, Any]) -> Labels:
@@ -107,6 +127,16 @@ def annotated(document: dict[str, Any]) -> Labels:
         )
     image = next(filter(None, (_text(annotations.get(key)) for key in _IMAGES)), "")
     return labels | image_labels(image) if labels else {}
+
+
+def podman(listed: object) -> dict[str, str]:
+    """First names by id from podman's containers.json; "" for one without."""
+    found: dict[str, str] = {}
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and isinstance(id_ := each.get("id"), str):
+            names = each.get("names")
+            found.setdefault(id_, _text(names[0]) if isinstance(names, list) and names else "")
+    return found
 
 
 def docker(document: dict[str, Any]) -> Labels:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.containers.runtime_state import MAX_BYTES, RuntimeState, annotated, docker
+from gateway.containers.runtime_state import MAX_BYTES, MISSED_S, RuntimeState, annotated, docker, podman
 from tests.made_sysfs import write
 
 A = "0123456789abcdef" * 4
@@ -61,14 +61,41 @@ def test_names(tmp_path: Path, path: str, text: str, labels: dict[str, str]):
     assert "s3cr3t" not in str(state.labels(A))
 
 
-def test_a_container_that_is_just_starting_is_looked_up_again(tmp_path: Path):
-    state = RuntimeState(tmp_path)
+def test_a_container_that_was_just_starting_is_looked_up_again_after_a_while(tmp_path: Path):
+    now = 0.0
+    state = RuntimeState(tmp_path, clock=lambda: now)
     assert state.labels(A) == {}
     path = f"var/lib/docker/containers/{A}/config.v2.json"
     write(tmp_path, path, '{"Name": "/web"}')
+    now = MISSED_S - 1
+    assert state.labels(A) == {}
+    now = MISSED_S
     assert state.labels(A) == {"container.name": "web"}
     (tmp_path / path).unlink()
     assert state.labels(A) == {"container.name": "web"}
+
+
+def test_podmans_list_is_parsed_once_for_all_containers_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    parsed = []
+    loads = json.loads
+
+    def counted(data: bytes) -> object:
+        parsed.append(data)
+        return loads(data)
+
+    monkeypatch.setattr(json, "loads", counted)
+    path = "var/lib/containers/storage/overlay-containers/containers.json"
+    write(tmp_path, path, json.dumps([{"id": A, "names": ["web-1"]}]))
+    state = RuntimeState(tmp_path, clock=lambda: 0.0)
+    for container in (B, A, "a" * 64, B):
+        state.labels(container)
+    assert state.labels(A) == {"container.name": "web-1"}
+    assert len(parsed) == 1
+    write(tmp_path, path, json.dumps([{"id": "c" * 64, "names": ["another"]}]))
+    assert state.labels("c" * 64) == {"container.name": "another"}
+    assert len(parsed) == 2
 
 
 def test_no_link_is_followed_and_no_id_is_a_path(tmp_path: Path):
@@ -97,5 +124,6 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["annotations", "Name", "Config"]), json_values))
 def test_hostile_documents_give_labels_or_nothing(document: dict[str, object]):
-    for labels in (annotated(document), docker(document)):
+    names = podman([document | {"id": "x", "names": [document.get("Name")]}])
+    for labels in (annotated(document), docker(document), names):
         assert all(value.isprintable() and len(value) <= 253 for value in labels.values())

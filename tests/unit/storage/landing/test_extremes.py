@@ -3,7 +3,6 @@
 from datetime import date
 from uuid import UUID
 
-import numpy as np
 import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -87,7 +86,7 @@ def test_it_is_accepted_and_fits(made: capture_pb2.Capture) -> None:
     message = capture_pb2.Capture(format=1, visit_id=VISIT.visit_id.bytes, strings=["", "cycles"])
     message.MergeFrom(made)
     capture = decode_capture(zstandard.compress(message.SerializeToString()))
-    types = np.arange(len(capture.segments)).tolist()
+    types = list(range(len(capture.segments)))
     for rows in (
         segment_rows(VISIT, capture, types),
         cpu_rows(VISIT, capture),
