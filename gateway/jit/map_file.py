@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.errors import AccessDenied, ProcessGone
+from gateway.process.file_systems import shares_user_namespace
 
 _FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW
 _ROOT: Final = 0
@@ -60,15 +61,7 @@ def read_owner(pid: int) -> Owner:
         raise ProcessGone(f"process {pid} has ended") from reason
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     users = frozenset({effective, filesystem})
-    return Owner(pid, users, own_pid, len(numbers) > 1, boot + since_boot, _may_mount(pid))
-
-
-def _may_mount(pid: int) -> bool:
-    try:
-        its, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - as below
-    except OSError:
-        return True
-    return (its.st_dev, its.st_ino) != (ours.st_dev, ours.st_ino)
+    return Owner(pid, users, own_pid, len(numbers) > 1, boot + since_boot, not shares_user_namespace(pid))
 
 
 def open_map(pid: int) -> int | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from gateway.errors import BadImage, GatewayError
 from gateway.process.mapped_file import Candidate, Signature, candidates
-from gateway.process.maps import read_executable_maps
+from gateway.process.maps import is_anonymous, read_executable_maps
 from gateway.unwind.eh_frame import UnwindTable
 from gateway.unwind.elf import ElfLayout, read_layout
 
@@ -197,7 +197,13 @@ class Images:
         return image
 
     def read_memory(self, pid: int, address: int, size: int) -> bytes:
-        """Return bytes of a process's memory, none where that is not possible."""
+        """Return bytes of a process's executable memory without a file, none where that is not possible.
+
+        A program may serve a file that is mapped there, and let whoever reads it wait; so the mapping is looked
+        at right before. What a process maps between the two, or serves by userfaultfd, still has to be waited for.
+        """
+        if not is_anonymous(pid, address, size):
+            return b""
         try:
             descriptor = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
             try:

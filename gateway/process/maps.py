@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.errors import AccessDenied, ProcessGone
+from gateway.process.file_systems import served_by_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # A process can have 65,530 mappings by default; one with more executable ones than this is taken as far
 # as here, and what lies beyond ends walks as "no mapping".
@@ -93,7 +94,7 @@ def read_executable_maps(pid: int) -> list[Vma]:
         descriptor = os.open(f"/proc/{pid}/maps", os.O_RDONLY | os.O_CLOEXEC)
         try:
             try:
-                return list(_query(descriptor))
+                return list(_query(descriptor, served_by_kernel(pid)))
             except OSError as reason:
                 # ENOTTY: an older kernel. ENAMETOOLONG: a path longer than a page, which the text shows.
                 if reason.errno not in {errno.ENOTTY, errno.ENAMETOOLONG}:
@@ -133,19 +134,53 @@ def parse_maps(text: bytes) -> list[Vma]:
     return found
 
 
-def _query(descriptor: int) -> Iterator[Vma]:
-    """Yield executable mappings by PROCMAP_QUERY. Raises OSError; ENOTTY where the kernel does not know it."""
+def is_anonymous(pid: int, address: int, size: int) -> bool:
+    """Whether executable memory of a process has no file behind it now, so that reading it does not wait for one."""
+    try:
+        descriptor = os.open(f"/proc/{pid}/maps", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            try:
+                vma = next(_query(descriptor, lambda _: False, address), None)
+            except OSError as reason:
+                if reason.errno not in {errno.ENOTTY, errno.ENAMETOOLONG}:
+                    raise
+                covering = (vma for vma in parse_maps(_read(descriptor)) if vma.end > address)
+                vma = next(covering, None)
+        finally:
+            os.close(descriptor)
+    except (OSError, OverflowError):
+        return False
+    return (
+        vma is not None
+        and vma.start <= address
+        and address + size <= vma.end
+        and not (vma.inode or any(vma.device) or vma.has_file)
+    )
+
+
+def _query(descriptor: int, served: Callable[[tuple[int, int]], bool], address: int = 0) -> Iterator[Vma]:
+    """Yield executable mappings from an address on by PROCMAP_QUERY. Raises OSError; ENOTTY where the kernel does not know it.
+
+    For a build id Linux ≥ 6.12 reads the file if it must, and waits for it: it is asked for only of files on a
+    device that is `served` by the kernel.
+    """
     name = ctypes.create_string_buffer(_NAME_BYTES)
     build_id = ctypes.create_string_buffer(_BUILD_ID_BYTES)
     query = _Query(size=ctypes.sizeof(_Query), flags=_QUERY_EXECUTABLE | _QUERY_COVERING_OR_NEXT)
     query.name_address = ctypes.addressof(name)
-    query.build_id_address = ctypes.addressof(build_id)
+    query.address = address
     for _ in range(MAX_MAPPINGS):
         # Both sizes are in and out: the room there is, then what was used.
         query.name_size = _NAME_BYTES
-        query.build_id_size = _BUILD_ID_BYTES
+        query.build_id_size = 0
+        query.build_id_address = 0
         try:
             fcntl.ioctl(descriptor, _PROCMAP_QUERY, query)
+            if query.inode and served((query.major, query.minor)):
+                query.name_size = _NAME_BYTES
+                query.build_id_size = _BUILD_ID_BYTES
+                query.build_id_address = ctypes.addressof(build_id)
+                fcntl.ioctl(descriptor, _PROCMAP_QUERY, query)
         except FileNotFoundError:  # no mapping at or above the address
             return
         yield _vma(

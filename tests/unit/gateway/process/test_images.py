@@ -1,4 +1,6 @@
+import ctypes
 import hashlib
+import mmap
 import os
 import shutil
 import struct
@@ -257,11 +259,25 @@ def test_tables_beyond_the_limit_are_dropped(tmp_path):
     images.close_files()
 
 
-def test_memory_of_another_process_is_read_or_not_at_all():
-    import ctypes
+def mapped(descriptor: int) -> tuple[mmap.mmap, int]:
+    """A page of executable memory, and its address."""
+    flags = mmap.MAP_PRIVATE | (mmap.MAP_ANONYMOUS if descriptor < 0 else 0)
+    page = mmap.mmap(descriptor, 4096, flags=flags, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    return page, ctypes.addressof(ctypes.c_char.from_buffer(page))
 
-    here = ctypes.create_string_buffer(b"some bytes")
-    assert Images().read_memory(ME, ctypes.addressof(here), 10) == b"some bytes"
+
+def test_memory_of_another_process_is_read_or_not_at_all():
+    page, here = mapped(-1)
+    page[:10] = b"some bytes"
+    assert Images().read_memory(ME, here, 10) == b"some bytes"
+    assert Images().read_memory(ME, here + 4090, 10) == b"", "beyond its end"
     assert Images().read_memory(ME, 8, 10) == b""
-    assert Images().read_memory(2**22 + 5, ctypes.addressof(here), 10) == b""
+    assert Images().read_memory(2**22 + 5, here, 10) == b""
     assert Images().read_memory(ME, 2**64 - 8, 10) == b""
+
+
+def test_no_memory_is_read_that_a_file_is_behind(elf):
+    """The program that serves the file could let the reader wait for ever."""
+    with elf.open("r+b") as file:
+        _, here = mapped(file.fileno())
+        assert Images().read_memory(ME, here, 4) == b""
