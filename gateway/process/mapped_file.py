@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from gateway.process.maps import Vma
 
-# A device opened by mistake may do something; a pipe may block. Neither is waited for.
+# A device opened by mistake may do something; a pipe may block. What is opened by O_PATH cannot do anything yet;
+# only a regular file is opened further, and no other file can have taken its place meanwhile.
+_LOOK: Final = os.O_PATH | os.O_CLOEXEC
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -53,12 +55,16 @@ def candidates(pid: int, vma: Vma) -> Iterator[Candidate]:
 def _candidate(path: str, expected: Vma | None) -> Iterator[Candidate]:
     """Yield the file at `path` if it can be opened; `expected` is the mapping to compare it with."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a Path costs more than the call
-            return
-        descriptor = os.open(path, _FLAGS)
+        found = os.open(path, _LOOK)
+        try:
+            status = os.fstat(found)
+            if not stat.S_ISREG(status.st_mode):
+                return
+            descriptor = os.open(f"/proc/self/fd/{found}", _FLAGS)
+        finally:
+            os.close(found)
     except (OSError, ValueError):
         return
-    status = os.fstat(descriptor)
     signature = Signature(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     certain = expected is None or (
         status.st_ino == expected.inode
