@@ -32,7 +32,7 @@ class Composition:
         columns = [column[known, row] for column in (self.value, self.lo, self.hi)]
         ask = disappearance if len(known) and columns[0][-1] < columns[0][0] else rollout
         try:
-            return ask(self.time[known], *columns)
+            return ask(self.time[known], *columns, values=self.value.shape[1])
         except CannotSay as because:
             return because
 

@@ -53,6 +53,23 @@ def test_a_roll_back_is_told() -> None:
     assert rollout(HOURS, *seen(np.random.default_rng(4), truth, 5_000)).fell_back
 
 
+def test_a_share_that_never_changes_falls_back_by_chance_only() -> None:
+    """By 168 hours' plain intervals, most weeks of a constant share had fallen back."""
+    rng, hours = np.random.default_rng(6), np.arange(168.0)
+    told = 0
+    for _ in range(60):
+        try:
+            told += rollout(hours, *seen(rng, np.full(168, 0.3), 400)).fell_back
+        except Constant:
+            continue
+    assert told <= 4
+
+
+def test_a_date_between_two_times_is_known_to_the_gap() -> None:
+    found = rollout([0.0, 10.0], [0.0, 1.0], [0.0, 0.999], [0.001, 1.0]).reached[0.5]
+    assert (found.lo, found.hi) == (0.0, 10.0)
+
+
 def test_what_disappears_is_gone_at_last() -> None:
     found = disappearance(HOURS, *seen(np.random.default_rng(5), 1 - logistic(15, 1.5), 50_000))
     assert found.reached[0.5].value == pytest.approx(15, abs=0.5)
