@@ -146,7 +146,7 @@ def _lacks_facts(selection: Selection, cover: Cover, facts: datetime) -> bool:
 def _whole_days(selection: Selection, plan: Plan, facts: datetime) -> tuple[Selection, Plan] | None:
     """The selection and its plan without the parts of days before `facts`; None: nothing is left.
 
-    Of a day that far back there is a cell of the whole day and nothing finer.
+    A day that far back is asked for as a whole: it has cells of the day, or, if it was never folded, those of all its hours.
     """
     start, end = selection.start, selection.end
     if start < facts and start != midnight(start):

@@ -20,7 +20,7 @@ class State:
     waiting: frozenset[int] = frozenset()
     """Days with entries in the queue: their visits change the weights, so no bucket with them is taken."""
     hours_from: int = 0
-    """The first hour whose cells are still kept; earlier ones are in day cells only."""
+    """The first hour whose cells are surely kept; of earlier days only those that are not folded have any."""
     unfolded: frozenset[int] = frozenset()
     """Days that have no cells but those of their hours."""
 

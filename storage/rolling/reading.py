@@ -52,7 +52,7 @@ class Cells:
     stack: Int64
     units: Int64
     moments: Sums | None
-    """In units; None when not asked for, or not kept by the cube."""
+    """In units; None when not asked for."""
 
     def __len__(self) -> int:
         return len(self.stratum)

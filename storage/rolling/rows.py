@@ -1,6 +1,6 @@
 """Cells in and out of PostgreSQL by COPY BINARY: fixed-width columns as arrays, then blobs.
 
-`storage.query.reading` reads one blob a row; a cell has two, of which one may be NULL.
+`storage.query.reading` reads one blob a row; a cell has two or three.
 """
 
 import io

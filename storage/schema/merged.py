@@ -85,7 +85,7 @@ roll = Table(
     Column(
         "moments",
         LargeBinary,
-        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: not known",
+        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); always there",
     ),
     comment="cells of an hour or a day: raw integers, weighted when a question is asked",
 )

@@ -731,7 +731,7 @@ def upgrade() -> None:
             "moments",
             sa.LargeBinary(),
             nullable=True,
-            comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); NULL: not known",
+            comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rolling/moments_codec.py); always there",
         ),
         sa.PrimaryKeyConstraint(
             "cube",
