@@ -31,7 +31,8 @@ COLUMN_MINUTES: Final = 5
 MET: Final = 0.95
 """Share of the machines."""
 LEAST_MINUTES: Final = 4
-"""Fewer have no trend."""
+"""Fewer have no line through them."""
+_VERDICTS: Final = {True: "flat", False: "[bold red]grows", None: "no trend: too few samples"}
 
 
 @dataclass
@@ -142,7 +143,7 @@ def show(samples: Samples, trends: dict[str, Trend], console: Console) -> None:
     for part, found in trends.items():
         slope = f"{found.per_hour:+.1f} ± {2 * found.error:.1f}"
         values = [parts.get(part) for parts in samples.memory]
-        table.add_row(part, *least(columns, values), slope, "flat" if found.flat else "[bold red]grows")
+        table.add_row(part, *least(columns, values), slope, _VERDICTS[found.flat])
     for cache in samples.caches[-1]:
         table.add_row(f"  api: {cache}", *least(columns, [each.get(cache) for each in samples.caches]))
     console.print(table)
@@ -166,7 +167,8 @@ def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) ->
         told.add(f"{part}_mib_end", found.end)
         told.add(f"{part}_mib_peak", max(parts.get(part, 0.0) for parts in samples.memory))
         told.add(f"{part}_mib_per_hour", found.per_hour)
-    told.add("parts_growing", sum(not found.flat for found in trends.values()), exactly(0))
+    told.add("parts_growing", sum(found.flat is False for found in trends.values()), exactly(0))
+    told.add("parts_without_trend", sum(found.flat is None for found in trends.values()), exactly(0))
     first, last = samples.counts[0], samples.counts[-1]
     told.add("minutes_until_machines_met", 60 * samples.all_met())
     told.add("visits_landed", int(last["landed"] - first["landed"]))
