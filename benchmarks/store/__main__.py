@@ -52,10 +52,12 @@ def report(found: Found, size: Size) -> Report:
     )
     told.add("landed_facts_per_s", facts / (landed - began), peer="until they can be asked for")
     landing_cpu_s = sum(each.cpu_s for each in found.landings)
+    # Folding is of all facts, those loaded in bulk too.
+    fold_cpu_s = (found.fold_cpu_s + found.fold_server_cpu_s) * facts / found.facts
     told.add(
         "land_facts_per_cpu_s",
-        facts / (landing_cpu_s + rolling.cpu_s + found.server_cpu_s),
-        peer="of landing, merging and the server together: what others do on the machine does not count",
+        facts / (landing_cpu_s + rolling.cpu_s + found.server_cpu_s + fold_cpu_s),
+        peer="of landing, merging, folding and the server together: what others do on the machine does not count",
     )
     told.add("land_cpu_us_per_fact", landing_cpu_s / facts * 1e6)
     told.add("roll_cpu_us_per_fact", rolling.cpu_s / max(rolling.facts, 1) * 1e6)
@@ -77,17 +79,19 @@ def report(found: Found, size: Size) -> Report:
     row_bytes = found.row_bytes / found.row_facts
     told.add(
         "bytes_per_fact",
-        everything / found.facts,
+        (everything + found.folded_bytes) / found.facts,
         at_most(12),
-        peer=f"{row_bytes:.1f}, stacks and names apart",
+        peer=f"{row_bytes:.1f}, stacks and names apart; with the cells of whole days,"
+        " which an hour and a half of each makes as large as its hours'",
     )
     told.add(
-        "bytes_per_fact_folded",
-        (everything + found.folded_bytes) / found.facts,
-        peer="with the cells of whole days; an hour and a half of each makes them as large as its hours'",
+        "bytes_per_fact_unfolded",
+        everything / found.facts,
+        peer="while its day goes on",
     )
     told.add("fold_facts_per_s", found.facts / max(found.fold_s, 1e-9))
     told.add("fold_cpu_us_per_fact", found.fold_cpu_s / found.facts * 1e6)
+    told.add("fold_server_cpu_us_per_fact", found.fold_server_cpu_s / found.facts * 1e6)
     told.add("bytes_per_fact_without_stacks", (everything - dictionaries) / found.facts)
     told.add("bytes_per_stack", (found.sizes["stack"] + found.sizes["stack_block"]) / found.stacks)
     told.add("stacks", found.stacks)
