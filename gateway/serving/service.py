@@ -17,6 +17,7 @@ from gateway.errors import PlanRefused, SymbolsRefused
 from gateway.perf.events import probe, support_of
 from gateway.serving.admission import Admission
 from gateway.serving.arrival import arrived_at
+from gateway.serving.overdue import watched
 from gateway.serving.quiet import Quiet
 from gateway.symbols.finding import key_of
 
@@ -167,15 +168,17 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 )
             )
             capturing = Capturing(self._station, planned, plan.visit_id)
-            for done in capturing.run(stopped):
-                yield gateway_pb2.CaptureReply(
-                    progress=gateway_pb2.Progress(done=done.share, samples=done.samples)
-                )
-            if not capturing.sampled_events:
-                raise PlanRefused(
-                    gateway_pb2.Refusal.UNSUPPORTED, "no event of the plan could be opened on this machine"
-                )
-            packed = capturing.pack()
+            with watched(planned.seconds, visit):
+                for done in capturing.run(stopped):
+                    yield gateway_pb2.CaptureReply(
+                        progress=gateway_pb2.Progress(done=done.share, samples=done.samples)
+                    )
+                if not capturing.sampled_events:
+                    raise PlanRefused(
+                        gateway_pb2.Refusal.UNSUPPORTED,
+                        "no event of the plan could be opened on this machine",
+                    )
+                packed = capturing.pack()
             yield from _deliver(packed, capturing)
         self._desk.note(capturing.seen())
         self._ledger.finish()

@@ -1,13 +1,17 @@
 """GIVEN a process that has kept much memory WHEN work is under way THEN it stays until that has ended."""
 
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from fleetpb import gateway_pb2
+from gateway.capture.packing import Packed
 from gateway.ledger import Ledger
+from gateway.serving import service as serving
 from gateway.serving.service import GatewayService
 from gateway.settings import Limits
 
@@ -42,3 +46,44 @@ def test_it_does_not_retire_while_symbols_are_sent_but_after(whole: bool):
     else:
         replies.close()
     assert retired == [1]
+
+
+def test_a_capture_is_watched_while_it_is_taken_and_not_while_it_is_sent(monkeypatch: pytest.MonkeyPatch):
+    """A caller takes what it is sent when it likes; that must not end the server."""
+    did: list[object] = []
+
+    @contextmanager
+    def watched(seconds: float, visit: str) -> Iterator[None]:
+        did.append((seconds, visit))
+        yield
+        did.append("unwatched")
+
+    class Taken:
+        sampled_events, seconds, utilisation = 1, 1.0, 0.0
+
+        def run(self, _: object) -> Iterator[object]:
+            did.append("run")
+            return iter(())
+
+        def pack(self) -> Packed:
+            did.append("pack")
+            return Packed(b"data", bytes(32), 4, 1)
+
+        def seen(self) -> list[object]:
+            return []
+
+    planned = SimpleNamespace(seconds=3.0, changes=[])
+    monkeypatch.setattr(serving, "watched", watched)
+    monkeypatch.setattr(serving, "Capturing", lambda *_: Taken())
+    monkeypatch.setattr(serving, "schedule", lambda *_: planned)
+    monkeypatch.setattr(serving, "arrived_at", time.monotonic)
+    monkeypatch.setattr(GatewayService, "_require_one_event", lambda *_: None)
+    station: Any = SimpleNamespace(limits=Limits(), capacity=lambda: None, utilisation=lambda: 0.0)
+    desk: Any = SimpleNamespace(note=lambda _: None)
+    service = GatewayService(station, Ledger(), desk)
+    context: Any = SimpleNamespace(add_callback=lambda _: True)
+    for reply in service.Capture(gateway_pb2.Plan(visit_id=bytes(16), ttl_ms=60_000), context):
+        did.append(reply.ByteSize() > 0)
+    visit = "00000000-0000-0000-0000-000000000000"
+    assert did[1:5] == [(3.0, visit), "run", "pack", "unwatched"]
+    assert (did[0], did[5:]) == (True, [True, True]), "what is sent before and after"
