@@ -82,7 +82,9 @@ def test_a_capture_is_watched_while_it_is_taken_and_not_while_it_is_sent(monkeyp
     desk: Any = SimpleNamespace(note=lambda _: None)
     service = GatewayService(station, Ledger(), desk)
     context: Any = SimpleNamespace(add_callback=lambda _: True)
-    for reply in service.Capture(gateway_pb2.Plan(visit_id=bytes(16), ttl_ms=60_000), context):
+    plan = gateway_pb2.Plan(visit_id=bytes(16), ttl_ms=60_000)
+    for reply in service.Capture(plan, context):
+        assert not reply.HasField("refusal")
         did.append(reply.ByteSize() > 0)
     visit = "00000000-0000-0000-0000-000000000000"
     assert did[1:5] == [(3.0, visit), "run", "pack", "unwatched"]
