@@ -1,8 +1,10 @@
 """Whether a load test represents production, and where it does not (DIGEST G32, G22).
 
 The distance of the test's profile from production's means nothing by itself: production differs from itself too, from visit to
-visit. So random parts of production, as many visits as the test has, are held against the rest of it. A test that is further from
-production than nearly all such parts is not representative, and the functions that make the difference are named.
+visit, and by the fewness of samples. So random parts of production, as many visits as the test has, are held against the rest of it, and
+the test beside each; visits of the part and of the test are paired by size, and the larger of the two is thinned to the
+samples of the other. Without that every test of fewer samples a visit than production's failed, and one of more hardly could. A test
+that is further from production than nearly all such parts is not representative, and the functions that make the difference are named.
 """
 
 from dataclasses import dataclass
@@ -10,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from analysis.arrays import Float, Int
+from analysis.arrays import Float, Int, sums
 from analysis.diff import Diff, compare
-from analysis.errors import BadShape
-from analysis.evidence import enough
+from analysis.errors import BadShape, Contradictory
+from analysis.evidence import enough, positive
 from analysis.measured import Measured
 from analysis.movers.found import movers
 from analysis.reliability import manhattan
@@ -21,7 +23,12 @@ from analysis.visit_table import VisitTable
 
 LEAST_VISITS = 8
 _PARTS = 400
+_LEAST_PARTS = 100
+_PAIRS = 20_000_000
+"""Pairs of a visit and a row that are thinned altogether: some seconds."""
 _ENOUGH = 0.05
+_WHOLE = 1e-6
+"""Part of a sample that is rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +36,17 @@ class Representative:
     """A load test beside production."""
 
     distance: float
-    """Of the two profiles, 0 alike … 2 nothing in common."""
+    """Of the two profiles with all their samples, 0 alike … 2 nothing in common."""
+    matched: Measured
+    """The test's distance from the rest of production, by as many visits and samples as a part: mean, and what 95 % lie in."""
     floor: Measured
     """Distance of random parts of production from the rest of it: their mean, and what 95 % of them lie in."""
     p: float
-    """Part of them that are as far from production as the test, or further."""
+    """Part of them that are as far from production as the test with as many samples, or further."""
     compared_visits: int
     """Visits of each of these parts."""
+    compared_samples: float
+    """Samples of each of these parts, on average."""
     covered: float
     """Part of production's samples in functions that the test ran at all, 0…1."""
     differing: Int
@@ -50,12 +61,13 @@ class Representative:
 
 
 def against_production(
-    test: VisitTable, production: VisitTable, *, seed: int, top: int | None = None
+    test: VisitTable, production: VisitTable, *, seed: int, top: int | None = None, sample: float = 1.0
 ) -> Representative:
     """The test's profile against production's, over production's `top` rows (None: all); the same seed gives the same.
 
-    A test of more visits than half of production's is held against halves, which makes the floor too high rather than too low.
-    Raises TooLittle without a visit of the test or below 8 of production, BadShape.
+    `sample`: units of one sample, such as its period; samples are what can be thinned. Of a test of more visits than half of
+    production's, as many are looked at as there are in a half. Raises TooLittle without a visit of the test or below 8 of
+    production, Contradictory where units are not those of whole samples, NotANumber, BadShape.
     """
     if test.rows != production.rows:
         raise BadShape("A test and production are compared row by row: they need the same rows.")
@@ -64,32 +76,81 @@ def against_production(
     whole = production.shares
     distance = manhattan(whole, test.shares, top)
     size = min(test.visits, production.visits // 2)
-    apart = _distances_of_parts(production, size, np.random.default_rng(seed), top)
-    lo, hi = np.quantile(apart, [0.025, 0.975])
+    sides = _Samples.of(test, sample), _Samples.of(production, sample)
+    tests, parts, samples = _distances(*sides, size, np.random.default_rng(seed), top)
     found = compare(test, production, seed=seed)
     return Representative(
         distance=distance,
-        floor=Measured(float(apart.mean()), float(lo), float(hi)),
-        p=float((1 + (apart >= distance).sum()) / (1 + len(apart))),
+        matched=_spread(tests),
+        floor=_spread(parts),
+        p=float((1 + (parts >= tests).sum()) / (1 + len(parts))),
         compared_visits=size,
+        compared_samples=samples,
         covered=float(whole[test.shares > 0].sum() / whole.sum()) if whole.sum() > 0 else 0.0,
         differing=movers(found),
         diff=found,
     )
 
 
-def _distances_of_parts(table: VisitTable, size: int, random: np.random.Generator, top: int | None) -> Float:
-    """Distances of random sets of visits from all others."""
-    profiles = sparse.csr_array(
-        (table.weight[table.visit] * table.y, (table.visit, table.row)), shape=(table.visits, table.rows)
-    )
-    units = table.weight * table.x
-    found = np.zeros(_PARTS)
-    everything = np.asarray(profiles.sum(axis=0), np.float64).ravel()
-    for number in range(_PARTS):
-        chosen = random.permutation(table.visits)[:size]
-        part = np.asarray(profiles[chosen].sum(axis=0), np.float64).ravel()
-        inside = float(units[chosen].sum())
-        rest = (everything - part) / (float(units.sum()) - inside)
-        found[number] = manhattan(rest, part / inside, top)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Visits × rows in whole samples."""
+
+    y: sparse.csr_array
+    """(V, R)."""
+    x: Float
+    """Of each visit."""
+    weight: Float
+
+    @classmethod
+    def of(cls, table: VisitTable, sample: float) -> "_Samples":
+        unit = positive("units of a sample", sample)
+        y, x = table.y / unit, table.x / unit
+        for counts in (y, x):
+            if (np.abs(counts - np.round(counts)) > _WHOLE * np.maximum(counts, 1)).any():
+                raise Contradictory(
+                    f"Units are not whole samples of {unit:g}: a test and production of unlike samples cannot be compared."
+                )
+        shape = (table.visits, table.rows)
+        return cls(sparse.csr_array((np.round(y), (table.visit, table.row)), shape=shape), x, table.weight)
+
+    def profile(self, visits: Int) -> Float:
+        """Shares of the rows in some visits; (R,)."""
+        whole = float(self.weight[visits] @ self.x[visits])
+        return np.asarray(self.weight[visits] @ self.y[visits], np.float64) / (whole if whole > 0 else 1.0)
+
+    def thinned(self, visits: Int, samples: Float, random: np.random.Generator) -> Float:
+        """The same, each visit by about so many of its samples, but for as much as it stood for before."""
+        some, x, weight = self.y[visits], self.x[visits], self.weight[visits]
+        kept = np.minimum(np.divide(samples, x, out=np.ones(len(x)), where=x > 0), 1.0)
+        visit = np.repeat(np.arange(len(visits)), np.diff(some.indptr))
+        left = random.binomial(some.data.astype(np.int64), kept[visit]).astype(np.float64)
+        before, after = sums(visit, some.data, len(visits)), sums(visit, left, len(visits))
+        each = weight * np.divide(before, after, out=np.zeros(len(x)), where=after > 0)
+        whole = float(weight @ x)
+        return sums(some.indices.astype(np.int64), each[visit] * left, some.shape[1]) / (
+            whole if whole > 0 else 1.0
+        )
+
+
+def _distances(
+    test: _Samples, production: _Samples, size: int, random: np.random.Generator, top: int | None
+) -> tuple[Float, Float, float]:
+    """Of the test and of random parts of production, from the rest of it; and the mean samples of a part."""
+    pairs = size * (test.y.nnz / max(len(test.x), 1) + production.y.nnz / len(production.x))
+    count = int(np.clip(_PAIRS / max(pairs, 1), _LEAST_PARTS, _PARTS))
+    tests, parts, samples = np.zeros(count), np.zeros(count), np.zeros(count)
+    for number in range(count):
+        ours, dealt = random.permutation(len(test.x))[:size], random.permutation(len(production.x))
+        theirs, rest = dealt[:size], production.profile(dealt[size:])
+        ours, theirs = ours[np.argsort(test.x[ours])], theirs[np.argsort(production.x[theirs])]
+        both = np.minimum(test.x[ours], production.x[theirs])
+        tests[number] = manhattan(rest, test.thinned(ours, both, random), top)
+        parts[number] = manhattan(rest, production.thinned(theirs, both, random), top)
+        samples[number] = both.sum()
+    return tests, parts, float(samples.mean())
+
+
+def _spread(values: Float) -> Measured:
+    lo, hi = np.quantile(values, [0.025, 0.975])
+    return Measured(float(values.mean()), float(lo), float(hi))

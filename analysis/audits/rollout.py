@@ -35,7 +35,7 @@ class Rollout:
     fell_back: bool
     """The share is surely less than it once surely was: it was rolled back, in whole or in part.
 
-    Sure for all times together (Bonferroni): by plain intervals most weeks of hours of a share that never changed had fallen back.
+    Sure for all times together (Bonferroni): by plain intervals every sixth week of a share that never changed had fallen back.
     """
 
     @property

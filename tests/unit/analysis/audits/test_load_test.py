@@ -4,18 +4,20 @@ import numpy as np
 import pytest
 
 from analysis.audits.load_test import against_production
-from analysis.errors import BadShape, TooLittle
+from analysis.errors import BadShape, Contradictory, TooLittle
 from analysis.reliability import manhattan
 from tests.unit.analysis.frames import table
 
 ROWS = 40
 
 
-def visits(rng: np.random.Generator, count: int, change: np.ndarray | None = None) -> np.ndarray:
+def visits(
+    rng: np.random.Generator, count: int, change: np.ndarray | None = None, samples: int = 800
+) -> np.ndarray:
     mean = np.random.default_rng(99).dirichlet(np.full(ROWS, 0.5))
     mean = mean * (1 if change is None else change)
     shares = rng.dirichlet(100 * mean / mean.sum() + 1e-3, count)
-    return np.array([rng.multinomial(800, row) for row in shares])
+    return np.array([rng.multinomial(samples, row) for row in shares])
 
 
 def test_a_part_of_production_is_representative() -> None:
@@ -43,6 +45,44 @@ def test_a_test_of_something_else_is_not() -> None:
     assert found.distance > found.floor.hi > found.floor.value
     assert found.distance == pytest.approx(manhattan(production.shares, test.shares))
     assert found.covered < 0.95
+
+
+@pytest.mark.parametrize("samples", [40, 8_000])
+def test_a_test_of_more_or_fewer_samples_a_visit_is_judged_alike(samples: int) -> None:
+    """Of the same law: with 40 samples a visit beside 800 every test failed, as few samples are far from anything."""
+    rng = np.random.default_rng(4)
+    found = [
+        against_production(
+            table(visits(rng, 6, samples=samples)),
+            table(visits(rng, 60), key=np.arange(1000, 1060)),
+            seed=trial,
+        )
+        for trial in range(8)
+    ]
+    assert sum(one.representative for one in found) >= 7
+    assert found[0].compared_samples == 6 * min(samples, 800)
+
+
+def test_a_long_test_of_something_else_does_not_pass_by_its_length() -> None:
+    """Its many samples bring it nearer to production than parts of few samples come."""
+    rng = np.random.default_rng(5)
+    change = rng.lognormal(0, 0.6, ROWS)
+    production = table(visits(rng, 100, samples=100), key=np.arange(1000, 1100))
+    found = against_production(table(visits(rng, 20, change, 20_000)), production, seed=0)
+    assert not found.representative
+    assert found.matched.value > found.floor.value
+
+
+def test_units_of_a_sample_may_be_given() -> None:
+    rng = np.random.default_rng(6)
+    test, production = visits(rng, 6), visits(rng, 60)
+    plain = against_production(table(test), table(production, key=np.arange(1000, 1060)), seed=0)
+    scaled = against_production(
+        table(test * 1e6), table(production * 1e6, key=np.arange(1000, 1060)), seed=0, sample=1e6
+    )
+    assert scaled.p == plain.p
+    with pytest.raises(Contradictory):
+        against_production(table(test * 0.5), table(production, key=np.arange(1000, 1060)), seed=0)
 
 
 def test_a_test_larger_than_production_is_held_against_halves() -> None:

@@ -54,7 +54,7 @@ def test_a_roll_back_is_told() -> None:
 
 
 def test_a_share_that_never_changes_falls_back_by_chance_only() -> None:
-    """By 168 hours' plain intervals, most weeks of a constant share had fallen back."""
+    """By 168 hours' plain intervals, every sixth week of a constant share had fallen back."""
     rng, hours = np.random.default_rng(6), np.arange(168.0)
     told = 0
     for _ in range(60):
