@@ -50,7 +50,7 @@ class Owner:
 def read_owner(pid: int) -> Owner:
     """Look at a live process. Raises ProcessGone, AccessDenied."""
     status = _read(f"/proc/{pid}/status")
-    told = dict(line.partition(b":")[::2] for line in status.splitlines())
+    told = dict(line.partition(b":")[::2] for line in status.split(b"\n"))
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     try:
         _, effective, _, filesystem = map(int, told[b"Uid"].split())
@@ -144,9 +144,10 @@ def is_served_by_a_program(mounts: bytes) -> bool:
     Any user can mount one in a namespace of his own; its lookups end when its program likes.
     """
     kinds = {b"/": b"", b"/tmp": b""}
-    for line in mounts.splitlines():
+    # Of what could end a line or a field, the kernel escapes no more than these in a path.
+    for line in mounts.split(b"\n"):
         before, _, after = line.partition(b" - ")
-        fields = before.split()
+        fields = before.split(b" ")
         if len(fields) > 4 and fields[4] in kinds:
             kinds[fields[4]] = after.split(b" ", 1)[0]  # a later one lies over an earlier one
     return (kinds[b"/tmp"] or kinds[b"/"]).startswith(b"fuse")

@@ -64,9 +64,10 @@ def shares_user_namespace(pid: int) -> bool:
 def devices(mounts: bytes) -> frozenset[Device]:
     """The devices in the text of /proc/PID/mountinfo that no program serves. A line out of form is passed over."""
     found: set[Device] = set()
-    for line in mounts.splitlines():
+    # Of what could end a line or a field, the kernel escapes no more than these in a path.
+    for line in mounts.split(b"\n"):
         before, _, after = line.partition(b" - ")
-        fields = before.split()
+        fields = before.split(b" ")
         major, _, minor = fields[2].partition(b":") if len(fields) > 4 else (b"", b"", b"")
         if major.isdigit() and minor.isdigit() and not after.startswith(b"fuse"):
             found.add((int(major), int(minor)))

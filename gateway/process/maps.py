@@ -111,7 +111,8 @@ def read_executable_maps(pid: int) -> list[Vma]:
 def parse_maps(text: bytes) -> list[Vma]:
     """Parse the text of /proc/PID/maps and keep what is executable. A line out of form is passed over."""
     found: list[Vma] = []
-    for line in text.splitlines():
+    # Not splitlines: of all that ends a line there, the kernel escapes only this one in a path.
+    for line in text.split(b"\n"):
         fields = line.split(None, 5)
         if len(fields) < 5 or fields[1][2:3] != b"x" or len(found) == MAX_MAPPINGS:
             continue
@@ -142,7 +143,7 @@ def is_anonymous(pid: int, address: int, size: int) -> bool:
             try:
                 vma = next(_query(descriptor, lambda _: False, address), None)
             except OSError as reason:
-                if reason.errno not in {errno.ENOTTY, errno.ENAMETOOLONG}:
+                if reason.errno != errno.ENOTTY:  # a path too long is a path
                     raise
                 covering = (vma for vma in parse_maps(_read(descriptor)) if vma.end > address)
                 vma = next(covering, None)

@@ -207,6 +207,7 @@ def test_who_a_process_is(process: subprocess.Popen[bytes]):
         (b"22 1 0:50 / / rw - fuse x rw\n", True),
         (b"22 1 0:50 / / rw - fuse x rw\n30 22 0:51 / /tmp rw - tmpfs tmpfs rw\n", False),
         (b"30 22 0:50 / /tmp rw - fuse x rw\n31 30 0:51 / /tmp rw - tmpfs t rw\n", False),
+        (b"30 22 0:50 / /tmp rw - fuse x rw\n31 30 0:51 / /x\r31 30 0:51 / /tmp rw - tmpfs t rw\n", True),
         (b"", False),
         (b"garbage\n - \n", False),
     ],

@@ -20,6 +20,10 @@ def test_what_a_program_serves_is_known_by_its_mount():
     assert devices(MOUNTS) == {(8, 1), (0, 51)}
     assert devices(b"garbage\n - \n1 2 x:y / / rw - ext4\n\n") == set()
 
+    # A mount point's name may hold what Python, but not the kernel, takes for the end of a line.
+    odd = b"30 22 0:50 / /home/x\r30 22 0:50 / /y rw,nosuid - fuse.sshfs x rw\n"
+    assert devices(odd) == set()
+
 
 @pytest.mark.parametrize(
     ("device", "own_namespace", "served"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import ProcessGone
 from gateway.process import maps
-from gateway.process.maps import MAX_MAPPINGS, Vma, parse_maps, read_executable_maps
+from gateway.process.maps import MAX_MAPPINGS, Vma, is_anonymous, parse_maps, read_executable_maps
 
 TEXT = rb"""55d0c0a00000-55d0c0a01000 r--p 00000000 fe:00 1311 /usr/bin/cat
 55d0c0a01000-55d0c0a06000 r-xp 00001000 fe:00 1311 /usr/bin/cat
@@ -49,6 +49,26 @@ def test_at_most_so_many_are_taken():
 def test_any_text_is_parsed(text):
     parse_maps(text)
     parse_maps(b"1000-2000 r-xp " + text)
+
+
+def test_a_path_cannot_pass_for_a_mapping():
+    """The kernel escapes only the end of a line in it; is memory there without a file, it may be read."""
+    (only,) = parse_maps(b"1000-2000 r-xp 00000000 00:27 2    /far/x\r1000-2000 r-xp 00000000 00:00 0 \n")
+    assert only.inode == 2
+    assert only.path.startswith("/far/x\r")
+
+
+def test_memory_without_a_file_is_known_by_the_text_too(monkeypatch):
+    code = next(vma for vma in read_executable_maps(os.getpid()) if vma.has_file)
+    with mmap.mmap(
+        -1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE
+    ) as page:
+        here = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        for _ in range(2):
+            assert is_anonymous(os.getpid(), here, 8)
+            assert not is_anonymous(os.getpid(), here + 4092, 8 << 40)
+            assert not is_anonymous(os.getpid(), code.start, 8)
+            monkeypatch.setattr(maps, "_PROCMAP_QUERY", 0xC0686612)  # as below
 
 
 def test_both_ways_agree_on_this_process():
