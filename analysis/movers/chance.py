@@ -55,7 +55,7 @@ class Visits:
 
     pool: Pool
     resampled_with: Int
-    """Visits of one number are drawn from each other: of one stratum, on one side or on both."""
+    """Visits of one number are drawn from each other: of one stratum, on one side or on both. Strata of one visit are joined."""
     same: Int
     """The same number for the two halves of a visit of both sides."""
 
@@ -70,7 +70,8 @@ class Visits:
         )
         _, group = np.unique(np.column_stack([strata, member]), axis=0, return_inverse=True)
         _, same = np.unique(keys, return_inverse=True)
-        return cls(pool(_table(now), _table(before)), group.ravel().astype(np.int64), same.astype(np.int64))
+        group = _joined(group.ravel().astype(np.int64), member.astype(np.int64), same.astype(np.int64))
+        return cls(pool(_table(now), _table(before)), group, same.astype(np.int64))
 
     def seen(self) -> Sides:
         """As they were; n = 1."""
@@ -82,15 +83,19 @@ class Visits:
             yield sides(self.pool, deals(self.pool, some, random))
 
     def resampled(self, random: np.random.Generator, count: int = RESAMPLES) -> Iterator[Sides]:
-        """Drawn with replacement, within strata and sides (the bootstrap); some at a time."""
+        """Drawn with replacement, within strata and sides; some at a time.
+
+        Of n visits n − 1 are drawn, each standing for n/(n − 1): drawn n times, strata of two visits vary half as much as they do, and
+        intervals held 83 instead of 95 %. Source: Rao and Wu, Journal of the American Statistical Association 83 (1988), 231-241.
+        """
         in_now, in_before = self.seen()
         for some in self._blocks(count):
             times = np.zeros((int(self.same.max()) + 1, some))
             for group in np.unique(self.resampled_with):
                 members = np.unique(self.same[self.resampled_with == group])
-                times[members] = random.multinomial(
-                    len(members), np.full(len(members), 1 / len(members)), some
-                ).T
+                n = len(members)
+                drawn = random.multinomial(max(n - 1, 1), np.full(n, 1 / n), some).T
+                times[members] = drawn * (n / max(n - 1, 1))
             yield in_now * times[self.same], in_before * times[self.same]
 
     def _blocks(self, count: int) -> Iterator[int]:
@@ -98,6 +103,23 @@ class Visits:
         while count > 0:
             yield min(block, count)
             count -= block
+
+
+def _joined(group: Int, member: Int, same: Int) -> Int:
+    """The groups with those of one visit put together, or, where there is but one, with the smallest other group of its side.
+
+    Nothing says how much a visit varies that is alone: resampled by itself it seemed not to vary at all.
+    """
+    found = group.copy()
+    for side in np.unique(member):
+        first = np.unique(np.column_stack([group, same])[member == side], axis=0)[:, 0]
+        numbers, counts = np.unique(first, return_counts=True)
+        single = numbers[counts == 1]
+        if len(single) == 1 and len(numbers) > 1:
+            others = counts > 1
+            single = np.append(single, numbers[others][np.argmin(counts[others])])
+        found[np.isin(group, single) & (member == side)] = single.min(initial=len(group))
+    return found
 
 
 def _table(parts: Parts) -> VisitTable:
