@@ -1,7 +1,8 @@
-"""Frequency: runs whose counters are made up, foretold from one frequency (DIGEST D2, D6).
+"""Frequency: simulated runs, foretold from one frequency by their simulated counters (DIGEST D2, D6).
 
-What really happens is more than the model knows: misses overlap each other to a part that differs by program, write-backs add
-to the time off the chip, latency is not quite what was measured, and counters and clocks have errors.
+What happens is more than the model knows: misses overlap each other to a part that differs by program, write-backs add
+to the time off the chip, latency is not quite what was measured, and counters and clocks have errors. Nor is time A/f + B: hits
+of the shared cache go by a clock of their own, which no counter tells, and memory's queue grows as the cores ask faster.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ _LATENCY_S = 91e-9
 _CLOCK = 0.003
 """Relative error of a run's time: what cBench's runs repeat to."""
 _COUNTER = 0.01
+_OTHER_CLOCK = 0.05
+"""Share of the time at the base frequency, at most, that goes by the shared cache's own clock."""
+_QUEUE = 0.3
+"""By how much memory's latency rises, at most, as the cores' frequency doubles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,9 @@ def measure(programs: int, seed: int) -> Found:
         waiting = misses * _LATENCY_S * random.normal(1, 0.05)
         waiting *= (1 - random.uniform(0, 0.25)) * (1 + random.uniform(0, 0.05))
         cycles = (instructions - misses) * cpi
-        base = cycles / _BASE + waiting
+        other = random.uniform(0, _OTHER_CLOCK) * cycles / _BASE
+        queue = random.uniform(0, _QUEUE)
+        base = cycles / _BASE + other + waiting
         seen = base * random.normal(1, _CLOCK)
         found = from_counters(
             instructions * random.normal(1, _COUNTER),
@@ -55,7 +62,7 @@ def measure(programs: int, seed: int) -> Found:
             _LATENCY_S,
         )
         for hertz in _HERTZ:
-            true = base / (cycles / hertz + waiting)
+            true = base / (cycles / hertz + other + waiting * (1 + queue * (hertz / _BASE - 1)))
             measured = true * random.normal(1, _CLOCK) * seen / base
             model.append(abs(float(found.model.performance(hertz, _BASE)) / measured - 1))
             plain.append(abs(float(naive(hertz, _BASE)) / measured - 1))

@@ -47,12 +47,12 @@ def measure(seed: int) -> Found:
     seen = chip.seen(random, _PRESSURE_ERROR)
     model, plain, linear, noise, inside, truth, refused = [], [], [], [], [], [], 0
     for target in random.permutation(_PROGRAMS)[:_TARGETS]:
-        mixes = _mixes(random, int(target), _TRAINING)
+        mixes = random_mixes(random, int(target), _TRAINING)
         pressure = seen.of_mixes(mixes)
         degradation = np.array([_run(chip, members, random) for members in mixes])
         trained: Target = fit_target(seen.of_mixes(np.array([[target]])), pressure, degradation, CUTS)
         line = fit(pressure.table, degradation)
-        for members in _mixes(random, int(target), _UNSEEN):
+        for members in random_mixes(random, int(target), _UNSEEN, besides=mixes):
             true = float(chip.degradation(members)[0])
             measured = _run(chip, members, random)
             total = seen.of_mixes(members[None, :])
@@ -78,10 +78,18 @@ def measure(seed: int) -> Found:
     )
 
 
-def _mixes(random: np.random.Generator, target: int, count: int) -> np.ndarray:
-    """Random mixes, the target first; (count, 4)."""
+def random_mixes(
+    random: np.random.Generator, target: int, count: int, besides: np.ndarray | None = None
+) -> np.ndarray:
+    """Random mixes, the target first, none of the same programs as one of `besides`; (count, 4)."""
     others = np.delete(np.arange(_PROGRAMS), target)
-    return np.array([[target, *random.choice(others, _MIX - 1, replace=False)] for _ in range(count)])
+    trained = {frozenset(mix) for mix in ([] if besides is None else besides.tolist())}
+    found: list[list[int]] = []
+    while len(found) < count:
+        mix = [target, *random.choice(others, _MIX - 1, replace=False).tolist()]
+        if frozenset(mix) not in trained:
+            found.append(mix)
+    return np.array(found)
 
 
 def _run(chip: Chip, members: np.ndarray, random: np.random.Generator) -> float:
