@@ -12,12 +12,14 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from fleetpb import capture_pb2, gateway_pb2
 from tests.gateway_daemon import (
     DEADLINE_S,
+    PROGRAM,
     ROOT,
     Answer,
     Daemon,
@@ -393,6 +395,19 @@ def test_more_captures_than_allowed_are_refused_with_the_utilisation(tmp_path: P
             lambda: not stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S).active_captures,
         )
         assert ask(stub, plan(seconds=0.1, visit_id=visit)).capture.visit_id == visit
+
+
+def test_a_cleaner_of_old_files_does_not_end_its_service(tmp_path: Path):
+    # A socket's path has at most 107 bytes, which leaves no room for pytest's.
+    with TemporaryDirectory() as cleaned:
+        program = ("/usr/bin/env", f"TMPDIR={cleaned}", *PROGRAM)
+        with running(tmp_path, "--idle-seconds", "0.2", program=program) as daemon:
+            wait_until("the server has ended", lambda: daemon.server is None)
+            (folder,) = Path(cleaned).iterdir()
+            shutil.rmtree(folder)
+            with daemon.stub() as stub:
+                health = stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S, wait_for_ready=True)
+                assert health.format == 1
 
 
 def test_nothing_is_open_before_the_first_call_and_after_a_capture(tmp_path: Path):

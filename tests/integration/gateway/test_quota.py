@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2, gateway_pb2
+from gateway.capture.quota import own_memory
 from tests.gateway_daemon import (
     DEADLINE_S,
     Answer,
@@ -25,6 +26,8 @@ from tests.gateway_daemon import (
 )
 
 pytestmark = pytest.mark.integration
+# Beyond what every capture takes: of tables of the binaries that run here 8 MiB or so, then of stacks 2 MiB a second.
+_GROWTH_MIB = 10
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,16 +87,29 @@ def test_an_exact_plan_is_refused_instead(tmp_path: Path, labyrinth: Path):
     assert "--max-mib" in refusal.message
 
 
+@pytest.fixture(scope="module")
+def memory_after_a_small_capture(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """Bytes, of a server here that has taken a short one while nothing makes new stacks."""
+    with running(tmp_path_factory.mktemp("base")) as daemon, daemon.stub() as stub:
+        assert not ended_early(ask(stub, plan(seconds=0.2)).capture)
+        assert daemon.server is not None
+        return own_memory(Path(f"/proc/{daemon.server}/statm"))
+
+
 def test_memory_that_is_spent_ends_the_capture_and_the_process_and_not_the_daemon(
-    tmp_path: Path, labyrinth: Path
+    tmp_path: Path, memory_after_a_small_capture: int, labyrinth: Path
 ):
-    with running(tmp_path, "--max-memory-mib", "1") as daemon:
+    limit = memory_after_a_small_capture / (1 << 20) + _GROWTH_MIB
+    with running(tmp_path, "--max-memory-mib", f"{limit:.3f}") as daemon:
         for _ in range(2):
             served_by = serving(daemon)
             with daemon.stub() as stub:
-                capture = whole(ask(stub, plan(seconds=25, rate_hz=499)), labyrinth)
-            assert "--max-memory-mib" in ended_early(capture)
+                answer = ask(stub, plan(seconds=25, rate_hz=499))
+            assert "--max-memory-mib" in ended_early(whole(answer, labyrinth))
+            assert answer.end is not None
+            assert answer.end.samples >= 100, "it is what it keeps of samples that grows"
             wait_until("the process has ended", lambda: daemon.server != served_by)  # noqa: B023 - called at once
+        assert "memory limit is too low" not in daemon.log.read_text()
         assert "server died" not in daemon.log.read_text()
         assert daemon.process.poll() is None
 

@@ -114,6 +114,23 @@ def test_a_port_still_needs_certificates():
         assert "needs mutual TLS" in says(process)
 
 
+@pytest.mark.parametrize("with_certificates", [True, False])
+def test_a_start_that_fails_leaves_nobody_waiting(tmp_path: Path, with_certificates: bool):
+    """Else systemd would start it again at once, until a limit closes the socket for good."""
+    options = ["--exit-when-idle"]
+    for name in ("cert", "key", "client-ca") if with_certificates else ():
+        (tmp_path / name).write_text("not what it should be")
+        options += [f"--tls-{name}", str(tmp_path / name)]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as held,
+        socket.create_connection(held.getsockname(), DEADLINE_S) as caller,
+        activated(held, *options) as process,
+    ):
+        assert "callers turned away callers=1" in says(process)
+        assert caller.recv(1) == b""
+        assert not select.select([held], [], [], 0)[0], "what systemd waits for"
+
+
 def test_a_socket_for_everybody_is_refused(held: socket.socket):
     Path(held.getsockname()).chmod(0o666)
     with activated(held) as process:
