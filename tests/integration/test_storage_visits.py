@@ -117,6 +117,7 @@ class TestInventory:
             platform="AMD\0 EPYC" + "x" * 500,
             kernel_release="6.18",
             logical_cpus=64,
+            packages=2**32 - 1,
             threads_per_core=2**32 - 1,
             memory_bytes=2**64 - 1,
             nominal_mhz=float("nan"),
@@ -126,6 +127,7 @@ class TestInventory:
         found = inventory.find(connection, "m1")
         assert found.platform.startswith("AMD EPYCx")
         assert (found.kernel, found.logical_cpus, found.cores) == ("6.18", 64, None)
+        assert found.packages == 2**31 - 1
         assert found.labels == {"pool": "web", "rack": "r"}
         assert found.described_at is not None
         with pytest.raises(UnknownMachine):
