@@ -38,7 +38,7 @@ class Merging:
     _merged_at: float = field(default=float("-inf"), init=False)
     _compacted_at: float = field(default=float("-inf"), init=False)
     _mended: set[tuple[int, int]] = field(default_factory=set, init=False)
-    """Buckets whose damaged parts were made again; once more would give the same."""
+    """Buckets and days whose damaged parts were made again; once more would give the same."""
 
     def __post_init__(self) -> None:
         self._roller = Roller(self.engine)

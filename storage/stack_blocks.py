@@ -1,8 +1,8 @@
 """Stacks of neighbouring ids as one blob (`stack_block.data`).
 
 Ids are given out by program, in the order in which stacks were met, so a block's stacks are of one program
-and begin alike: compressed together a stack takes 13 bytes instead of the 50 of its function ids alone
-(measured: 256 of 22 functions each; 16 together still take 25).
+and begin alike: compressed together 256 stacks of 22 functions take 13 bytes each instead of the 50 of
+their function ids alone, and 16 together 25. A made fleet's, as landings bring them, take 24.
 
     data = one zstd frame of: steps of the ids · depths · function ids outermost first, a stack after the other
 

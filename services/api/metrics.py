@@ -19,6 +19,10 @@ class Watched(Protocol):
         """What waits to be landed. Raises DatabaseError."""
         ...
 
+    def days_unfolded(self) -> int:
+        """Days that should have cells of their own and have not. Raises DatabaseError."""
+        ...
+
     def caches(self) -> Mapping[str, CacheSize]:
         """What is kept between answers, by name."""
         ...
@@ -58,7 +62,7 @@ class _Landing(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The gauges of landing, or only that the database does not answer."""
         try:
-            captures = self._queries.captures()
+            captures, unfolded = self._queries.captures(), self._queries.days_unfolded()
         except DatabaseError:
             yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 0)
             return
@@ -75,6 +79,11 @@ class _Landing(Collector):
             "fleetprof_captures_set_aside",
             "Captures that failed too often to be tried again.",
             captures.set_aside,
+        )
+        yield GaugeMetricFamily(
+            "fleetprof_days_unfolded",
+            "Days over for an hour and still not merged into cells of their own; one that stays is damaged.",
+            unfolded,
         )
 
 

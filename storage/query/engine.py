@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, text
 
@@ -25,6 +26,7 @@ from storage.query.selection import Selection
 from storage.query.status import CapturesStatus, Status
 from storage.query.table import Page, Table
 from storage.query.totals import Totals, totals
+from storage.rolling.fold import overdue
 
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
@@ -156,6 +158,11 @@ class QueryEngine:
         """What waits to be landed."""
         with self._reading() as (connection, _):
             return status.captures_status(connection)
+
+    def days_unfolded(self) -> int:
+        """How many days are over and have no cells but those of their hours."""
+        with self._reading() as (connection, _):
+            return len(overdue(connection, datetime.now(UTC)))
 
     def caches(self) -> dict[str, CacheSize]:
         """What is kept between queries, by name."""

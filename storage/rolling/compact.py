@@ -74,9 +74,9 @@ def compact(engine: Engine, now: datetime, *, mended: set[tuple[int, int]] | Non
     bucket whose cells are damaged the days, or the buckets below, are made again, once as `mended`
     remembers between calls; if that does not help it stays unbuilt. Raises `DatabaseError` only.
     """
-    fold(engine, now)
-    built = []
     mended = set() if mended is None else mended
+    fold(engine, now, mended=mended)
+    built = []
     for level in WEIGHTED_LEVELS:
         with engine.connect() as connection:
             found = _buildable(connection, level, now)

@@ -1,26 +1,66 @@
 """Cells of hours go after a few weeks: by then a day is precise enough, and they are most of the rows."""
 
+from collections.abc import Collection
 from datetime import date
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Date, Integer, delete, func, literal, select, type_coerce
 
-from storage.rolling import days
-from storage.rolling.cubes import CUBES, HOUR, HOURS_A_DAY, day_number
-from storage.schema import roll, stratum
+from storage.query.reading import among
+from storage.rolling.cubes import CUBES, DAY, EVENT, HOUR, HOURS_A_DAY, HOURS_KEPT_DAYS, day_number, day_of
+from storage.schema import roll, roll_day, stratum
+
+_CLASSES = (-1, 0, 1, 2, 3)
 
 
 def drop_hours(connection: Connection, before: date) -> int:
-    """Delete the hour cells of the folded days before `before`; the number of them."""
+    """Delete the hour cells of the folded days before `before`; the number of them.
+
+    One statement, so one snapshot says which days are folded and which cells they have.
+    """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
     c = roll.c
-    first = day_number(before)
-    alone = [day for day in days.unfolded(connection) if day < first]
+    number = type_coerce(roll_day.c.day - literal(day_of(0), Date), Integer)
+    folded = select(number).where(roll_day.c.folded_at.is_not(None), roll_day.c.day < before)
     return connection.execute(
         delete(roll).where(
             c.cube.in_([cube.id for cube in CUBES]),
             c.stratum_id.in_(strata),
             c.level == HOUR,
-            c.bucket < first * HOURS_A_DAY,
-            *(c.bucket // HOURS_A_DAY != day for day in alone),
+            c.bucket < day_number(before) * HOURS_A_DAY,
+            (c.bucket // HOURS_A_DAY).in_(folded),
         )
     ).rowcount
+
+
+def without_hours(connection: Connection, folded: Collection[int]) -> frozenset[int]:
+    """Those of these folded days (since 1970) whose hour cells are gone: they gain and lose day cells alone.
+
+    Told from the cells themselves, as whoever dropped them may have another clock.
+    """
+    if not folded:
+        return frozenset()
+    today: date = connection.execute(select(func.current_date())).scalar_one()
+    # A day less than are kept, for another clock again.
+    old = [day for day in folded if day <= day_number(today) - HOURS_KEPT_DAYS + 1]
+    if not old:
+        return frozenset()
+    strata = list(connection.scalars(select(stratum.c.stratum_id)))
+    return frozenset(
+        day
+        for day in old
+        if _any(connection, strata, DAY, [day])
+        and not _any(connection, strata, HOUR, list(range(day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY)))
+    )
+
+
+def _any(connection: Connection, strata: list[int], level: int, buckets: list[int]) -> bool:
+    """Whether there is a cell; one of the event's, which hold all there is, is as good as any."""
+    c = roll.c
+    found = select(c.cube).where(
+        c.cube == EVENT.id,
+        among(c.stratum_id, strata),
+        c.utilisation_class.in_(_CLASSES),
+        c.level == level,
+        among(c.bucket, buckets),
+    )
+    return connection.execute(found.limit(1)).first() is not None

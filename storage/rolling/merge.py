@@ -79,10 +79,16 @@ class Gains:
         return Gains(self.key[cells], *counted, self.facts.of(cells), self.moments.of(cells))
 
 
-def gains(batch: Batch, stack_functions: StackFunctions, folded: Collection[int] = ()) -> list[Gains]:
+def gains(
+    batch: Batch,
+    stack_functions: StackFunctions,
+    folded: Collection[int] = (),
+    without_hours: Collection[int] = (),
+) -> list[Gains]:
     """What the cells of every cube gain from a batch: of its hours and of those days that are `folded`.
 
-    Each ascends by key. The functions of all the batch's stacks are loaded.
+    Hours of the days `without_hours` gain nothing. Each ascends by key. The functions of all the batch's
+    stacks are loaded.
     """
     if not len(batch.profiles):
         return []
@@ -120,10 +126,14 @@ def gains(batch: Batch, stack_functions: StackFunctions, folded: Collection[int]
                 facts=facts.into(into, len(lead)),
                 moments=moments,
             )
+            bucket = gained.key[:, KEY.index("bucket")]
             if level == DAY:
-                bucket = gained.key[:, KEY.index("bucket")]
                 gained = gained.of(np.flatnonzero(np.isin(bucket, list(folded))))
-            result.append(gained)
+            elif without_hours:
+                kept = ~np.isin(bucket // HOURS_A_DAY, list(without_hours))
+                gained = gained.of(np.flatnonzero(kept))
+            if len(gained):
+                result.append(gained)
     return result
 
 

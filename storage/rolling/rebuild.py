@@ -20,6 +20,7 @@ from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.entries import Entry
 from storage.rolling.errors import DayGone, UnknownApplication
+from storage.rolling.expire import without_hours
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.merge import KEY, Gains, gains
 from storage.rolling.stack_functions import StackFunctions
@@ -46,6 +47,8 @@ def rebuild(
 ) -> Rebuilt:
     """Make all cells of its hours, and of the day if it is folded, again, and the exposure behind them; in one transaction.
 
+    Hours whose cells were dropped as old stay without.
+
     With an application (`dim_value` id) only the cells it is a key of; the event's, which hold all
     applications, and the exposure stay. Rollers of the day wait meanwhile. Raises `DayGone` when the
     day's facts were dropped, `CorruptChunk` when one of them is damaged.
@@ -58,12 +61,13 @@ def rebuild(
         if day not in partitions.existing(connection):
             raise DayGone(f"The facts of {day} are not kept any more.")
         folded = days.folded(connection, [number])
+        hourless = without_hours(connection, folded)
         days.begin(connection, [number])
         _remove(connection, number, application)
         for part in _merged_visits(connection, day):
             batch = entries.read_batch(connection, part)
             functions.load(connection, distinct(batch.stack)[0])
-            gained = gains(batch, functions, folded)
+            gained = gains(batch, functions, folded, hourless)
             if application is None:
                 exposures.add(connection, batch)
             else:

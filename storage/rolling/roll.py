@@ -22,6 +22,7 @@ from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import HOURS_A_DAY, day_number, day_of
 from storage.rolling.entries import Entry
 from storage.rolling.errors import CorruptCell, DayGone, TookTooMuch
+from storage.rolling.expire import without_hours
 from storage.rolling.locks import lock_days
 from storage.rolling.merge import gains
 from storage.rolling.rebuild import rebuild
@@ -105,11 +106,11 @@ class Roller:
         batch = entries.read_batch(connection, taken)
         self._stack_functions.load(connection, distinct(batch.stack)[0])
         touched = np.unique(batch.visits.hour // HOURS_A_DAY).tolist()
-        folded = days.folded(connection, touched)
-        gained = gains(batch, self._stack_functions, folded)
+        levels = _levels(connection, touched)
+        gained = gains(batch, self._stack_functions, *levels)
         lock_days(connection, touched)
-        if (now := days.folded(connection, touched)) != folded:  # somebody did it meanwhile
-            gained = gains(batch, self._stack_functions, now)
+        if (now := _levels(connection, touched)) != levels:  # somebody folded one meanwhile
+            gained = gains(batch, self._stack_functions, *now)
         days.begin(connection, touched)
         cells = store.add(connection, gained)
         exposures.add(connection, batch)
@@ -120,6 +121,12 @@ class Roller:
 def roll(engine: Engine, *, batch: int = BATCH) -> Rolled:
     """Merge up to `batch` entries of the queue in one transaction, as `Roller.roll` does."""
     return Roller(engine).roll(batch=batch)
+
+
+def _levels(connection: Connection, touched: list[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """Of these days those with cells of the whole day, and of these those with no others."""
+    folded = days.folded(connection, touched)
+    return folded, without_hours(connection, folded)
 
 
 def _of_days_kept(connection: Connection, taken: Sequence[Entry]) -> list[Entry]:

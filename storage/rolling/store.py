@@ -49,16 +49,6 @@ def add(connection: Connection, gained: Sequence[Gains]) -> int:
     return sum(map(len, gained))
 
 
-def days_of(gained: Sequence[Gains]) -> list[int]:
-    """The days (since 1970) of the cells."""
-    if not gained:
-        return []
-    key = np.concatenate([gains.key for gains in gained])
-    level, bucket = key[:, KEY.index("level")], key[:, KEY.index("bucket")]
-    days: list[int] = np.unique(np.where(level == HOUR, bucket // HOURS_A_DAY, bucket)).tolist()
-    return days
-
-
 def forget_buckets(connection: Connection, days: Sequence[int]) -> None:
     """Say that the weighted buckets with these days do not hold all there is any more."""
     for level in WEIGHTED_LEVELS:

@@ -9,19 +9,22 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, Table, func, insert, select, text, update
+from sqlalchemy import Connection, Engine, Table, func, insert, select, text, update
 
 from storage import partitions
 from storage.landing.errors import CorruptChunk
-from storage.rolling import entries, exposures, roll, store
-from storage.rolling.cubes import day_of
+from storage.rolling import entries, exposures, roll, rows, store
+from storage.rolling import fold as folding
+from storage.rolling.cubes import DAY, HOUR, day_of
 from storage.rolling.errors import DayGone
+from storage.rolling.expire import drop_hours
 from storage.rolling.fold import FOLDED_AFTER, fold
+from storage.rolling.locks import lock_days
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from storage.schema import roll as roll_table
 from storage.schema import roll_built, roll_queue, roll_replaced
-from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right, clear
+from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right, clear, expected, stored
 
 pytestmark = pytest.mark.integration
 
@@ -165,12 +168,16 @@ def test_a_crash_before_the_commit_leaves_everything_to_the_next(
     assert_right(engine)
 
 
-def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine, facts: CellFacts) -> None:
+def test_two_rollers_a_rebuild_and_a_fold_at_once_count_every_visit_once(
+    engine: Engine, facts: CellFacts
+) -> None:
     ids = [facts.visit(hour, machine_id=1 + hour % 5) for hour in range(DAY_0 * 24, DAY_0 * 24 + 30)]
     for n, id_ in enumerate(ids):
         facts.land(id_, [Seen({1 + n % 8: n + 1, 1 + (n + 3) % 8: 2} if n % 8 != 5 else {1: 1})])
+    roll.roll(engine, batch=4)  # the day has begun, so it can be folded
     start = Barrier(5)
     failures: list[BaseException] = []
+    folded: list[int] = []
 
     def work(do: Callable[[], object]) -> None:
         try:
@@ -193,7 +200,7 @@ def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine
         roll_all,
         land_again,
         lambda: [rebuild(engine, day_of(DAY_0)) for _ in range(4)],
-        lambda: fold(engine, OVER),
+        lambda: folded.extend(fold(engine, OVER)),
     ]
     threads = [Thread(target=work, args=(do,)) for do in works]
     for thread in threads:
@@ -201,10 +208,89 @@ def test_two_rollers_and_a_rebuild_at_once_count_every_visit_once(engine: Engine
     for thread in threads:
         thread.join()
     assert not failures
+    assert folded == [DAY_0]
     assert_right(engine, bits=False)
     roll_all()
     assert_right(engine, bits=False)
     assert count(engine, roll_queue) == 0
+
+
+def test_a_day_folded_while_its_batch_is_summed_gains_the_batch_too(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (facts.visit(DAY_0 * 24 + hour) for hour in (0, 5))
+    facts.land(first, [Seen({1: 3, 2: 1})])
+    roll.roll(engine)
+    facts.land(second, [Seen({2: 4})])
+    folded: list[int] = []
+
+    def fold_first(connection: Connection, touched: list[int]) -> None:
+        folded.extend(fold(engine, OVER))
+        lock_days(connection, touched)
+
+    monkeypatch.setattr(roll, "lock_days", fold_first)
+    assert roll.roll(engine).entries == 1
+    assert folded == [DAY_0]
+    assert_right(engine)
+
+
+def test_a_day_is_folded_in_parts_of_bounded_size(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(12):
+        seen = [Seen({1 + n % 8: n + 1, 1 + (n + 3) % 8: 2}, application=1 + n % 2), Seen({5: 1, 6: 2})]
+        facts.land(facts.visit(DAY_0 * 24 + n % 4, machine_id=1 + n % 5, stratum_id=1 + n % 2), seen)
+    roll.roll(engine)
+    read: list[int] = []
+    read_rows = rows.read
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        columns, blobs = read_rows(*args, **kwargs)
+        read.append(len(columns["k1"]))
+        return columns, blobs
+
+    monkeypatch.setattr(folding, "_PAIRS", 1)
+    monkeypatch.setattr(rows, "read", counted)
+    assert fold(engine, OVER) == (DAY_0,)
+    assert set(read) == {1}, "no hour of a key together with another"
+    assert len(read) == sum(key[6] == HOUR for key in stored(engine)[0])
+    monkeypatch.undo()
+    assert_right(engine)
+
+
+def test_what_lands_on_a_day_without_its_hours_goes_into_the_cells_of_the_day_alone(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is made again for it, and hours that were dropped do not come back."""
+    ids = [facts.visit(DAY_0 * 24 + n, machine_id=1 + n) for n in range(3)]
+    for id_ in ids[:2]:
+        facts.land(id_, [Seen({1: 3, 2: 1})])
+    roll.roll(engine)
+    with engine.begin() as connection:
+        assert drop_hours(connection, day_of(DAY_0 + 1)) == 0, "they are all there is until the day is folded"
+    fold(engine, OVER)
+    with engine.begin() as connection:
+        assert drop_hours(connection, day_of(DAY_0)) == 0
+        assert drop_hours(connection, day_of(DAY_0 + 1)) > 0
+    facts.land(ids[0], [Seen({2: 5})], again=True)
+    facts.land(ids[2], [Seen({4: 5})])
+    with monkeypatch.context() as patched:
+        patched.setattr(roll, "rebuild", None)
+        assert roll.roll(engine).entries == 3
+    assert_day_alone(engine)
+    rebuild(engine, day_of(DAY_0))
+    assert_day_alone(engine)
+
+
+def assert_day_alone(engine: Engine) -> None:
+    found, wanted = stored(engine)[0], expected(engine)[0]
+    assert found.keys() == {key for key in wanted if key[6] == DAY}
+    for key, cell in found.items():
+        assert (cell.facts, cell.visits, cell.total) == (
+            wanted[key].facts,
+            wanted[key].visits,
+            wanted[key].total,
+        )
 
 
 def test_a_damaged_cell_is_rebuilt_and_a_damaged_fact_is_passed_by(engine: Engine, facts: CellFacts) -> None:

@@ -1,6 +1,6 @@
 """Merging as the collector and the operator start it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,9 +12,12 @@ from services.commands.db import app
 from storage.database import snapshot
 from storage.errors import DatabaseBusy
 from storage.query.reading import TooMuch
+from storage.rolling.compact import compact
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import CUBES, EVENT, HOUR, HOURS_KEPT_DAYS, Source, day_of
+from storage.rolling.fold import overdue
 from storage.rolling.reading import read_cells
+from storage.rolling.rebuild import Rebuilt, rebuild
 from storage.schema import chunk, dim_value, roll, roll_built, roll_queue, roll_weighted
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
 
@@ -93,6 +96,30 @@ def test_a_day_that_cannot_be_mended_stays_open_and_ends_nothing(engine: Engine,
     Merging(engine, every_s=0, stopped=lambda: False).merge(later)
     assert number(engine, roll_built.c.bucket) == 0
     assert number(engine, roll.c.bucket, roll.c.level == HOUR) > 0, "there is nothing but them"
+
+
+def test_a_day_that_cannot_be_mended_is_made_again_once(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Merging(engine, every_s=0, stopped=lambda: False).merge(DAY)
+    with engine.begin() as connection:
+        connection.execute(update(roll).values(data=b"\x09"))
+        connection.execute(update(chunk).values(data=b"x"))
+    tries = []
+
+    def counted(of: Engine, day: date, **kwargs: Any) -> Rebuilt:
+        tries.append(day)
+        return rebuild(of, day, **kwargs)
+
+    monkeypatch.setattr("storage.rolling.fold.rebuild", counted)
+    mended: set[tuple[int, int]] = set()
+    over = DAY + timedelta(days=2)
+    for _ in range(3):
+        compact(engine, over, mended=mended)
+    assert tries == [day_of(DAY_0)]
+    with engine.connect() as connection:
+        assert overdue(connection, over) == [DAY_0]
+        assert overdue(connection, DAY + timedelta(days=1)) == []
 
 
 def test_a_failure_of_the_beat_is_not_repeated_at_once(
