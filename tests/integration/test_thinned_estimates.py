@@ -17,10 +17,12 @@ from storage import campaigns, inventory, partitions, thinning, visits
 from storage.backlog import Backlog, read_backlog
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
+from storage.query import cell_samples
 from storage.query.engine import QueryEngine
 from storage.query.selection import Selection
 from storage.query.strata import read_strata
 from storage.query.table import Page
+from storage.rolling.fold import FOLDED_AFTER, fold
 from storage.rolling.roll import Roller
 from storage.schema import capture, capture_segment, coverage, roll_queue, sample_type, stratum, visit
 from storage.thinning import Thinned
@@ -176,9 +178,21 @@ def test_a_days_estimates_are_what_is_true(
     pooled = sum(samples_of(one.drawn_at) for one in drawn) / len(drawn)
     assert pooled * sum(SIZES.values()) * 86400 / SECONDS * SAMPLE < 0.7 * true["serve"]
     paths = []
-    for merge in (False, True):
-        while merge and Roller(engine).roll().entries:
+
+    def merge() -> None:
+        while Roller(engine).roll().entries:
             pass
+
+    def read_cells_of_few_visits() -> None:
+        monkeypatch.setattr(cell_samples, "VISITS_A_CELL", 2)
+
+    def fold_the_day() -> None:
+        monkeypatch.undo()
+        assert fold(engine, MIDNIGHT + timedelta(days=1) + FOLDED_AFTER)
+
+    # The day's 144 cells of hours hold two visits each, which are read as fast one by one.
+    for step in (lambda: None, merge, read_cells_of_few_visits, fold_the_day):
+        step()
         answer = queries.table(selection(), ["function"], Page())
         paths.append(answer.totals.path)
         rows = {row.key["function"]: row.own_estimate.units for row in answer.table.rows}
@@ -187,7 +201,7 @@ def test_a_days_estimates_are_what_is_true(
             assert rows[name].value == pytest.approx(value)
             assert rows[name].lo <= value * (1 + 1e-9)
             assert value <= rows[name].hi * (1 + 1e-9)
-    assert paths == ["mixed", "cells"]
+    assert paths == ["mixed", "chunks", "cells", "cells"]
 
 
 def test_thinned_hours_compare_with_others(
