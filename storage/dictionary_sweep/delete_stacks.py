@@ -82,6 +82,7 @@ def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> int
     )[::-1]
     parameters = {"hashes": _uuids(hashes), "ids": ids[dead].tolist()}
     if connection.execute(_DELETE, parameters).rowcount < len(dead):
+        # Some hash is not that of its functions, so something is damaged: there is no index of ids, all are read.
         connection.execute(text("DELETE FROM stack WHERE stack_id = ANY(:ids)"), parameters)
     c = stack_block.c
     connection.execute(delete_from(stack_block).where(tuple_(c.block, c.first_id).in_(keys)))

@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import Connection, Engine, Select, func, insert, select, text, update
 
 from fleetpb import capture_pb2
-from storage import partitions
+from storage import partitions, stack_blocks
 from storage.database import open_engine
-from storage.dictionary_sweep import delete, epochs
+from storage.dictionary_sweep import delete, delete_stacks, epochs
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.dictionary_sweep.scan import LABELS
 from storage.dictionary_sweep.sweep import EVERY, Swept, sweep, sweep_if_due
@@ -50,6 +50,7 @@ from storage.schema import (
     roll_replaced,
     roll_weighted,
     stack,
+    stack_block,
 )
 from tests.dictionary_stacks import functions_by_stack
 from tests.integration.exactly_once.faults import CRASHED, Commits, Fault, Plan
@@ -428,6 +429,62 @@ class TestWhatStays:
         assert [names for _, names in stored(engine, second).stacks] == [("real",)]
 
 
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many blocks of few stacks, each a transaction of its own."""
+    monkeypatch.setattr(delete_stacks, "_BLOCKS", 1)
+    monkeypatch.setattr(stack_blocks, "SPAN", 16)
+    monkeypatch.setattr(epochs, "SPAN", 16)
+
+
+@pytest.mark.usefixtures("small_blocks")
+class TestDamage:
+    def test_a_stack_with_another_hash_goes_all_the_same(
+        self, engine: Engine, two_days: tuple[UUID, UUID]
+    ) -> None:
+        used = set(stored_stacks(engine, two_days[1]))
+        with engine.begin() as connection:
+            unused = select(func.min(stack.c.stack_id)).where(stack.c.stack_id.not_in(used))
+            wrong = connection.execute(unused).scalar_one()
+            connection.execute(update(stack).where(stack.c.stack_id == wrong).values(hash=uuid4()))
+        assert sweep(engine) is not None
+        assert broken(engine) == {}
+        with engine.connect() as connection:
+            assert set(connection.scalars(select(stack.c.stack_id))) == used
+
+    def test_stacks_of_a_block_nobody_can_read_stay_and_others_go(
+        self, engine: Engine, interner: Interner, two_days: tuple[UUID, UUID]
+    ) -> None:
+        [other] = archived(engine, drawn_at=NEXT_DAY)
+        landed(engine, interner, other, 3)
+        vanish(engine, other)
+        first = stack_block.c.first_id
+        with engine.begin() as connection:
+            before = set(connection.scalars(select(stack.c.stack_id)))
+            block = connection.execute(select(func.min(first))).scalar_one()
+            connection.execute(update(stack_block).where(first == block).values(data=b"x"))
+        swept = sweep(engine)
+        assert swept is not None
+        with engine.connect() as connection:
+            after = set(connection.scalars(select(stack.c.stack_id)))
+            left = connection.scalars(select(stack_block.c.data).where(first == block)).all()
+        assert {id_ for id_ in before if id_ // stack_blocks.SPAN == block // stack_blocks.SPAN} <= after
+        assert [bytes(data) for data in left] == [b"x"]
+        assert 0 < swept.freed["stack"] == len(before - after)
+
+
+def stored_stacks(engine: Engine, visit_id: UUID) -> list[int]:
+    """Ids of the stacks of a visit's facts."""
+    of = (profile.c.day == chunk.c.day) & (profile.c.profile_id == chunk.c.profile_id)
+    with engine.connect() as connection:
+        found = connection.execute(
+            select(profile.c.facts, chunk.c.data).where(of, profile.c.visit_id == visit_id)
+        ).all()
+    stacks, _ = decode_many([bytes(data) for _, data in found], [facts for facts, _ in found])
+    return [int(id_) for id_ in stacks]
+
+
+@pytest.mark.usefixtures("small_blocks")
 class TestLandingMeanwhile:
     @pytest.mark.parametrize("remembers", [True, False])
     def test_of_vanishing_stacks_at_every_moment_of_a_sweep(
@@ -459,6 +516,7 @@ class TestLandingMeanwhile:
             assert is_as_landed(engine, visits[wanted], 1)
             vanish(engine, visits[wanted])
         assert is_as_landed(engine, two_days[1], 2)
+        assert moment < wanted, "later moments were never tried"
         assert wanted > 10
         with engine.connect() as connection:
             assert connection.scalar(select(func.count()).select_from(dictionary_touched)) == 0
