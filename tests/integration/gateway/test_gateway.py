@@ -65,7 +65,7 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workload]:
     if compiler is None:
         pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("workload")
-    binary, script = folder / "busy-program", folder / "looper.py"
+    binary, script = folder / "busy-program", folder / "gateway-looper.py"
     source = Path(__file__).with_name("busy.c")
     subprocess.run([compiler, "-O2", "-fomit-frame-pointer", "-o", binary, source], check=True)
     script.write_text(LOOP)
@@ -150,7 +150,7 @@ def test_a_script_is_named_beside_its_interpreter(answer: Answer, workload: Work
     capture = answer.capture
     exe = str(Path(f"/proc/{workload.python.pid}/exe").readlink())
     comm = Path(f"/proc/{workload.python.pid}/comm").read_text().strip()
-    groups = groups_where(capture, comm=comm, exe=exe, script="looper.py")
+    groups = groups_where(capture, comm=comm, exe=exe, script="gateway-looper.py")
     assert len(groups) == 1
     ends = ends_of(stacks_of(capture, groups))
     assert ends["COMPLETE"] >= 0.95 * ends.total() > 0, ends

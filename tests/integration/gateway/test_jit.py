@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -80,7 +81,11 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @contextmanager
 def started(command: Sequence[str | Path]) -> Iterator[int]:
     """The pid of a program that has said that it is ready; it and its children are ended."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+    # node leaves a log of its code where it is started.
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, cwd=folder) as process,
+    ):
         try:
             assert process.stdout is not None
             wait_until("the program is ready", lambda: b"ready" in process.stdout.readline())
@@ -134,7 +139,7 @@ def new_python() -> str:
             return path
     for folder in sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*")):
         return str(folder / "bin" / "python3")
-    pytest.skip("no CPython ≥ 3.12 is installed")
+    pytest.skip("rare: no CPython ≥ 3.12 is installed")
 
 
 def test_nodes_functions_are_rows(daemon: Daemon, engine: Engine, archive: Archive, tmp_path: Path):

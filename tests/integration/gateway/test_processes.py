@@ -143,7 +143,7 @@ def test_a_32_bit_program_is_a_leaf_that_says_so(capture: capture_pb2.Capture, f
         pytest.skip("the compiler makes no 32-bit programs")
     stacks = stacks_in(capture, folder / "spin32")
     if not stacks:
-        pytest.skip("this kernel runs no 32-bit programs")
+        pytest.skip("rare: this kernel runs no 32-bit programs")
     user = [stack for stack in stacks if not any(path == "[kernel]" for path, *_ in stack.frames)]
     assert ends_of(user).keys() == {"NO_UNWIND"}
     assert all(len(stack.frames) == 1 for stack in user)
