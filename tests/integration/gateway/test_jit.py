@@ -188,4 +188,5 @@ def test_processes_that_are_gone_when_they_are_looked_at_are_named_too(daemon: D
     for path in set(Path("/tmp").glob("perf-*.map")) - before:
         path.unlink()
     found = made_functions(capture, groups_where(capture, exe=os.path.realpath(command[0])))
-    assert found["fib"] == {JitName("fib", str(script), 2)}
+    # Others may run the like on this machine.
+    assert JitName("fib", str(script), 2) in found["fib"]
