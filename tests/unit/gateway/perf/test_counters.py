@@ -2,6 +2,7 @@
 
 import errno
 import os
+import struct
 import time
 from pathlib import Path
 
@@ -199,6 +200,20 @@ def test_the_parts_of_a_control_group_are_added_up_without_the_cpus_it_never_ran
         assert (message.cpu, strings[message.cgroup], message.package) == (WHOLE_MACHINE, "/pods/a", 0)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(directory)
+
+
+def test_times_that_count_from_boot_are_brought_back_to_when_the_group_was_opened(tmp_path: Path):
+    boot_ns = 44_305 * 10**9
+
+    class FromBoot(FakeKernel):
+        def read(self, descriptor: int, size: int) -> bytes:
+            count, enabled, running, *values = struct.unpack(f"<{size // 8}Q", super().read(descriptor, size))
+            return struct.pack(f"<{size // 8}Q", count, enabled + boot_ns, running + boot_ns, *values)
+
+    with Counters(FromBoot()) as counters:
+        counters.count_cgroup([event(1)], [0], "/pods/a", os.open(tmp_path, os.O_RDONLY))
+        ((_, _, reading),) = counters.readings()
+    assert reading.running == reading.enabled < boot_ns, "a ratio of 1 stays one"
 
 
 def test_a_control_group_that_never_ran_is_not_counted_rather_than_zero(tmp_path: Path):
