@@ -194,19 +194,3 @@ def _fields(columns: Sequence[ColumnElement[Any]]) -> list[tuple[str, str]]:
         kind = next(kind for type_, kind in _KINDS if isinstance(column.type, type_))
         fields += [(f"length of {column.name}", ">i4"), (column.name, kind)]
     return fields
-
-
-def read_blobs(
-    connection: Connection, statement: Select[tuple[bytes, ...]], *, limit: int
-) -> list[list[memoryview]]:
-    """The columns of a statement whose columns are all bytes; NULL reads as empty."""
-    buffer = copy_out(connection, statement, limit=limit)
-    columns: list[list[memoryview]] = [[] for _ in statement.selected_columns]
-    at, length_at = 0, struct.Struct(">i").unpack_from
-    while at < len(buffer):
-        at += 2  # the number of fields
-        for column in columns:
-            (size,) = length_at(buffer, at)
-            column.append(buffer[at + 4 : at + 4 + max(size, 0)])
-            at += 4 + max(size, 0)
-    return columns
