@@ -7,8 +7,8 @@ from typing import Any
 from services.api import answers
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection, parse_selection
-from storage.query.table import Page, Sort
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.table import Page, Sort
 
 Json = dict[str, Any]
 

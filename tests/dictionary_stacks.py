@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import Connection, insert
 
 from storage import stack_blocks
-from storage.query.stack_reading import read_stacks
+from storage.query.stacks.stack_reading import read_stacks
 from storage.schema import stack, stack_block
 
 

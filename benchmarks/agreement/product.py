@@ -18,10 +18,10 @@ from storage.campaigns import EventPlan
 from storage.inventory import NewMachine
 from storage.landing.decode import decode_capture
 from storage.query.engine import QueryEngine
-from storage.query.flame import MOST_NODES
-from storage.query.matchers import parse_matchers
-from storage.query.selection import Selection
-from storage.query.table import Page
+from storage.query.selections.matchers import parse_matchers
+from storage.query.selections.selection import Selection
+from storage.query.shapes.flame import MOST_NODES
+from storage.query.shapes.table import Page
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander

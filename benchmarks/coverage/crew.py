@@ -15,7 +15,7 @@ from benchmarks.coverage.plan import name_of, start_of, visits_of
 from benchmarks.coverage.store import Writer
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
-from storage.query.table import Page
+from storage.query.shapes.table import Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

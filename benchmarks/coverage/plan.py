@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.coverage.fleet import PLANTED, Growth
 from benchmarks.coverage.store import FIRST_DAY
 from collector.draw import draw
-from storage.query.selection import Selection
+from storage.query.selections.selection import Selection
 
 if TYPE_CHECKING:
     from benchmarks.coverage.fleet import Fleet, Int, Seen

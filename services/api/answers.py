@@ -3,18 +3,18 @@
 from typing import Any
 
 from analysis.measured import Measured
-from storage.query.diff import DiffRow
 from storage.query.engine import DiffAnswer, FlameAnswer, ReliabilityAnswer, TableAnswer
-from storage.query.estimates import Interval
-from storage.query.flame import Flame
-from storage.query.functions import FunctionRow
-from storage.query.labels import Labels
-from storage.query.scan import SampleType
-from storage.query.selection import Selection
-from storage.query.status import Status
-from storage.query.table import Row
-from storage.query.times import format_time
-from storage.query.totals import Totals
+from storage.query.facts.scan import SampleType
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+from storage.query.shapes.diff import DiffRow
+from storage.query.shapes.flame import Flame
+from storage.query.shapes.labels import Labels
+from storage.query.shapes.status import Status
+from storage.query.shapes.table import Row
+from storage.query.shapes.totals import Totals
+from storage.query.stacks.functions import FunctionRow
+from storage.query.weighing.estimates import Interval
 
 Json = dict[str, Any]
 

@@ -22,7 +22,7 @@ import json
 import struct
 from typing import Any
 
-from storage.query.flame import Flame
+from storage.query.shapes.flame import Flame
 
 MEDIA_TYPE = "application/vnd.fleetprof.flame"
 _HEADER = struct.Struct("<4sIII")

@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from storage.errors import DatabaseError
 from storage.query.cache_size import CacheSize
-from storage.query.status import CapturesStatus
+from storage.query.shapes.status import CapturesStatus
 
 
 class Watched(Protocol):

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from storage.query.matchers import LONGEST as LONGEST_SELECT
-from storage.query.patterns import LONGEST as LONGEST_PATTERN
-from storage.query.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection, parse_selection
+from storage.query.selections.matchers import LONGEST as LONGEST_SELECT
+from storage.query.selections.patterns import LONGEST as LONGEST_PATTERN
+from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection, parse_selection
 
 _TIME = "RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w)."
 

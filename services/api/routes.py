@@ -11,12 +11,12 @@ from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.parameters import Base, Keys, Selected, keys_of
 from services.api.replies import Made, as_json, in_thread, zipped
-from storage.query.diff import MOST_ROWS as MOST_DIFF_ROWS
 from storage.query.engine import QueryEngine
-from storage.query.flame import MOST_NODES
-from storage.query.labels import MOST_VALUES
-from storage.query.selection import Selection
-from storage.query.table import MOST_ROWS, Page, Sort
+from storage.query.selections.selection import Selection
+from storage.query.shapes.diff import MOST_ROWS as MOST_DIFF_ROWS
+from storage.query.shapes.flame import MOST_NODES
+from storage.query.shapes.labels import MOST_VALUES
+from storage.query.shapes.table import MOST_ROWS, Page, Sort
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": description, "model": models.ProblemDocument}

@@ -69,8 +69,8 @@ def query(  # noqa: PLR0917 - the command line is its signature
 
     from services import hottest, terminal  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
-    from storage.query.diff import MOST_ROWS  # noqa: PLC0415
-    from storage.query.selection import parse_selection  # noqa: PLC0415
+    from storage.query.selections.selection import parse_selection  # noqa: PLC0415
+    from storage.query.shapes.diff import MOST_ROWS  # noqa: PLC0415
 
     settings = read_settings()
     price = settings.price_per_core_hour

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from services.symbols.desk import SymbolDesk, Uploaded
-from storage.query.estimates import Interval
-from storage.query.times import format_time
+from storage.query.selections.times import format_time
+from storage.query.weighing.estimates import Interval
 from storage.symbols.absences import Absence
 from storage.symbols.asks import AskState
 from storage.symbols.caches import BuildState

@@ -13,19 +13,20 @@ from sqlalchemy import Connection, Engine, text
 
 from storage import partitions
 from storage.database import snapshot
-from storage.query import diff, flame, labels, planner, reliability, status, table
 from storage.query.cache_size import CacheSize
-from storage.query.diff import Comparison
-from storage.query.flame import Flame
-from storage.query.labels import Labels
-from storage.query.reading import TooMuch
-from storage.query.reliability import Reliability
+from storage.query.cells import planner
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import SampleType, sample_type_of
 from storage.query.samples import Samples, SampleSource
-from storage.query.scan import SampleType, sample_type_of
-from storage.query.selection import Selection
-from storage.query.status import CapturesStatus, Status
-from storage.query.table import Page, Table
-from storage.query.totals import Totals, totals
+from storage.query.selections.selection import Selection
+from storage.query.shapes import diff, flame, labels, reliability, status, table
+from storage.query.shapes.diff import Comparison
+from storage.query.shapes.flame import Flame
+from storage.query.shapes.labels import Labels
+from storage.query.shapes.reliability import Reliability
+from storage.query.shapes.status import CapturesStatus, Status
+from storage.query.shapes.table import Page, Table
+from storage.query.shapes.totals import Totals, totals
 from storage.rolling.fold import overdue
 
 _OVERLAY_LEAST = 5_000

@@ -7,16 +7,12 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage.landing.errors import CorruptChunk
-from storage.query import patterns, prefix_tree
 from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
-from storage.query.cell_evidence import Merged
-from storage.query.cell_samples import read_cell_samples
-from storage.query.design import Design, VisitWeights, read_design
-from storage.query.evidence import Seen, Visits
-from storage.query.functions import Functions, Naming
-from storage.query.planner import Plan
-from storage.query.reading import TooMuch
-from storage.query.scan import (
+from storage.query.cells.evidence import Merged
+from storage.query.cells.planner import Plan
+from storage.query.cells.samples import read_cell_samples
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import (
     MAX_BYTES,
     WHOLE,
     Facts,
@@ -29,10 +25,15 @@ from storage.query.scan import (
     sample_type_of,
     scan,
 )
-from storage.query.selection import Selection
-from storage.query.stack_reading import read_stacks
-from storage.query.stack_tree import NO_STACKS, Shape, Stacks, StackTree
-from storage.query.strata import draws
+from storage.query.selections import patterns
+from storage.query.selections.selection import Selection
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.functions import Functions, Naming
+from storage.query.stacks.stack_reading import read_stacks
+from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree
+from storage.query.weighing.design import Design, VisitWeights, read_design
+from storage.query.weighing.evidence import Seen, Visits
+from storage.query.weighing.strata import draws
 from storage.schema import visit
 
 

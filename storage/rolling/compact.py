@@ -17,8 +17,8 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from storage.errors import BadSelection, DatabaseError, StorageError
 from storage.landing.codec import encode_many
-from storage.query.reading import among
-from storage.query.strata import read_strata
+from storage.query.copy_binary import among
+from storage.query.weighing.strata import read_strata
 from storage.rolling import days as states
 from storage.rolling import rows, weighted
 from storage.rolling.cover import Cover

@@ -5,7 +5,7 @@ from datetime import date
 
 from sqlalchemy import Connection, Date, Integer, delete, func, literal, select, type_coerce
 
-from storage.query.reading import among
+from storage.query.copy_binary import among
 from storage.rolling.cubes import CUBES, DAY, EVENT, HOUR, HOURS_A_DAY, HOURS_KEPT_DAYS, day_number, day_of
 from storage.schema import roll, roll_day, stratum
 

@@ -16,7 +16,7 @@ from sqlalchemy import BigInteger, Connection, Engine, Select, and_, cast, func,
 from storage.errors import BadSelection, DatabaseError, StorageError
 from storage.landing.codec import decode_many, encode_many
 from storage.landing.errors import CorruptChunk
-from storage.query.reading import among
+from storage.query.copy_binary import among
 from storage.rolling import cell_moments, days, rows
 from storage.rolling.batch import numbered
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, day_number, day_of

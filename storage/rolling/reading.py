@@ -15,7 +15,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
-from storage.query.reading import among
+from storage.query.copy_binary import among
 from storage.rolling import moment_heads, moments_codec, rows, weighted
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from storage.query.stack_reading import read_stacks
+from storage.query.stacks.stack_reading import read_stacks
 from storage.rolling.rows import MAX_BYTES
 from storage.rolling.sorting import Int64, by_pair, counts
 

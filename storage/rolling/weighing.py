@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.moments import from_sums
 from analysis.weights import Weights, weigh
-from storage.query.strata import Strata
+from storage.query.weighing.strata import Strata
 from storage.rolling.moments import Sums
 from storage.rolling.reading import Cells, Exposure
 from storage.rolling.sorting import Float64, Int64, added_up, by_pair, counts

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from sqlalchemy import Connection, func, literal, select, union_all
 
-from storage.query.estimates import Estimate
+from storage.query.weighing.estimates import Estimate
 from storage.schema import binary, debug_file
 from storage.symbols import absences, asks, caches, candidates, relanding
 from storage.symbols.absences import Absence

@@ -18,7 +18,7 @@ from storage import campaigns, captures, coverage, inventory, set_aside
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan, State
 from storage.landing.decode import NEWEST_FORMAT
-from storage.query.status import read_status
+from storage.query.shapes.status import read_status
 from storage.schema import visit
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, delete, insert, literal, select
 
 from storage import partitions
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection, parse_selection
-from storage.query.table import Page, Sort
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.table import Page, Sort
 from storage.rolling.compact import compact
 from storage.rolling.roll import Roller
 from storage.schema import chunk, function, profile, roll_queue, roll_replaced
@@ -64,7 +64,7 @@ a_step = st.one_of(
 @pytest.fixture(autouse=True)
 def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made stores are too small for cells to save anything."""
-    monkeypatch.setattr("storage.query.cell_samples.VISITS_A_CELL", 0)
+    monkeypatch.setattr("storage.query.cells.samples.VISITS_A_CELL", 0)
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: se
     page = Page(Sort.TOTAL_DESC, 100)
     found = queries.table(selection, [by], page)
     flame = queries.flame(selection, 1000) if by == "function" else None
-    with patch("storage.query.planner.plan", return_value=None):
+    with patch("storage.query.cells.planner.plan", return_value=None):
         expected = queries.table(selection, [by], page)
         expected_flame = queries.flame(selection, 1000) if by == "function" else None
     assert expected.totals.path == "chunks"
@@ -305,7 +305,7 @@ def test_more_beside_the_cells_than_is_read_is_read_from_chunks(
     store.land([Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(1, 9)])
     one_hour = minutes(30 * HOUR, 31 * HOUR)
     mixed = queries.table(one_hour, ["function"], Page()).totals
-    monkeypatch.setattr("storage.query.unmerged.MAX_BYTES", 200)
+    monkeypatch.setattr("storage.query.cells.unmerged.MAX_BYTES", 200)
     chunks = queries.table(one_hour, ["function"], Page()).totals
     assert (mixed.path, chunks.path) == ("mixed", "chunks")
     assert mixed.units == chunks.units > 0
@@ -324,7 +324,7 @@ def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_eno
         FactWriter(connection).alias(ids["wait"], ids["work"])
     selection = minutes(30 * HOUR, 31 * HOUR)
     found = queries.table(selection, ["function"], Page()).table.rows[0]
-    with patch("storage.query.planner.plan", return_value=None):
+    with patch("storage.query.cells.planner.plan", return_value=None):
         expected = queries.table(selection, ["function"], Page()).table.rows[0]
     assert found.key == expected.key
     assert (found.self, found.total, found.self_share) == (expected.self, expected.total, expected.self_share)
@@ -375,7 +375,7 @@ class TestDaysWhoseFactsAreGone:
 
     def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = minutes(24 * HOUR, 48 * HOUR)
-        with patch("storage.query.cell_samples.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
+        with patch("storage.query.cells.samples.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
             part = queries.table(minutes(7 * HOUR + 30, 48 * HOUR), ["function"], Page()).totals
             second = queries.table(whole, ["function"], Page()).totals
         assert part.coverage.covered_s == second.coverage.covered_s

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection, parse_selection
-from storage.query.table import Page
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.table import Page
 from tests.designed import Campaign
 
 pytestmark = pytest.mark.integration

@@ -15,11 +15,11 @@ from sqlalchemy import Engine
 from storage.database import snapshot
 from storage.errors import BadSelection, DatabaseBusy, UnknownCampaign
 from storage.query.engine import QueryEngine
-from storage.query.functions import Functions
 from storage.query.samples import SampleSource
-from storage.query.selection import Selection, parse_selection
-from storage.query.stack_tree import StackTree
-from storage.query.table import Page, Sort
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.table import Page, Sort
+from storage.query.stacks.functions import Functions
+from storage.query.stacks.stack_tree import StackTree
 from tests.facts import FactWriter
 
 pytestmark = pytest.mark.integration

@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 
 from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection, parse_selection
-from storage.query.table import Page
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.table import Page
 from tests.designed import Campaign
 from tests.weights_oracle import Drawn, weights
 
@@ -260,7 +260,7 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
     selection = minutes(60, 115)
     whole = queries.table(selection, ["function"], Page())
     assert not whole.totals.coverage.approximate
-    monkeypatch.setattr("storage.query.scan.MAX_FACTS", 200)
+    monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 200)
     part = queries.table(selection, ["function"], Page())
     assert part.totals.coverage.approximate
     assert 0 < part.totals.visits < whole.totals.visits
@@ -283,6 +283,6 @@ def test_too_much_of_what_was_not_drawn_at_random_is_refused(
         fleet.write.profile(
             fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), dict.fromkeys(stacks, 1)
         )
-    monkeypatch.setattr("storage.query.scan.MAX_FACTS", 4)
+    monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 4)
     with pytest.raises(BadSelection, match="holds 5 facts"):
         queries.table(minutes(0, 60, campaign="by-hand"), ["function"], Page())

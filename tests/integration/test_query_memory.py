@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Engine, delete
 
 from storage.query.engine import QueryEngine
-from storage.query.selection import parse_selection
-from storage.query.table import Page
+from storage.query.selections.selection import parse_selection
+from storage.query.shapes.table import Page
 from storage.schema import chunk, function, profile, stack, stack_block
 from tests.facts import FactWriter
 

@@ -22,8 +22,8 @@ from storage import campaigns, inventory
 from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection
-from storage.query.table import Page
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import Page
 from storage.schema import capture, visit
 from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver

@@ -17,11 +17,11 @@ from storage import campaigns, inventory, partitions, thinning, visits
 from storage.backlog import Backlog, read_backlog
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
-from storage.query import cell_samples
+from storage.query.cells import samples as cell_samples
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection
-from storage.query.strata import read_strata
-from storage.query.table import Page
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import Page
+from storage.query.weighing.strata import read_strata
 from storage.rolling.fold import FOLDED_AFTER, fold
 from storage.rolling.roll import Roller
 from storage.schema import capture, capture_segment, coverage, roll_queue, sample_type, stratum, visit

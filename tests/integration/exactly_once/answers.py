@@ -11,12 +11,12 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query import cell_samples
+from storage.query.cells import samples as cell_samples
 from storage.query.engine import QueryEngine
-from storage.query.matchers import parse_matchers
-from storage.query.selection import Selection
-from storage.query.table import Page
-from storage.query.totals import Totals
+from storage.query.selections.matchers import parse_matchers
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import Page
+from storage.query.shapes.totals import Totals
 from tests.integration.exactly_once.made import Names, pattern, plain
 from tests.integration.exactly_once.truth import Checked, Landed
 from tests.integration.exactly_once.world import CAMPAIGNS, CLOSED, MIDNIGHT, NOON, OLD

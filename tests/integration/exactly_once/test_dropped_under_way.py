@@ -16,8 +16,8 @@ from storage.errors import DatabaseBusy
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.query.engine import QueryEngine
-from storage.query.selection import Selection
-from storage.query.table import Page
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import Page
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from tests.integration.exactly_once.made import pattern

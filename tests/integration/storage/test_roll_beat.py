@@ -11,7 +11,7 @@ from collector.merging import Merging
 from services.commands.db import app
 from storage.database import snapshot
 from storage.errors import DatabaseBusy
-from storage.query.reading import TooMuch
+from storage.query.copy_binary import TooMuch
 from storage.rolling.compact import compact
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import CUBES, EVENT, HOUR, HOURS_KEPT_DAYS, Source, day_of

@@ -17,7 +17,7 @@ from analysis import moments
 from analysis.moments import Moments
 from storage.coverage import utilisation_class
 from storage.database import snapshot
-from storage.query.strata import read_strata
+from storage.query.weighing.strata import read_strata
 from storage.rolling import compact as compacting
 from storage.rolling.compact import compact
 from storage.rolling.cover import Cover, cover, read_state

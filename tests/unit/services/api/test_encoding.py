@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.api.encoding import accepted, encode_flame
-from storage.query.flame import Flame
+from storage.query.shapes.flame import Flame
 
 
 def decode(data: bytes) -> tuple[dict, list[tuple[float, float, int, int]]]:

@@ -1,0 +1,1 @@
+"""Answering by merged cells: when they can, what they hold, and what is not merged yet."""

@@ -1,0 +1,235 @@
+"""What merged cells know of rows besides their sums: as `storage.query.weighing.evidence.Visits`, without visits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import estimate
+from analysis.moments import Moments
+from storage.query.arrays import Float, Int64, weight_at
+from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells, Pairs, Sources
+from storage.query.weighing.by_visit import Brought, ByVisit
+from storage.query.weighing.design import Design
+from storage.query.weighing.estimates import Interval
+from storage.query.weighing.evidence import Details
+from storage.rolling.moments import machine_bit
+from storage.rolling.moments import machines as machines_of
+
+
+@dataclass(frozen=True, slots=True)
+class CellRows:
+    """The rows of cells: applications with their sums, or functions, whose sums the tree has."""
+
+    application: Int64
+    """Ascending; none where rows are functions."""
+    units: Int64
+    weighted: Float
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Everything cells and loose visits know of a selection."""
+
+    design: Design
+    open: OpenCells
+    closed: ClosedCells
+    whole_open: OpenCells
+    """Those whose x is the whole selection's: the same ones, unless rows are applications among others."""
+    whole_closed: ClosedCells
+    visits: LooseVisits
+    rows: CellRows
+    canonical: Int64
+    """By function id: what readers take instead; 0 for one that is not loaded."""
+    samples: int
+    profiles: int
+    visits_seen: int
+    """Visits with a sample of the selection."""
+    fresh: bool
+    """Some of it came from chunks."""
+
+    @property
+    def whole(self) -> float:
+        """Units of the fleet in the whole selection."""
+        found = float((self.whole_open.weight * self.whole_open.sums.x).sum())
+        found += float((self.visits.weight * self.visits.sign * self.visits.selected).sum())
+        return found + float(self.whole_closed.parts.x.sum())
+
+    @property
+    def machines(self) -> int | None:
+        """About how many machines have a sample of the selection; None: too many to tell."""
+        bits = np.bitwise_or.reduce(self.whole_open.sums.machines, initial=0)
+        bits |= np.bitwise_or.reduce(self.whole_closed.parts.machines, initial=0)
+        seen = (self.visits.sign > 0) & (self.visits.selected > 0)
+        bits |= np.bitwise_or.reduce(machine_bit(self.visits.machine[seen]), initial=0)
+        return _machines(np.array([bits]))[0]
+
+    @property
+    def total(self) -> Interval:
+        """Units of the fleet in the whole selection, with their interval."""
+        sums, parts = self.whole_open.sums, self.whole_closed.parts
+        seen = np.flatnonzero(self.visits.selected)
+        row = np.zeros(max(len(sums), len(parts), len(seen)), np.int64)
+        cells, closed = np.arange(len(sums)), np.arange(len(parts))
+        found = self._sources.moments(
+            Pairs(
+                cells,
+                row[: len(cells)],
+                sums.x,
+                sums.xx,
+                sums.xx,
+                sums.xxxx,
+                sums.visits.astype(np.float64),
+            ),
+            ByVisit(row[: len(seen)], seen, self.visits.selected[seen], 1),
+            Pairs(
+                closed,
+                row[: len(closed)],
+                parts.x,
+                parts.vxx,
+                parts.vxx,
+                parts.x_fourth,
+                self.whole_closed.visits.astype(np.float64),
+                parts.x_second,
+            ),
+            1,
+            of_whole=True,
+        )
+        whole = estimate.totals(found)
+        return Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0]))
+
+    @property
+    def _sources(self) -> Sources:
+        if self.design.weights is None:
+            raise TypeError("cells are read for random designs only")
+        return Sources(self.design.weights, self.open, self.whole_open, self.whole_closed, self.visits)
+
+    def __len__(self) -> int:
+        """Loose visits."""
+        return len(self.visits)
+
+    @property
+    def of_profile(self) -> Int64:
+        """The loose visit of each of their profiles."""
+        return self.visits.of_profile
+
+    def of_functions(self, functions: Int64, found: ByVisit, *, own: bool) -> Moments:
+        """The moments of functions, `found` being what loose visits brought to them."""
+        rows, name = len(functions), "own" if own else "total"
+        sums, parts = self.open.sums, self.closed.parts
+        row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
+        here, there = row >= 0, closed_row >= 0
+        open_ = Pairs(
+            sums.cell[here],
+            row[here],
+            getattr(sums, name)[here].astype(np.float64),
+            getattr(sums, f"{name}2")[here],
+            getattr(sums, f"{name}_x")[here],
+            getattr(sums, f"{name}4")[here],
+            sums.row_visits[here].astype(np.float64),
+        ).each_once(rows)
+        closed = Pairs(
+            parts.cell[there],
+            closed_row[there],
+            getattr(parts, name)[there],
+            getattr(parts, f"{name}_vyy")[there],
+            getattr(parts, f"{name}_vxy")[there],
+            getattr(parts, f"{name}_fourth")[there],
+            parts.visits[there].astype(np.float64),
+            getattr(parts, f"{name}_second")[there],
+        ).each_once(rows)
+        return self._sources.moments(open_, found, closed, rows)
+
+    def details(self, brought: Brought, functions: Int64 | None) -> Details:
+        """Details of functions; `brought` is what loose visits brought to them. Cells do not count samples."""
+        if functions is None:
+            raise TypeError("rows of cells are functions")
+        rows = len(functions)
+        sums, parts = self.open.sums, self.closed.parts
+        row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
+        here, there = row >= 0, closed_row >= 0
+        visits = weight_at(row[here], sums.row_visits[here].astype(np.float64), rows)
+        visits += weight_at(closed_row[there], parts.visits[there].astype(np.float64), rows)
+        total = brought.total
+        visits += weight_at(total.row, self.visits.sign[total.visit].astype(np.float64), rows)
+        bits = _ored(row[here], sums.row_machines[here], rows)
+        bits |= _ored(closed_row[there], parts.row_machines[there], rows)
+        bits |= self._machines_of(total)
+        return _details(
+            visits,
+            bits,
+            self.of_functions(functions, brought.own, own=True),
+            self.of_functions(functions, total, own=False),
+        )
+
+    def _rows_of(self, functions: Int64, found: Int64) -> Int64:
+        """For each function found its place among `functions`; -1: it is not among them."""
+        row_of = np.full(len(self.canonical) + 1, -1, np.int64)
+        row_of[functions] = np.arange(len(functions))
+        inside = found < len(self.canonical)
+        return np.where(inside, row_of[self.canonical[np.where(inside, found, 0)]], -1)
+
+    def of_applications(self, places: Int64, loose: ByVisit) -> Details:
+        """Details of some rows that are applications; `loose` is what loose visits brought to them."""
+        rows = len(places)
+        wanted = np.full(len(self.rows.application) + 1, -1, np.int64)
+        wanted[places] = np.arange(rows)
+
+        def row_of(application: Int64) -> Int64:
+            return wanted[np.searchsorted(self.rows.application, application)]
+
+        sums, parts = self.open.sums, self.closed.parts
+        row, closed_row = row_of(self.open.application), row_of(self.closed.application)
+        here, closed_here = np.flatnonzero(row >= 0), np.flatnonzero(closed_row >= 0)
+        alone = self.whole_open is self.open  # the application is the whole selection
+        open_ = Pairs(
+            here,
+            row[here],
+            sums.x[here],
+            sums.xx[here],
+            (sums.xx if alone else sums.xe)[here],
+            sums.xxxx[here],
+            sums.visits[here].astype(np.float64),
+        )
+        closed = Pairs(
+            closed_here,
+            closed_row[closed_here],
+            parts.x[closed_here],
+            parts.vxx[closed_here],
+            (parts.vxx if alone else parts.vxe)[closed_here],
+            parts.x_fourth[closed_here],
+            self.closed.visits[closed_here].astype(np.float64),
+            parts.x_second[closed_here],
+        )
+        visits = weight_at(open_.row, open_.visits, rows) + weight_at(closed.row, closed.visits, rows)
+        visits += weight_at(loose.row, self.visits.sign[loose.visit].astype(np.float64), rows)
+        bits = _ored(open_.row, sums.machines[here], rows)
+        bits |= _ored(closed.row, parts.machines[closed_here], rows)
+        bits |= self._machines_of(loose)
+        found = self._sources.moments(open_, loose, closed, rows)
+        return _details(visits, bits, found, found)
+
+    def _machines_of(self, loose: ByVisit) -> Int64:
+        added = self.visits.sign[loose.visit] > 0
+        return _ored(loose.row[added], machine_bit(self.visits.machine[loose.visit[added]]), loose.rows)
+
+
+def _ored(row: Int64, bits: Int64, rows: int) -> Int64:
+    found = np.zeros(rows, np.int64)
+    np.bitwise_or.at(found, row, bits)
+    return found
+
+
+def _machines(bits: Int64) -> list[int | None]:
+    return [None if np.isnan(n) else int(n) for n in machines_of(bits).tolist()]
+
+
+def _details(visits: Float, bits: Int64, own: Moments, total: Moments) -> Details:
+    unknown = [None] * len(bits)
+    return Details(
+        self_samples=unknown,
+        total_samples=unknown,
+        visits=np.rint(visits).astype(np.int64).tolist(),
+        machines=_machines(bits),
+        own=own,
+        total=total,
+    )

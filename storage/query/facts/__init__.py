@@ -1,0 +1,1 @@
+"""Reading a selection's profiles and facts out of the chunks of its visits."""

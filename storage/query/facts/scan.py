@@ -1,0 +1,253 @@
+"""Reading a selection: its profiles and all their facts, from one snapshot."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select, func, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from storage.errors import BadSelection, UnknownCampaign
+from storage.query.arrays import Bool, Int64
+from storage.query.copy_binary import Rows, TooMuch, read_fixed, read_rows
+from storage.query.facts.chunks import decode_chunks
+from storage.query.selections import label_names
+from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
+from storage.query.weighing.design import Ids
+from storage.schema import campaign, chunk, profile, sample_type, visit
+
+MAX_FACTS = 20_000_000
+"""More than this is not read for one answer: about 1 GB while it is summed."""
+MAX_CHUNKS = 200_000
+MAX_BYTES = 512 << 20
+WHOLE = 256
+"""Parts that visits are divided into by their ids, which are random: so many of them are all."""
+_MARGIN = 0.8
+"""Of what may be read: parts are of different sizes."""
+TIME_UNIT = "nanoseconds"
+"""Sample types in this unit are CPU time; answers give them in seconds too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleType:
+    """Event and unit of an answer; `id` None: nothing of the kind has been sampled yet."""
+
+    event: str
+    unit: str
+    id: int | None
+    gauge: bool = False
+    """A level such as the heap in use: averaged over visits, never multiplied by time."""
+
+    @property
+    def seconds_per_unit(self) -> float | None:
+        """Core-seconds a unit is; None: units are not time."""
+        return 1e-9 if self.unit == TIME_UNIT else None
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """Columns over the profiles of a selection."""
+
+    visits: Ids
+    """The different visits they are of, ascending."""
+    visit: Int64
+    """Index into `visits`."""
+    machine: Int64
+    facts: Int64
+    samples: Int64
+    period: Int64
+    labels: dict[str, Int64]
+    """Stored ids by column of `profile`, of the labels that were asked for."""
+    stacks: bool | None
+    """Whether they have stacks or leaves only; None: there are none."""
+
+    def __len__(self) -> int:
+        return len(self.machine)
+
+    def label(self, name: str) -> Int64:
+        """The stored ids of a label that was asked for."""
+        return self.machine if name == label_names.MACHINE else self.labels[label_names.column_of(name)]
+
+    @property
+    def units(self) -> Int64:
+        """What each profile stands for, in units of the sample type."""
+        return self.samples * self.period
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Columns over the facts of a selection."""
+
+    profile: Int64
+    """Index into `Profiles`, ascending."""
+    stack: Int64
+    samples: Int64
+    units: Int64
+
+    def of(self, keep: Bool) -> "Facts":
+        """Those of them where `keep` is set."""
+        return Facts(self.profile[keep], self.stack[keep], self.samples[keep], self.units[keep])
+
+
+def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
+    """The sample type a selection means. Raises `BadSelection` for an event nobody has sampled.
+
+    The default event is always known, so that a store that is still empty answers with nothing.
+    """
+    rows = connection.execute(
+        select(sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id, sample_type.c.kind)
+    ).all()
+    fitting = sorted(
+        (row for row in rows if row.event == selection.event and selection.unit in {"", row.unit}),
+        key=lambda row: (row.unit != TIME_UNIT, row.unit),
+    )
+    if fitting:
+        first = fitting[0]
+        return SampleType(first.event, first.unit, first.sample_type_id, gauge=first.kind == "gauge")
+    if selection.event == DEFAULT_EVENT and selection.unit in {"", TIME_UNIT}:
+        return SampleType(DEFAULT_EVENT, TIME_UNIT, None)
+    known = ", ".join(sorted(f"{row.event} ({row.unit})" for row in rows)) or f"{DEFAULT_EVENT} ({TIME_UNIT})"
+    asked = f"{selection.event} ({selection.unit})" if selection.unit else selection.event
+    raise BadSelection(f"Nobody has sampled {asked!r}.", hint=f"Events: {known}.")
+
+
+def campaign_of(connection: Connection, selection: Selection) -> int | None:
+    """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
+    found: int | None = connection.execute(
+        select(campaign.c.campaign_id).where(campaign.c.name == selection.campaign)
+    ).scalar()
+    if found is None and selection.campaign != DEFAULT_CAMPAIGN:
+        raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
+    return found
+
+
+def scan_profiles(
+    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+) -> Profiles:
+    """The profiles of a selection without their facts, for what needs labels only."""
+    statement = _matching(connection, selection, kind, labels)
+    if statement is None:
+        return _profiles(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.bool_), labels)
+    rows = read_fixed(connection, statement, limit=MAX_BYTES)
+    return _profiles(rows, _one_depth(rows), labels)
+
+
+def no_profiles(*, stacks: bool) -> Profiles:
+    """One nameless group of samples: what cells are, which know no profiles."""
+    one = np.zeros(1, np.int64)
+    return Profiles(np.zeros(0, "S16"), one, one, one, one, one, {}, stacks)
+
+
+def in_part(column: Any, parts: int) -> ColumnElement[bool]:
+    """The visits of so many of the `WHOLE` parts."""
+    return func.get_byte(func.uuid_send(column), 15) < parts
+
+
+def parts_to_read(connection: Connection, selection: Selection, kind: SampleType) -> int:
+    """How many of the `WHOLE` parts hold about as much as is read for one answer; at least 1."""
+    statement = _matching(connection, selection, kind, ())
+    if statement is None:
+        return WHOLE
+    counted = statement.with_only_columns(
+        func.coalesce(func.sum(profile.c.facts), 0), func.count(), maintain_column_froms=True
+    )
+    facts, chunks = connection.execute(counted).one()
+    most = min(MAX_FACTS / max(float(facts), 1.0), MAX_CHUNKS / max(chunks, 1))
+    return min(max(int(WHOLE * most * _MARGIN), 1), WHOLE)
+
+
+def scan(
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    labels: tuple[str, ...],
+    *,
+    parts: int = WHOLE,
+) -> tuple[Profiles, Facts]:
+    """The profiles of a selection, with the ids of these labels, and their facts; of a part of the visits.
+
+    Raises `TooMuch` when they are too many to read for one answer.
+    """
+    statement = _matching(connection, selection, kind, labels)
+    if statement is not None and parts < WHOLE:
+        statement = statement.where(in_part(visit.c.visit_id, parts))
+    if statement is None:
+        nothing = Rows(0, {name: [] for name in _columns(labels)})
+        return _profiles(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
+    statement = statement.join(
+        chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
+    ).where(*_days(chunk.c.day, selection))
+    rows = read_rows(connection, statement.add_columns(chunk.c.data), limit=MAX_BYTES)
+    keep = _one_depth(rows)
+    return _profiles(rows, keep, labels), _facts(rows, keep)
+
+
+def _columns(labels: tuple[str, ...]) -> tuple[str, ...]:
+    own = ("visit_id", "machine_id", "stacks", "facts", "samples", "period")
+    return (*own, *sorted({label_names.column_of(label) for label in labels} - set(own)))
+
+
+def _matching(
+    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+) -> Select[Any] | None:
+    """The statement for the selection's profiles; None: there can be none.
+
+    A visit's time is its draw's: it was fixed then, by the collector's clock, with its day.
+    """
+    for label in labels:
+        label_names.check_label(connection, label)
+    conditions = [label_names.condition(connection, matcher) for matcher in selection.matchers]
+    campaign_id = campaign_of(connection, selection)
+    if campaign_id is None or kind.id is None:
+        return None
+    return (
+        select(*(profile.c[name] for name in _columns(labels)))
+        .join(visit, visit.c.visit_id == profile.c.visit_id)
+        .where(
+            *_days(profile.c.day, selection),
+            visit.c.drawn_at >= selection.start,
+            visit.c.drawn_at < selection.end,
+            profile.c.campaign_id == campaign_id,
+            profile.c.sample_type_id == kind.id,
+            *conditions,
+        )
+    )
+
+
+def _days(column: Any, selection: Selection) -> tuple[Any, ...]:
+    """Conditions that leave only the partitions of the selection's days."""
+    return column >= selection.start.date(), column <= selection.end.date()
+
+
+def _one_depth(rows: Rows) -> Bool:
+    """Profiles with stacks, or all where there are none: flat samples among them would be roots."""
+    stacks = np.array(rows.values("stacks"), np.bool_)
+    return stacks if stacks.any() else np.ones(len(rows), np.bool_)
+
+
+def _profiles(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
+    visits, visit_index = np.unique(rows.uuids("visit_id")[keep], return_inverse=True)
+    columns = {label_names.column_of(label) for label in labels}
+    return Profiles(
+        visits=visits,
+        visit=visit_index.astype(np.int64),
+        machine=rows.ints("machine_id")[keep],
+        facts=rows.ints("facts")[keep],
+        samples=rows.ints("samples")[keep],
+        period=rows.ints("period")[keep],
+        labels={name: rows.ints(name)[keep] for name in columns},
+        stacks=bool(rows.values("stacks")[int(np.argmax(keep))]) if keep.any() else None,
+    )
+
+
+def _facts(rows: Rows, keep: Bool) -> Facts:
+    counts = rows.ints("facts")[keep]
+    if int(counts.sum()) > MAX_FACTS or len(counts) > MAX_CHUNKS:
+        raise TooMuch(
+            f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; {MAX_FACTS:,} in "
+            f"{MAX_CHUNKS:,} are read for one answer.",
+            hint='Choose a shorter time range or add a matcher, e.g. application="…".',
+        )
+    stacks, samples = decode_chunks([rows.blobs.of(np.flatnonzero(keep))], counts)
+    of = np.repeat(np.arange(len(counts)), counts)
+    return Facts(of, stacks, samples, samples * rows.ints("period")[keep][of])

@@ -1,0 +1,125 @@
+"""The labels a profile can be filtered and grouped by, and what their stored ids mean.
+
+Three kinds: columns of `profile` that refer to `dim_value`, the machine, and whatever keys the
+`label_set`s have (comm, unit, and the user's). The absent label is the empty text.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from sqlalchemy import Connection, func, or_, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from storage.errors import BadSelection
+from storage.query.arrays import Int64
+from storage.query.copy_binary import among
+from storage.query.selections.matchers import Matcher, is_label_name
+from storage.schema import dim_value, label_set, machine, profile
+
+DIMENSIONS = (
+    "application", "version", "image", "build_id", "container", "job", "compiler",
+    "datacenter", "cluster", "platform", "kernel",
+)  # fmt: skip
+"""Labels that are columns of `profile`; `dim_value.dim` has the same names."""
+MACHINE = "machine"
+FRAME_KEYS = ("function", "file", "binary")
+"""What a table can be grouped by besides labels; not labels, because a stack has many."""
+
+
+def user_labels(connection: Connection) -> list[str]:
+    """Names of the labels that label sets have, sorted."""
+    keys = select(func.jsonb_object_keys(label_set.c.labels)).distinct()
+    return sorted(connection.execute(keys).scalars())
+
+
+def check_label(connection: Connection, name: str) -> None:
+    """Raises `BadSelection` for a name no profile can have: a typing error must not look like no data."""
+    if name in DIMENSIONS or name == MACHINE:
+        return
+    if name in FRAME_KEYS:
+        raise BadSelection(
+            f"{name!r} is not a label of profiles: every stack has many.",
+            hint="Use focus= and ignore= for functions, and by=function, file or binary to group.",
+        )
+    if not is_label_name(name):
+        raise BadSelection(f"{name!r} cannot be the name of a label.")
+    others = user_labels(connection)
+    # A store without label sets has nothing to compare with yet.
+    if name not in others and (others or connection.execute(select(profile.c.day).limit(1)).first()):
+        raise BadSelection(
+            f"No profile has a label {name!r}.", hint=f"Labels: {', '.join((*DIMENSIONS, MACHINE, *others))}."
+        )
+
+
+def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
+    """The matcher as a condition on `profile`, its text resolved to ids beforehand.
+
+    Raises `BadSelection` for a label that does not exist.
+    """
+    check_label(connection, matcher.label)
+    column = profile.c[column_of(matcher.label)]
+    ids = _matching(connection, matcher)
+    chosen = among(column, ids)
+    return ~chosen if matcher.operator.negative else chosen
+
+
+def matching_values(connection: Connection, dimension: str, matchers: Iterable[Matcher]) -> list[int]:
+    """Ids of a dimension's values that satisfy all matchers, which are on that dimension."""
+    every = select(dim_value.c.value_id).where(dim_value.c.dim == dimension).order_by(dim_value.c.value_id)
+    left = list(connection.execute(every).scalars())
+    for matcher in matchers:
+        found = set(_matching(connection, matcher))
+        left = [id_ for id_ in left if (id_ in found) != matcher.operator.negative]
+    return left
+
+
+def values_of(connection: Connection, label: str, ids: Int64) -> list[str]:
+    """What the ids in the label's column mean, in their order."""
+    distinct = np.unique(ids).tolist()
+    if label == MACHINE:
+        named = select(machine.c.machine_id, machine.c.name).where(among(machine.c.machine_id, distinct))
+    elif label in DIMENSIONS:
+        named = select(dim_value.c.value_id, dim_value.c.value).where(among(dim_value.c.value_id, distinct))
+    else:
+        text_ = label_set.c.labels[label].astext
+        named = select(label_set.c.label_set_id, text_).where(among(label_set.c.label_set_id, distinct))
+    known: dict[int, str] = {id_: value or "" for id_, value in connection.execute(named)}
+    return [known.get(id_, "") for id_ in ids.tolist()]
+
+
+def column_of(label: str) -> str:
+    """The column of `profile` that says what a profile's label is."""
+    if label == MACHINE:
+        return "machine_id"
+    return label if label in DIMENSIONS else "label_set_id"
+
+
+def _matching(connection: Connection, matcher: Matcher) -> list[int]:
+    """Ids of the values that satisfy the matcher's positive form."""
+    test = matcher.positive()
+    if matcher.label == MACHINE:
+        return _tested(connection.execute(select(machine.c.machine_id, machine.c.name)), test)
+    if matcher.label in DIMENSIONS:
+        values = select(dim_value.c.value_id, dim_value.c.value).where(dim_value.c.dim == matcher.label)
+        if not matcher.operator.is_pattern:
+            values = values.where(dim_value.c.value == matcher.value)
+        return _tested(connection.execute(values), test)
+    text_ = label_set.c.labels[matcher.label].astext
+    sets = select(label_set.c.label_set_id, func.coalesce(text_, ""))
+    if not matcher.operator.is_pattern:
+        has = label_set.c.labels.contains({matcher.label: matcher.value})  # the index knows this one
+        sets = sets.where(or_(has, text_.is_(None))) if matcher.value == "" else sets.where(has)
+    return _tested(connection.execute(sets), test)
+
+
+def _tested(rows: Iterable[Sequence[object]], test: Callable[[str], bool]) -> list[int]:
+    """Ids whose value passes; each distinct value is tested once."""
+    verdicts: dict[str, bool] = {}
+    found = []
+    for id_, value in rows:
+        text_ = str(value)
+        if text_ not in verdicts:
+            verdicts[text_] = test(text_)
+        if verdicts[text_]:
+            found.append(int(str(id_)))
+    return found

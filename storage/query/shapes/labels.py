@@ -1,0 +1,84 @@
+"""Which values the labels of a selection have, and how much of it each one is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from storage.query.arrays import Float, sum_at, weight_at
+from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
+from storage.query.selections import label_names
+from storage.query.selections.selection import Selection
+from storage.query.weighing.design import read_design
+
+MOST_VALUES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LabelValue:
+    """A value and the units of the profiles that have it."""
+
+    value: str
+    units: int
+    share: float
+    """Estimated, of the selection, 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label's values, by descending share; the empty text is the absence of the label."""
+
+    name: str
+    values: tuple[LabelValue, ...]
+    more: int
+    """Values that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """All labels of a selection; `focus` and `ignore` do not count here: labels are of profiles."""
+
+    kind: SampleType
+    labels: tuple[Label, ...]
+
+
+def list_labels(connection: Connection, selection: Selection, *, limit: int, find: str) -> Labels:
+    """The labels of a selection with at most `limit` values each, those that contain `find`."""
+    kind = sample_type_of(connection, selection)
+    others = tuple(name for name in label_names.user_labels(connection))
+    names = (*label_names.DIMENSIONS, label_names.MACHINE, *others)
+    profiles = scan_profiles(connection, selection, kind, names)
+    _, weights = read_design(
+        connection,
+        selection,
+        campaign_of(connection, selection),
+        kind.id,
+        stacks=profiles.stacks,
+        gauge=kind.gauge,
+    )
+    weighted = profiles.units.astype(np.float64)
+    if weights is not None:
+        weighted *= weights.of(profiles.visits)[0][profiles.visit]
+    found = (_label(connection, profiles, weighted, name, limit, find.casefold()) for name in names)
+    return Labels(kind, tuple(label for label in found if label is not None))
+
+
+def _label(  # noqa: PLR0917 - a loop's body
+    connection: Connection, profiles: Profiles, weighted: Float, name: str, limit: int, find: str
+) -> Label | None:
+    """The label, or None when no profile has it."""
+    ids, which = np.unique(profiles.label(name), return_inverse=True)
+    values = label_names.values_of(connection, name, ids)
+    if not any(values):
+        return None
+    different = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    of = np.array([different[value] for value in values], np.int64)[which]
+    units = sum_at(of, profiles.units, len(different)).tolist()
+    weights, whole = weight_at(of, weighted, len(different)).tolist(), float(weighted.sum())
+    matching = [
+        LabelValue(value, units[number], min(weights[number] / whole, 1.0) if whole > 0 else 0.0)
+        for value, number in different.items()
+        if find in value.casefold()
+    ]
+    matching.sort(key=lambda item: (-item.share, item.value))
+    return Label(name, tuple(matching[:limit]), max(0, len(matching) - limit))

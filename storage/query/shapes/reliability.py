@@ -1,0 +1,71 @@
+"""How far a selection's profile can be trusted as a whole, from its visits (DIGEST G25-G27)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from analysis.measured import Measured
+from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
+from storage.query.arrays import Int64, sum_at
+from storage.query.samples import Samples
+from storage.query.shapes.table import all_rows
+from storage.query.stacks.functions import Functions
+from storage.query.weighing.design import Ids
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_tables import counted, visit_table
+
+MOST_ROWS = 20_000
+"""Entries of a profile that are looked at, the heaviest ones."""
+_LEAST_VISITS = 2
+_SEED = 1
+"""Of the random subsets: one question has one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Figures over the self shares of a profile's entries; None: too few visits, or not drawn at random."""
+
+    rows_total: int
+    entropy: Measured | None
+    """In nats."""
+    manhattan: Measured | None
+    """Between two random halves of the visits, 0…2."""
+    fit: Convergence | None
+
+
+def reliability(
+    connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]
+) -> Reliability:
+    """The figures of a profile, read with the labels among `by`, visit by visit."""
+    visits = samples.evidence
+    if not isinstance(visits, Visits):
+        raise TypeError("reliability is that of visits")
+    rows = all_rows(connection, functions, samples, by)
+    of = counted(visits)
+    if visits.design.weights is None or len(of) < _LEAST_VISITS:
+        return Reliability(len(rows.own), None, None, None)
+    heaviest = np.argsort(-rows.own_weight, kind="stable")[:MOST_ROWS]
+    heaviest = heaviest[rows.own[heaviest] > 0]
+    found = rows.brought(heaviest, totals=False)
+    table = visit_table(visits, found.own, _keys(visits.id))
+    facts = samples.facts
+    taken = sum_at(visits.of_profile[facts.profile], facts.samples, len(visits))[of]
+    # With `focus` a visit of the selection may have nothing of what is asked for.
+    seen = seen_by(table)
+    if len(seen) < _LEAST_VISITS:
+        return Reliability(len(rows.own), None, None, None)
+    table, taken = table.of(seen), taken[seen]
+    return Reliability(
+        rows_total=len(rows.own),
+        entropy=entropy_of(table),
+        manhattan=halves(table, _SEED),
+        fit=converge(table, taken.astype(np.float64), _SEED),
+    )
+
+
+def _keys(ids: Ids) -> Int64:
+    """A number of each visit that stays the same in every answer: the halves of its id, one on the other."""
+    pairs = np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2)
+    return pairs[:, 0] ^ pairs[:, 1]

@@ -1,0 +1,242 @@
+"""What functions are called: a cache over `function` that stays right when functions get names.
+
+Rows never change but for one thing: a function that landed without a name may become the alias of a
+named one (`function.alias_of`), and later of a better named one. So named functions are remembered as long
+as a stack has them (`only`), and those a query meets whose name can still become better, because it is not
+from debug information, are looked up again each time.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, select
+
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query.arrays import Bool, Int64
+from storage.query.cache_size import CacheSize
+from storage.query.copy_binary import among
+from storage.schema import function
+
+_BATCH = 50_000
+_DICT_ENTRY = 100
+"""Bytes, with the number that is the key or the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRow:
+    """A function as answers show it."""
+
+    id: int
+    name: str
+    file: str
+    binary: str
+    status: Status
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What functions were called at one moment."""
+
+    canonical: Int64
+    """By id, what readers take instead of a function; 0 where one is not loaded. No id in it changes for another."""
+    replaced: tuple[Int64, ...]
+    """What readers took until then, one entry for each time that functions got other names."""
+
+
+NO_FUNCTION = FunctionRow(0, "all", "", "", Status.FULL, Kind.MARKER)
+_GONE = "[swept]"
+
+
+class Functions:
+    """Functions by id, filled as they are met. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._rows: dict[int, FunctionRow] = {0: NO_FUNCTION}
+        self._canonical = np.zeros(1, np.int64)  # 0: not loaded
+        self._replaced: tuple[Int64, ...] = ()
+        self._keyed = np.zeros(1, np.bool_)  # landed without a name
+        self._status = np.full(1, Status.FULL, np.uint8)
+        self._kind = np.full(1, Kind.MARKER, np.uint8)
+        self._file = np.zeros(1, np.int64)
+        self._binary = np.zeros(1, np.int64)
+        self._texts: list[str] = [""]
+        self._text_ids: dict[str, int] = {"": 0}
+        self._bytes = 0
+
+    def only(self, ids: Int64) -> "Functions":
+        """Those of these functions that are loaded and never change, as an object of its own.
+
+        What landed without a name is to be loaded again. Answers under way go on with this one; what no
+        stack has any more is gone with it.
+        """
+        kept = Functions()
+        with self._lock:
+            inside = ids[(ids > 0) & (ids < len(self._canonical))]
+            used = np.union1d(inside, self._canonical[inside])
+            used = used[(used > 0) & (used < len(self._canonical))]
+            used = used[(self._canonical[used] == used) & ~self._keyed[used]]
+            if len(used):
+                kept._grow(int(used[-1]) + 1)
+            for id_ in used.tolist():
+                kept._put(self._rows[id_], id_, keyed=False)
+        return kept
+
+    @property
+    def size(self) -> CacheSize:
+        """The functions that are loaded; some 300 bytes each, and 27 for each id that was ever given away."""
+        arrays = (self._canonical, self._keyed, self._status, self._kind, self._file, self._binary)
+        return CacheSize(len(self._rows), self._bytes + sum(array.nbytes for array in arrays))
+
+    def load(self, connection: Connection, ids: Int64) -> None:
+        """Have these functions, and those they are aliases of, ready for the calls below."""
+        with self._lock:
+            missing = self._unknown(ids)
+            for start in range(0, len(missing), _BATCH):
+                self._read(connection, missing[start : start + _BATCH])
+
+    def look_again(self, connection: Connection, ids: Int64) -> None:
+        """Have the present names of the functions that these (loaded) ids are taken for; see `naming`."""
+        with self._lock:
+            open_ = self._open(ids)
+            for start in range(0, len(open_), _BATCH):
+                self._read_aliases(connection, open_[start : start + _BATCH])
+
+    @property
+    def naming(self) -> Naming:
+        """What the loaded functions are called now."""
+        with self._lock:
+            return Naming(self._canonical, self._replaced)
+
+    def canonical(self, ids: npt.NDArray[np.integer]) -> Int64:
+        """What readers take instead of these (loaded) ids."""
+        instead: Int64 = self._canonical[ids]
+        return instead
+
+    def status(self, ids: Int64) -> npt.NDArray[np.uint8]:
+        """`Status` of loaded functions."""
+        return self._status[ids]
+
+    def kind(self, ids: Int64) -> npt.NDArray[np.uint8]:
+        """`Kind` of loaded functions."""
+        return self._kind[ids]
+
+    def file(self, ids: Int64) -> Int64:
+        """Numbers of the loaded functions' files, for `text`."""
+        return self._file[ids]
+
+    def binary(self, ids: Int64) -> Int64:
+        """Numbers of the loaded functions' binaries, for `text`."""
+        return self._binary[ids]
+
+    def text(self, number: int) -> str:
+        """The file or binary of that number."""
+        return self._texts[number]
+
+    def matching(self, ids: Int64, test: Callable[[str], bool]) -> Bool:
+        """Which of the loaded functions have a name that passes; the root has none."""
+        rows = self._rows
+        return np.fromiter((id_ > 0 and test(rows[id_].name) for id_ in ids.tolist()), np.bool_, len(ids))
+
+    def row(self, id_: int) -> FunctionRow:
+        """A loaded function."""
+        return self._rows[id_]
+
+    def _unknown(self, ids: Int64) -> Int64:
+        distinct = np.unique(ids)
+        distinct = distinct[distinct > 0]
+        known = np.zeros(len(distinct), np.bool_)
+        inside = distinct < len(self._canonical)
+        known[inside] = self._canonical[distinct[inside]] > 0
+        return distinct[~known]
+
+    def _read(self, connection: Connection, ids: Int64) -> None:
+        c = function.c
+        columns = (c.function_id, c.name, c.file, c.binary_name, c.status, c.kind, c.alias_of, c.binary_key)
+        found = {
+            row.function_id: row
+            for row in connection.execute(select(*columns).where(among(c.function_id, ids.tolist())))
+        }
+        # First, and not after: if that fails, none of these is loaded either.
+        self.load(connection, _ids(row.alias_of for row in found.values() if row.alias_of is not None))
+        wanted = self._unknown(ids).tolist()
+        self._grow(int(ids[-1]) + 1)
+        for id_ in wanted:
+            row = found.get(id_)
+            if row is None:  # swept since the stack was read; ids are never used again
+                self._put(FunctionRow(id_, _GONE, "", "", Status.UNKNOWN, Kind.USER), id_, keyed=False)
+                continue
+            file, binary = (self._texts[self._number(text)] for text in (row.file, row.binary_name))
+            kept = FunctionRow(id_, row.name, file, binary, Status(row.status), Kind(row.kind))
+            self._put(kept, row.alias_of or id_, keyed=row.binary_key is not None)
+
+    def _open(self, ids: Int64) -> Int64:
+        """The functions that any of these stands for, and whose name can still become better."""
+        asked = np.zeros(len(self._canonical), np.bool_)
+        asked[ids] = True
+        keyed = np.flatnonzero(self._keyed)
+        instead = self._canonical[keyed]
+        final = (instead != keyed) & (self._status[instead] >= Status.FULL)
+        still_open: Int64 = keyed[asked[instead] & ~final]
+        return still_open
+
+    def _read_aliases(self, connection: Connection, ids: Int64) -> None:
+        """Load what these are aliases of, then take those instead, all at once."""
+        c, target = function.c, function.alias("target")
+        rows = connection.execute(
+            select(c.function_id, c.alias_of, target.c.status)
+            .join(target, target.c.function_id == c.alias_of)
+            .where(among(c.function_id, ids.tolist()))
+        )
+        # Another query may have an older snapshot than the one that read last: names only become better.
+        better = {
+            row.function_id: row.alias_of
+            for row in rows
+            if (old := int(self._canonical[row.function_id])) == row.function_id
+            or (old != row.alias_of and row.status > self._status[old])
+        }
+        if not better:
+            return
+        named, instead = _ids(better), _ids(better.values())
+        self.load(connection, instead)
+        canonical = self._canonical.copy()  # whoever has a `Naming` goes on with it
+        canonical[named] = instead
+        self._replaced = (*self._replaced, np.unique(self._canonical[named]))
+        self._canonical = canonical
+
+    def _put(self, row: FunctionRow, canonical: int, *, keyed: bool) -> None:
+        self._rows[row.id] = row
+        self._bytes += sys.getsizeof(row) + sys.getsizeof(row.name) + _DICT_ENTRY
+        self._keyed[row.id] = keyed
+        self._status[row.id] = row.status
+        self._kind[row.id] = row.kind
+        self._file[row.id] = self._number(row.file)
+        self._binary[row.id] = self._number(row.binary)
+        self._canonical[row.id] = canonical  # last: it says that the row is there
+
+    def _number(self, text: str) -> int:
+        number = self._text_ids.setdefault(text, len(self._texts))
+        if number == len(self._texts):
+            self._texts.append(text)
+            self._bytes += sys.getsizeof(text) + _DICT_ENTRY
+        return number
+
+    def _grow(self, size: int) -> None:
+        if size <= len(self._canonical):
+            return
+        size = max(size, 2 * len(self._canonical))
+        for name in ("_canonical", "_keyed", "_status", "_kind", "_file", "_binary"):
+            old = getattr(self, name)
+            new = np.zeros(size, old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+
+def _ids(ids: Iterable[int]) -> Int64:
+    return np.fromiter(ids, np.int64)

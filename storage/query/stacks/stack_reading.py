@@ -1,0 +1,41 @@
+"""Stacks out of the dictionary, a block of neighbours a row."""
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, select
+
+from storage import stack_blocks
+from storage.query.copy_binary import among, read_rows
+from storage.schema import stack_block
+
+_TOGETHER = 2048
+"""Blocks that are unpacked at a time: of many of them few stacks may be asked for."""
+
+
+def read_stacks(
+    connection: Connection, ids: npt.NDArray[np.int64] | None, *, limit: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """(ids, functions one stack after the other, outermost first, how many of each) of those that there are.
+
+    All stacks for None. Raises `CorruptChunk` for one that is damaged, `BadSelection` past `limit` bytes.
+    """
+    c = stack_block.c
+    statement = select(c.first_id, c.stacks, c.data)
+    if ids is not None:
+        statement = statement.where(among(c.block, np.unique(ids // stack_blocks.SPAN).tolist()))
+    rows = read_rows(connection, statement, limit=limit)
+    if not len(rows):
+        return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+    first, stacks = rows.ints("first_id"), rows.ints("stacks")
+    parts = []
+    for low in range(0, len(rows), _TOGETHER):
+        some = slice(low, low + _TOGETHER)
+        found, function, lengths = stack_blocks.decode(
+            first[some], stacks[some], rows.blobs.views(low, low + _TOGETHER)
+        )
+        if ids is not None:
+            asked = np.isin(found, ids)
+            found, function, lengths = found[asked], function[np.repeat(asked, lengths)], lengths[asked]
+        parts.append((found, function, lengths))
+    ids_found, functions, counts = zip(*parts, strict=True)
+    return np.concatenate(ids_found), np.concatenate(functions), np.concatenate(counts)

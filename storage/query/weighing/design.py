@@ -1,0 +1,200 @@
+"""What a selection's samples stand for: the weight of each visit, and which visits vary together.
+
+Every landed visit that watched the event counts, also one that brought no sample: machines that were
+idle are part of the fleet. Source: docs/numbers.md; DIGEST G1, G2.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, func, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from analysis.weights import Weights, weigh
+from storage.query.arrays import Bool, Float, Int64
+from storage.query.copy_binary import read_fixed
+from storage.query.selections.selection import Selection
+from storage.query.weighing.kept import facts_from
+from storage.query.weighing.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
+from storage.schema import capture_segment, visit
+from storage.visits import BY_HAND
+
+Ids = npt.NDArray[np.bytes_]
+"""Visit ids of 16 bytes each."""
+_MAX_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Columns over the landed visits of a selection's time that watched its event, by ascending id."""
+
+    id: Ids
+    stratum: Int64
+    day: Int64
+    utilisation_class: Int64
+    """0: not known, 1…4: its quarter."""
+    seconds: Float
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what was asked the campaign saw."""
+
+    random: bool
+    """Visits were drawn at random, so there are estimates; else observations only, each of weight 1."""
+    asked_s: float
+    covered_s: float = 0.0
+    """Seconds in which the campaign drew visits; 0 for one that never draws."""
+    population: float = 0.0
+    """Machines, a mean over the covered seconds."""
+    uncovered: float = 0.0
+    """Share of the covered machine-time in days on which nothing landed, 0…1."""
+    drawn: int = 0
+    landed: int = 0
+    """Visits that watched the event, idle machines too."""
+    approximate: bool = False
+    """There was more than is read for one answer: these are a random part of the visits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How the visits behind an answer were chosen, and what they stand for."""
+
+    coverage: Coverage
+    weights: Weights | None
+    """None: visits were not drawn at random; each weighs 1 and there is no variance."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisitWeights:
+    """Columns over landed visits, by ascending id."""
+
+    id: Ids
+    weight: Float
+    """Units of the fleet for each unit observed; of a gauge, its mean level."""
+    group: Int64
+    """Group of `analysis.weights.Weights`; -1: it weighs nothing."""
+    stratum: Int64
+    """Of machines that are alike: the same for hours whose visits were thinned."""
+
+    def of(self, visits: Ids) -> tuple[Float, Int64, Int64]:
+        """Weight, group and stratum of these visits; 0, -1 and -1 for others."""
+        nowhere = np.full(len(visits), -1, np.int64)
+        if not len(self.id):
+            return np.zeros(len(visits)), nowhere, nowhere
+        place = np.minimum(np.searchsorted(self.id, visits), len(self.id) - 1)
+        known = self.id[place] == visits
+        return (
+            np.where(known, self.weight[place], 0.0),
+            np.where(known, self.group[place], -1),
+            np.where(known, self.stratum[place], -1),
+        )
+
+
+def read_design(
+    connection: Connection,
+    selection: Selection,
+    campaign_id: int | None,
+    sample_type_id: int | None,
+    *,
+    stacks: bool | None,
+    gauge: bool,
+    only: ColumnElement[bool] | None = None,
+) -> tuple[Design, VisitWeights | None]:
+    """The design behind a selection's samples of one depth; `stacks` None: the depth that was watched.
+
+    `only` leaves a random part of the visits, which then stand for all of them.
+    """
+    strata = None
+    asked = (selection.end - selection.start).total_seconds()
+    start = min(max(selection.start, facts_from(connection)), selection.end)
+    if campaign_id is not None:
+        strata = read_strata(connection, campaign_id, start, selection.end)
+    if strata is None or campaign_id is None:
+        return Design(Coverage(random=False, asked_s=asked), None), None
+    # Facts are gone before the visits that brought them: these would look like idle machines.
+    strata = replace(strata, asked_s=asked)
+    watched = read_watched(
+        connection, (start, selection.end), campaign_id, sample_type_id, stacks=stacks, only=only
+    )
+    row = strata.row(watched.stratum, watched.day)
+    inside = row >= 0
+    at, klass = row[inside], watched.utilisation_class[inside]
+    weights = weigh(strata.frame(at, klass, np.ones(len(at)), watched.seconds[inside]))
+    weight = np.zeros(len(watched))
+    weight[inside] = weights.weight[at, klass]
+    group = np.full(len(watched), -1, np.int64)
+    group[inside] = weights.group[at, klass]
+    if gauge:  # a level is not accumulated over the time it stands for
+        weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
+    design = design_of(strata, weights, landed=len(watched), approximate=only is not None)
+    alike = watched.stratum.copy()
+    alike[inside] = strata.alike[at]
+    return design, VisitWeights(watched.id, weight, group, alike)
+
+
+def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: bool = False) -> Design:
+    """The random design of these strata, weighed."""
+    coverage = Coverage(
+        random=True,
+        asked_s=strata.asked_s,
+        covered_s=strata.total_covered_s,
+        population=strata.machines,
+        uncovered=weights.uncovered,
+        drawn=int(strata.drawn.sum()),
+        landed=landed,
+        approximate=approximate,
+    )
+    return Design(coverage, weights)
+
+
+def read_watched(
+    connection: Connection,
+    time: tuple[datetime, datetime],
+    campaign_id: int,
+    sample_type_id: int | None,
+    *,
+    stacks: bool | None,
+    only: ColumnElement[bool] | None = None,
+) -> Watched:
+    """The landed visits of [start, end) and how long each watched the sample type."""
+    segment = capture_segment.c
+    rows = read_fixed(
+        connection,
+        select(
+            visit.c.visit_id,
+            visit.c.stratum_id,
+            visit.c.hour,
+            func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
+            segment.stacks,
+            func.sum(segment.seconds).label("seconds"),
+        )
+        .join(capture_segment, segment.visit_id == visit.c.visit_id)
+        .where(
+            visit.c.campaign_id == campaign_id,
+            visit.c.drawn_at >= time[0],
+            visit.c.drawn_at < time[1],
+            visit.c.round != BY_HAND,
+            segment.sample_type_id == (-1 if sample_type_id is None else sample_type_id),
+            segment.seconds > 0,
+            *(() if only is None else (only,)),
+        )
+        .group_by(visit.c.visit_id, segment.stacks),
+        limit=_MAX_BYTES,
+    )
+    deep = np.array(rows.values("stacks"), np.bool_)
+    keep: Bool = deep == (bool(deep.any()) if stacks is None else stacks)
+    ids = rows.uuids("visit_id")[keep]
+    order = np.argsort(ids)
+    return Watched(
+        id=ids[order],
+        stratum=rows.ints("stratum_id")[keep][order],
+        day=rows.ints("hour")[keep][order] // HOURS,
+        utilisation_class=class_of(rows.floats("utilisation")[keep][order]),
+        seconds=rows.floats("seconds")[keep][order],
+    )

@@ -1,0 +1,106 @@
+"""What is known of rows besides their sums: moments for intervals, and how many visits and machines.
+
+Two kinds say it: the visits themselves (`Visits`), and sums that merged cells keep
+(`storage.query.cells.evidence`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import moments
+from analysis.moments import Moments
+from storage.query.arrays import Float, Int64
+from storage.query.weighing.by_visit import Brought, ByVisit
+from storage.query.weighing.design import Design, Ids
+
+Counts = Sequence[int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What only shown rows need, by row; None where it is not known."""
+
+    self_samples: Counts
+    total_samples: Counts
+    visits: Counts
+    """With a sample in the row's total."""
+    machines: Counts
+    own: Moments | None
+    """None like `total`: the visits are no random sample."""
+    total: Moments | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Columns over facts visit by visit, as far as an answer has them: all, or those cells do not have."""
+
+    visit: Int64
+    leaf: Int64
+    """Node of the tree."""
+    samples: Int64
+    units: Int64
+    application: Int64
+    """Ids; empty where no row asks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """Columns over visits with at least one profile in the selection."""
+
+    design: Design
+    of_profile: Int64
+    """The visit of each profile."""
+    id: Ids
+    stratum: Int64
+    """-1 without a design."""
+    machine: Int64
+    weight: Float
+    """Units of the fleet for each unit observed; all 1 without a design."""
+    group: Int64
+    """Variance stratum; -1: it weighs nothing."""
+    selected: Int64
+    """Units before `focus` and `ignore`: what shares are of."""
+
+    def __len__(self) -> int:
+        return len(self.machine)
+
+    @property
+    def whole(self) -> float:
+        """Units of the fleet in the whole selection."""
+        return float((self.weight * self.selected).sum())
+
+    def moments(self, found: ByVisit) -> Moments | None:
+        """The moments of rows; None: the visits are no random sample."""
+        weights = self.design.weights
+        if weights is None:
+            return None
+        counted = self.group >= 0
+        number = np.cumsum(counted) - 1
+        pairs = counted[found.visit]
+        return moments.from_visits(
+            self.weight[counted],
+            self.group[counted],
+            weights,
+            x=self.selected[counted].astype(np.float64),
+            row=found.row[pairs],
+            visit=number[found.visit[pairs]],
+            y=found.units[pairs].astype(np.float64),
+            rows=found.rows,
+        )
+
+    def of_functions(self, functions: Int64, found: ByVisit, *, own: bool) -> Moments | None:  # noqa: ARG002 - as `Merged`
+        """The moments of functions, from what each visit brought to them."""
+        return self.moments(found)
+
+    def details(self, brought: Brought, functions: Int64 | None) -> Details:  # noqa: ARG002 - as `Merged`
+        """Details of rows, from what each visit brought to them."""
+        return Details(
+            self_samples=brought.self_samples.tolist(),
+            total_samples=brought.total_samples.tolist(),
+            visits=brought.total.visits.tolist(),
+            machines=brought.total.machines(self.machine).tolist(),
+            own=self.moments(brought.own),
+            total=self.moments(brought.total),
+        )

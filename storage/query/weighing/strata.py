@@ -1,0 +1,256 @@
+"""The machine-moments a selection stands for: strata by day, how many machines, how many seconds.
+
+A campaign covers the hours in which it drew anyone, from its first draw to now; what a selection asks
+beyond them is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from math import ceil
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from analysis.weights import CLASSES, Frame
+from storage.query.arrays import Float, Int64
+from storage.query.copy_binary import read_fixed
+from storage.schema import coverage, visit
+from storage.schema import stratum as table
+from storage.visits import BY_HAND
+
+HOUR_S = 3600
+HOURS = 24
+_MAX_BYTES = 256 << 20
+NOT_KNOWN = -1.0
+"""Utilisation of a visit that could not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """One row for each stratum and UTC day of a selection, in ascending order of (day, stratum)."""
+
+    stratum: Int64
+    day: Int64
+    """Days since 1970 UTC."""
+    population: Float
+    """Machines, a mean over the day's covered seconds."""
+    covered_s: Float
+    """Seconds of the selection that the campaign covered; the same for all strata of a day."""
+    drawn: Float
+    """Visits drawn by utilisation class (0: not known, then the four quarters); shape (k, CLASSES)."""
+    asked_s: float
+    total_covered_s: float
+    machines: float
+    """Machines of all strata, a mean over the covered seconds; 0 when there are none."""
+    alike: Int64
+    """Stratum whose number stands for all that differ in their thinning alone."""
+
+    def row(self, stratum: Int64, day: Int64) -> Int64:
+        """The row of each (stratum, day); -1 for one the campaign did not cover."""
+        if not len(self.stratum):
+            return np.full(len(stratum), -1, np.int64)
+        keys = _key(self.stratum, self.day)
+        wanted = _key(stratum, day)
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[place] == wanted, place, -1)
+
+    def frame(self, row: Int64, utilisation_class: Int64, visits: Float, seconds: Float) -> Frame:
+        """What `analysis.weights` weighs: these strata, and what landed in them.
+
+        The arguments are columns over any partition of the landed visits: their row, their class as in
+        `drawn`, how many they are and how long they watched.
+        """
+        size = len(self.stratum) * CLASSES
+        cell = row * CLASSES + utilisation_class
+        shape = (len(self.stratum), CLASSES)
+        return Frame(
+            stratum=self.stratum,
+            day=self.day,
+            population=self.population,
+            covered_s=self.covered_s,
+            drawn=self.drawn,
+            visits=np.bincount(cell, weights=visits, minlength=size).astype(np.float64).reshape(shape),
+            watched_s=np.bincount(cell, weights=seconds, minlength=size).astype(np.float64).reshape(shape),
+            alike=self.alike,
+        )
+
+
+def class_of(utilisation: Float) -> Int64:
+    """Column of a frame for each busy share; `NOT_KNOWN` and NaN are 0. As `storage.coverage` counts."""
+    quarter = np.minimum(np.floor(np.clip(utilisation, 0.0, 1.0) * (CLASSES - 1)), CLASSES - 2)
+    return np.where(utilisation >= 0, 1 + np.nan_to_num(quarter), 0).astype(np.int64)
+
+
+def read_strata(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> Strata | None:
+    """The strata of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
+    asked = np.array([start.timestamp(), end.timestamp()])
+    first, last = int(asked[0] // HOUR_S), ceil(asked[1] / HOUR_S)
+    c = coverage.c
+    rows = read_fixed(
+        connection,
+        select(c.stratum_id, c.hour, c.utilisation_class, c.population, c.drawn).where(
+            c.campaign_id == campaign_id, c.hour >= first, c.hour < last
+        ),
+        limit=_MAX_BYTES,
+    )
+    hour, drawn = rows.ints("hour"), rows.ints("drawn")
+    active = np.unique(hour[drawn > 0])
+    earlier = draws(connection, campaign_id, before=first)
+    if not len(active) and not earlier and not draws(connection, campaign_id):
+        return None
+    begin = asked[0]
+    if len(active) and not earlier:
+        begin = max(begin, _first_draw(connection, campaign_id, int(active[0])))
+    until = min(asked[1], _now(connection))
+    seconds = np.clip(
+        np.minimum((active + 1) * HOUR_S, until) - np.maximum(active * HOUR_S, begin), 0, HOUR_S
+    )
+    covered = np.isin(hour, active)
+    stratum, klass = rows.ints("stratum_id"), rows.ints("utilisation_class")
+    hours = _Hours(active, seconds)
+    whole = (hour * HOUR_S >= asked[0]) & ((hour + 1) * HOUR_S <= asked[1])
+    counted = covered & whole
+    edges = _drawn_at_edges(connection, campaign_id, start, end)
+    found = _strata(
+        hours,
+        populations=(stratum[covered], hour[covered], rows.ints("population")[covered]),
+        drawn=tuple(
+            np.concatenate(pair)
+            for pair in zip(
+                (stratum[counted], hour[counted] // HOURS, klass[counted] + 1, drawn[counted]),
+                edges,
+                strict=True,
+            )
+        ),
+        asked_s=float(asked[1] - asked[0]),
+    )
+    return replace(found, alike=_alike(connection, found.stratum))
+
+
+def _alike(connection: Connection, strata: Int64) -> Int64:
+    """The strata with those that differ in their thinning alone as one.
+
+    They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
+    was thinned has a counterpart in one that was not.
+    """
+    whole = table.alias("whole")
+    known = connection.execute(
+        select(table.c.stratum_id, func.min(whole.c.stratum_id).label("first"))
+        .join(
+            whole,
+            (whole.c.datacenter == table.c.datacenter) & (whole.c.platform == table.c.platform),
+        )
+        .group_by(table.c.stratum_id)
+        .having(func.min(whole.c.stratum_id) < table.c.stratum_id)
+    ).all()
+    alike = strata.copy()
+    for row in known:
+        alike[strata == row.stratum_id] = row.first
+    return alike
+
+
+@dataclass(frozen=True, slots=True)
+class _Hours:
+    """The hours a campaign covered, ascending, and how many seconds of each are the selection's."""
+
+    hour: Int64
+    seconds: Float
+
+
+def _strata(
+    hours: _Hours,
+    populations: tuple[Int64, Int64, Int64],
+    drawn: tuple[Int64, ...],
+    *,
+    asked_s: float,
+) -> Strata:
+    stratum, hour, machines = populations
+    # The rows of one hour differ by class: each has the largest population its visits met.
+    pairs, which = np.unique((hour << 32) | stratum, return_inverse=True)
+    largest = np.zeros(len(pairs), np.int64)
+    np.maximum.at(largest, which, machines)
+    seconds = hours.seconds[np.searchsorted(hours.hour, pairs >> 32)]
+    keys, of = np.unique(_key(pairs & 0xFFFFFFFF, (pairs >> 32) // HOURS), return_inverse=True)
+    day = keys >> 32
+    days, of_day = np.unique(hours.hour // HOURS, return_inverse=True)
+    per_day = np.bincount(of_day, weights=hours.seconds, minlength=len(days))
+    covered = per_day[np.searchsorted(days, day)]
+    machine_s = np.bincount(of, weights=largest * seconds, minlength=len(keys))
+    total = float(hours.seconds.sum())
+    counts = np.zeros((len(keys), CLASSES))
+    result = Strata(
+        stratum=keys & 0xFFFFFFFF,
+        day=day,
+        population=np.divide(machine_s, covered, out=np.zeros(len(keys)), where=covered > 0),
+        covered_s=covered.astype(np.float64),
+        drawn=counts,
+        asked_s=asked_s,
+        total_covered_s=total,
+        machines=float(machine_s.sum()) / total if total > 0 else 0.0,
+        alike=keys & 0xFFFFFFFF,
+    )
+    row = result.row(drawn[0], drawn[1])
+    there = row >= 0
+    np.add.at(counts, (row[there], drawn[2][there]), drawn[3][there])
+    return result
+
+
+def _drawn_at_edges(
+    connection: Connection, campaign_id: int, start: datetime, end: datetime
+) -> tuple[Int64, Int64, Int64, Int64]:
+    """(stratum, day, class, 1) of the visits drawn in those hours of which [start, end) has a part only."""
+    begin, until = start.timestamp(), end.timestamp()
+    parts = []
+    first, last = int(begin // HOUR_S), int(until // HOUR_S)
+    if begin % HOUR_S or first == last:
+        parts.append((start, datetime.fromtimestamp(min((first + 1) * HOUR_S, until), UTC)))
+    if until % HOUR_S and first != last:
+        parts.append((datetime.fromtimestamp(last * HOUR_S, UTC), end))
+    found = [np.zeros((4, 0), np.int64)]
+    c = visit.c
+    for low, high in parts:
+        rows = read_fixed(
+            connection,
+            select(c.stratum_id, c.hour, func.coalesce(c.utilisation, NOT_KNOWN).label("utilisation")).where(
+                c.campaign_id == campaign_id, c.drawn_at >= low, c.drawn_at < high, c.round != BY_HAND
+            ),
+            limit=_MAX_BYTES,
+        )
+        klass = class_of(rows.floats("utilisation"))
+        found.append(
+            np.stack((rows.ints("stratum_id"), rows.ints("hour") // HOURS, klass, np.ones_like(klass)))
+        )
+    stratum, day, klass, one = np.concatenate(found, axis=1)
+    return stratum, day, klass, one
+
+
+def draws(connection: Connection, campaign_id: int, *, before: int | None = None) -> bool:
+    """Whether the campaign has drawn anyone at random, before an hour or ever."""
+    c = coverage.c
+    statement = select(c.hour).where(c.campaign_id == campaign_id, c.drawn > 0)
+    if before is not None:
+        statement = statement.where(c.hour < before)
+    return connection.execute(statement.limit(1)).first() is not None
+
+
+def _first_draw(connection: Connection, campaign_id: int, hour: int) -> float:
+    """When the campaign's first visit was drawn, which was in that hour; seconds since 1970."""
+    c = visit.c
+    drawn_at: datetime | None = connection.execute(
+        select(func.min(c.drawn_at)).where(
+            c.campaign_id == campaign_id,
+            c.drawn_at >= datetime.fromtimestamp(hour * HOUR_S, UTC),
+            c.drawn_at < datetime.fromtimestamp((hour + 1) * HOUR_S, UTC),
+            c.round != BY_HAND,
+        )
+    ).scalar()
+    return float(hour * HOUR_S) if drawn_at is None else drawn_at.timestamp()
+
+
+def _now(connection: Connection) -> float:
+    now: datetime = connection.execute(select(func.now())).scalar_one()
+    return now.timestamp()
+
+
+def _key(stratum: Int64, day: Int64) -> Int64:
+    return (day << 32) | stratum
