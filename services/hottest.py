@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from services.api import answers
+from services.api.profiles.diff import diff_document
+from services.api.profiles.reliability import reliability_document
+from services.api.profiles.table import table_document
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
@@ -31,19 +33,19 @@ def hottest_functions(
 def table(database_url: str, selection: Selection, by: list[str], rows: int) -> Json:
     """What `/api/v1/table` would answer."""
     with _queries(database_url) as queries:
-        return answers.table(selection, queries.table(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
+        return table_document(selection, queries.table(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
 
 
 def diff(database_url: str, selection: Selection, base: Selection, by: list[str], rows: int) -> Json:
     """What `/api/v1/diff` would answer, of self shares."""
     with _queries(database_url) as queries:
-        return answers.diff(selection, base, queries.diff(selection, base, by, limit=rows, own=True))
+        return diff_document(selection, base, queries.diff(selection, base, by, limit=rows, own=True))
 
 
 def reliability(database_url: str, selection: Selection, by: list[str]) -> Json:
     """What `/api/v1/reliability` would answer."""
     with _queries(database_url) as queries:
-        return answers.reliability(selection, queries.reliability(selection, by))
+        return reliability_document(selection, queries.reliability(selection, by))
 
 
 @contextmanager

@@ -6,17 +6,40 @@ Storage errors get their HTTP status here and nowhere else. Beside the RFC's mem
 """
 
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from services.api.answer import Answer
 from storage import errors
 from storage.symbols.errors import BadKey, SymbolFileChanged, SymbolFileTooLarge
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemDocument(Answer):
+    """Why there is no answer (RFC 9457)."""
+
+    type: str = Field(
+        description="Names the problem for programs.", examples=["urn:fleetprof:problem:bad-selection"]
+    )
+    title: str = Field(examples=["Bad Request"])
+    status: int = Field(examples=[400])
+    detail: str = Field(
+        description="What is wrong, a sentence.",
+        examples=["Expected a closing brace at character 5, found the end."],
+    )
+    hint: str = Field(description="What to change; may be empty.")
+    request_id: str = Field(description="Stands in the server's log, too.", examples=["9f86d081884c"])
+    at: int | None = Field(
+        default=None, description="Position of the mistake in `select`, from 0; only for those."
+    )
 
 
 class Problem(Exception):
@@ -56,6 +79,14 @@ class Problem(Exception):
         headers = {"Cache-Control": "no-store", **self.headers}
         content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
         return Response(content, status_code=int(self.status), media_type=MEDIA_TYPE, headers=headers)
+
+
+def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """These problems, a sentence by HTTP status, for the `responses` of a route."""
+    return {
+        status: {"description": description, "model": ProblemDocument}
+        for status, description in problems.items()
+    }
 
 
 def of_storage(error: errors.StorageError) -> Problem:

@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from services.api.models import Answer, IntervalAnswer, StatusName
+from services.api.answer import Answer
+from services.api.profiles.estimates import IntervalAnswer
+from services.api.profiles.functions import StatusName
 
 FileKindName = Literal["executable", "debuginfo", "symbols", "kallsyms", "altlink", "split"]
 QualityName = Literal["dwarf", "symtab", "dynsym", "none"]

@@ -11,11 +11,11 @@ from anyio import CapacityLimiter
 from fastapi import APIRouter, Depends, Query, Request, Response, Security
 from fastapi import Path as PathParameter
 
-from services.api import models, symbol_models
+from services.api import symbol_models
 from services.api.auth import Access, Role
 from services.api.body import body_as_file
 from services.api.callers import bearer_scheme, demand, role_of, session_scheme
-from services.api.problems import Problem
+from services.api.problems import Problem, described
 from services.api.replies import Made, as_json, in_thread, zipped
 from services.symbols import answers
 from services.symbols.desk import MOST_ASKED, MOST_LISTED, ListingQuery, SymbolDesk
@@ -32,9 +32,8 @@ CONCURRENT_SOURCES = 4
 """Each may wait for a debuginfod server, which no query shall wait for."""
 _LONGEST_KEY = 1024
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"description": description, "model": models.ProblemDocument}
-    for status, description in {
+_PROBLEMS = described(
+    {
         400: "The body is not what its headers say.",
         401: "Not signed in.",
         403: "The caller's role is not operator.",
@@ -42,8 +41,8 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         413: "The body is too large.",
         422: "A parameter is out of its range, or the file is of no use; the detail says why.",
         503: "The database or the archive does not answer; Retry-After says when to ask again.",
-    }.items()
-}
+    }
+)
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 

@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
-from services.api import models
 from services.api.app import create_app
 from services.api.auth import Access, mint_login_url, parse_tokens
+from services.api.problems import ProblemDocument
+from services.api.profiles.diff import DiffAnswer
+from services.api.profiles.flame import FlameAnswer
+from services.api.profiles.labels import LabelsAnswer
+from services.api.profiles.reliability import ReliabilityAnswer
+from services.api.profiles.status import StatusAnswer
+from services.api.profiles.table import TableAnswer
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from tests.designed import Campaign
@@ -81,7 +87,7 @@ def samples(engine: Engine) -> None:
 def problem(response, status: int) -> dict:
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
-    document = models.ProblemDocument.model_validate(response.json())
+    document = ProblemDocument.model_validate(response.json())
     assert document.status == status
     assert document.request_id == response.headers["x-request-id"]
     return response.json()
@@ -92,7 +98,7 @@ def problem(response, status: int) -> dict:
 
 def test_the_table_is_what_its_description_says(client: TestClient, samples: None):
     answer = client.get("/api/v1/table", params=RANGE).json()
-    models.TableAnswer.model_validate(answer)
+    TableAnswer.model_validate(answer)
     assert answer["selection"]["from"] == "2026-11-21T11:00:00Z"
     assert answer["totals"]["seconds"] == pytest.approx(2.0)
     assert answer["totals"]["symbolized"] == pytest.approx(0.9)
@@ -126,7 +132,7 @@ def test_the_table_takes_labels_sorting_pages_and_text(client: TestClient, sampl
 def test_the_flame_graph_adds_up_to_the_table(client: TestClient, samples: None):
     query = {**RANGE, "select": '{app="prog"}'}
     answer = client.get("/api/v1/flame", params=query).json()
-    models.FlameAnswer.model_validate(answer)
+    FlameAnswer.model_validate(answer)
     table = client.get("/api/v1/table", params=query).json()
     assert answer["nodes"]["total"][0] == pytest.approx(table["totals"]["seconds"]) == pytest.approx(1.0)
     names = [answer["functions"][index]["name"] for index in answer["nodes"]["function"]]
@@ -171,6 +177,13 @@ def fleet(engine: Engine) -> None:
 
 DESIGNED = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-18T13:00:00Z"}
 GOLDEN = Path(__file__).parents[1] / "golden/api"
+MODELS = {
+    "table": TableAnswer,
+    "flame": FlameAnswer,
+    "labels": LabelsAnswer,
+    "diff": DiffAnswer,
+    "reliability": ReliabilityAnswer,
+}
 
 
 @pytest.mark.parametrize(
@@ -188,8 +201,7 @@ GOLDEN = Path(__file__).parents[1] / "golden/api"
 def test_answers_are_what_they_were(client: TestClient, fleet: None, name: str, route: str, query: dict):
     """Inputs are `fleet`; figures may differ in the last digits. A wanted change: FLEETPROF_WRITE_GOLDEN=1."""
     answer = client.get(f"/api/v1/{route}", params={**DESIGNED, **query}).json()
-    model = {"table": "TableAnswer", "flame": "FlameAnswer", "labels": "LabelsAnswer"}
-    getattr(models, model.get(route, f"{route.title()}Answer")).model_validate(answer)
+    MODELS[route].model_validate(answer)
     path = GOLDEN / f"{name}.json"
     if os.environ.get("FLEETPROF_WRITE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,12 +237,12 @@ def test_the_price_is_told(engine: Engine, access: Access, static: Path):
 
 def test_labels_and_status_are_what_their_descriptions_say(client: TestClient, samples: None):
     labels = client.get("/api/v1/labels", params=RANGE).json()
-    models.LabelsAnswer.model_validate(labels)
+    LabelsAnswer.model_validate(labels)
     by_name = {label["name"]: label["values"] for label in labels["labels"]}
     assert [(v["value"], v["share"]) for v in by_name["application"]] == [("other", 0.5), ("prog", 0.5)]
     assert set(by_name) == {"application", "platform", "machine", "comm"}
     status = client.get("/api/v1/status").json()
-    models.StatusAnswer.model_validate(status)
+    StatusAnswer.model_validate(status)
     assert status["latest"] == "2026-11-21T12:00:00Z"
     assert status["machines"] == {"enabled": 2, "total": 2}
     assert status["events"] == [{"event": "cpu", "unit": "nanoseconds"}]

@@ -1,0 +1,14 @@
+"""The routes that answer selections, a module for each shape of an answer.
+
+| module | noun |
+|---|---|
+| `table`, `flame`, `diff`, `reliability`, `labels` | a shape: its models for OpenAPI, its JSON document, and its route |
+| `status` | likewise, of the fleet rather than a selection |
+| `selection`, `totals`, `estimates`, `functions` | parts that documents share: each one's model and document |
+| `asker` | how a route asks the query engine, and what problems may come of it |
+
+Shapes import parts; no shape imports another. Documents are plain dictionaries that the models only
+describe (the web client's types are generated from them): nothing is validated on the way out, a test
+holds the two together. A new shape is a module with a document and `add`, and a line in
+`services.api.routes`.
+"""

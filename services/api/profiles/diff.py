@@ -1,0 +1,130 @@
+"""Two selections compared: /diff."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.parameters import Base, Keys, Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from services.api.replies import Made, as_json
+from storage.query.engine import DiffAnswer as FoundDiff
+from storage.query.selections.selection import Selection
+from storage.query.shapes.diff import MOST_ROWS
+from storage.query.shapes.diff import DiffRow as FoundRow
+
+
+class DiffRow(Answer):
+    """One row of both selections; null evidence: one of them is no random sample."""
+
+    key: dict[str, str] = Field(description="As in /table.")
+    function_id: int | None = Field(description="Null unless the rows are functions.")
+    a_share: float = Field(description="Estimated share of the selection.", ge=0, le=1)
+    b_share: float = Field(description="Estimated share of its base.", ge=0, le=1)
+    delta: float = Field(description="a_share - b_share: positive is heavier now.", ge=-1, le=1)
+    lo: float | None = Field(description="95 % interval of delta.", ge=-1, le=1)
+    hi: float | None = Field(ge=-1, le=1)
+    p: float | None = Field(
+        description="How often chance among visits alone makes a difference as large: visits shuffled within strata.",
+        ge=0,
+        le=1,
+    )
+    q: float | None = Field(
+        description="Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).",
+        ge=0,
+        le=1,
+    )
+    significant: bool = Field(description="q ≤ 0.05: of rows called so at most 5 % are chance, on average.")
+    few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
+
+
+class Power(Answer):
+    """What the visits are enough for."""
+
+    factor: float = Field(description="A row became so many times as large …")
+    share: float = Field(description="… from this share …", ge=0, le=1)
+    power: float = Field(description="… and is called significant with this probability.", ge=0, le=1)
+
+
+class DiffAnswer(Answer):
+    """Two selections compared row by row."""
+
+    selection: SelectionEcho
+    base: SelectionEcho
+    totals: TotalsAnswer
+    base_totals: TotalsAnswer
+    by: list[str]
+    rows: list[DiffRow] = Field(description="The heaviest of either, by descending difference.")
+    rows_total: int = Field(description="Rows that either has.")
+    power: Power | None = Field(description="Null without a random design.")
+    part: float = Field(
+        description="Share of the visits that p-values and power are of: a random part where shuffling all of them "
+        "would take too long. Shares and intervals are of all.",
+        ge=0,
+        le=1,
+    )
+
+
+def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Json:
+    """The answer of /diff."""
+    scale, power = found.kind.seconds_per_unit, found.comparison.power
+    return {
+        "selection": selection_document(selection, found.kind),
+        "base": selection_document(base, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "base_totals": totals_document(found.base_totals, scale),
+        "by": list(found.by),
+        "rows": [_row(row) for row in found.comparison.rows],
+        "rows_total": found.comparison.rows_total,
+        "power": power and {"factor": power.factor, "share": power.share, "power": power.power},
+        "part": found.comparison.part,
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/diff",
+        summary="Two selections compared",
+        description="Which rows take more, or less, of the selection than of its base, and which of the differences "
+        "chance among visits does not explain. Both are of the same event.",
+        response_model=DiffAnswer,
+        responses=PROBLEMS,
+    )
+    async def diff(
+        *,
+        request: Request,
+        selection: Selected,
+        base: Base,
+        by: Keys = "function",
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to compare.")] = 100,
+        share: Annotated[
+            Literal["self", "total"], Query(description="Compare shares of self or of totals.")
+        ] = "total",
+    ) -> Response:
+        def make() -> Made:
+            found = asker.queries.diff(selection, base, keys_of(by), limit=limit, own=share == "self")
+            return as_json(diff_document(selection, base, found))
+
+        return await asker.answer(request, make)
+
+
+def _row(row: FoundRow) -> Json:
+    evidence = row.evidence
+    return {
+        "key": row.key,
+        "function_id": row.function_id,
+        "a_share": row.a_share,
+        "b_share": row.b_share,
+        "delta": row.delta,
+        "lo": evidence and evidence.lo,
+        "hi": evidence and evidence.hi,
+        "p": evidence and evidence.p,
+        "q": evidence and evidence.q,
+        "significant": evidence is not None and evidence.significant,
+        "few": evidence is not None and evidence.few,
+    }

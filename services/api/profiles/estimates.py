@@ -1,0 +1,31 @@
+"""Figures as answers hold them: estimates with their intervals, and seconds."""
+
+from analysis.measured import Measured
+from services.api.answer import Answer, Json
+from storage.query.weighing.estimates import Interval
+
+
+class IntervalAnswer(Answer):
+    """An estimate for the fleet with its 95 % interval."""
+
+    value: float
+    lo: float
+    hi: float
+
+
+def interval_document(interval: Interval | None, scale: float | None) -> Json | None:
+    """In other units; None where there is no estimate or the units are not those (`scale` None or 0)."""
+    if interval is None or not scale:
+        return None
+    scaled = interval.scaled(scale)
+    return {"value": scaled.value, "lo": scaled.lo, "hi": scaled.hi}
+
+
+def measured_document(measured: Measured) -> Json:
+    """As it is."""
+    return {"value": measured.value, "lo": measured.lo, "hi": measured.hi}
+
+
+def as_seconds(units: int, scale: float | None) -> float | None:
+    """Core-seconds as observed; None where the units are no time (`scale` None)."""
+    return None if scale is None else units * scale

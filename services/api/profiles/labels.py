@@ -1,0 +1,88 @@
+"""Labels and their values: /labels."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.estimates import as_seconds
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.replies import as_json
+from storage.query.selections.selection import Selection
+from storage.query.shapes.labels import MOST_VALUES, Labels
+
+
+class LabelValue(Answer):
+    """A value of a label."""
+
+    value: str = Field(description="The empty text: the profile has no such label.")
+    seconds: float | None = Field(description="As observed; null for events not counted in time.")
+    share: float = Field(description="Estimated, of the selection.", ge=0, le=1)
+
+
+class LabelAnswer(Answer):
+    """A label that some profile of the selection has."""
+
+    name: str = Field(examples=["application"])
+    values: list[LabelValue] = Field(description="By descending share.")
+    more: int = Field(description="Values beyond `limit`.")
+
+
+class LabelsAnswer(Answer):
+    """The labels of a selection."""
+
+    selection: SelectionEcho
+    labels: list[LabelAnswer]
+
+
+def labels_document(selection: Selection, found: Labels) -> Json:
+    """The answer of /labels."""
+    scale = found.kind.seconds_per_unit
+    return {
+        "selection": selection_document(selection, found.kind),
+        "labels": [
+            {
+                "name": label.name,
+                "values": [
+                    {
+                        "value": v.value,
+                        "seconds": as_seconds(v.units, scale),
+                        "share": v.share,
+                    }
+                    for v in label.values
+                ],
+                "more": label.more,
+            }
+            for label in found.labels
+        ],
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/labels",
+        summary="Labels and their values",
+        description="Which labels the profiles of a selection have, and how much of it each value is. "
+        "`focus` and `ignore` have no effect here: labels belong to processes, not to functions.",
+        response_model=LabelsAnswer,
+        responses=PROBLEMS,
+    )
+    async def labels(
+        request: Request,
+        selection: Selected,
+        limit: Annotated[int, Query(ge=1, le=MOST_VALUES, description="Values to show of each label.")] = 50,
+        find: Annotated[
+            str, Query(max_length=200, description="Only values with this text in them, whatever its case.")
+        ] = "",
+    ) -> Response:
+        return await asker.answer(
+            request,
+            lambda: as_json(
+                labels_document(selection, asker.queries.labels(selection, limit=limit, find=find))
+            ),
+        )

@@ -1,0 +1,97 @@
+"""How far a profile can be trusted: /reliability."""
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.parameters import Keys, Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.estimates import IntervalAnswer, measured_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from services.api.replies import as_json
+from storage.query.engine import ReliabilityAnswer as FoundReliability
+from storage.query.selections.selection import Selection
+
+
+class FitPoint(Answer):
+    """Random subsets of the visits."""
+
+    samples: float = Field(description="Samples they have on average.")
+    distance: float = Field(description="Their mean Manhattan distance from the whole, 0…2.")
+
+
+class Fit(Answer):
+    """How a profile converges: distance = constant / √samples."""
+
+    constant: IntervalAnswer
+    exponent: float = Field(description="Slope when it is fitted too: near -0.5 where the law holds.")
+    samples_per_visit: float = Field(description="Mean over `visits`.")
+    visits: int = Field(
+        description="Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those "
+        "that watched and saw nothing of the selection."
+    )
+    points: list[FitPoint]
+
+
+class ReliabilityAnswer(Answer):
+    """How far a profile can be trusted as a whole, over the self shares of its rows."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    rows_total: int
+    entropy: IntervalAnswer | None = Field(
+        description="In nats: the same between representative profiles. Null like the next ones: too few visits, "
+        "or no random design."
+    )
+    manhattan: IntervalAnswer | None = Field(
+        description="Distance of two random halves of the visits, 0…2, and where 95 % of splits lie."
+    )
+    fit: Fit | None = Field(description="Null where fewer than 8 visits have a sample of a row.")
+
+
+def reliability_document(selection: Selection, found: FoundReliability) -> Json:
+    """The answer of /reliability."""
+    trust = found.reliability
+    return {
+        "selection": selection_document(selection, found.kind),
+        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
+        "by": list(found.by),
+        "rows_total": trust.rows_total,
+        "entropy": trust.entropy and measured_document(trust.entropy),
+        "manhattan": trust.manhattan and measured_document(trust.manhattan),
+        "fit": trust.fit
+        and {
+            "constant": measured_document(trust.fit.constant),
+            "exponent": trust.fit.exponent,
+            "samples_per_visit": trust.fit.samples_per_visit,
+            "visits": trust.fit.visits,
+            "points": [
+                {"samples": samples, "distance": distance}
+                for samples, distance in zip(
+                    trust.fit.samples.tolist(), trust.fit.distance.tolist(), strict=True
+                )
+            ],
+        },
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/reliability",
+        summary="How far a profile can be trusted",
+        description="Entropy, the distance of two random halves of the visits, and how the profile converges with "
+        "its samples.",
+        response_model=ReliabilityAnswer,
+        responses=PROBLEMS,
+    )
+    async def reliability(request: Request, selection: Selected, by: Keys = "function") -> Response:
+        return await asker.answer(
+            request,
+            lambda: as_json(
+                reliability_document(selection, asker.queries.reliability(selection, keys_of(by)))
+            ),
+        )

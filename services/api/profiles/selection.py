@@ -1,0 +1,37 @@
+"""What was asked, as answers repeat it."""
+
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from storage.query.facts.scan import SampleType
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+
+
+class SelectionEcho(Answer):
+    """What was asked, with every default and relative time filled in."""
+
+    event: str = Field(examples=["cpu"])
+    unit: str = Field(description="What a sample's value is counted in.", examples=["nanoseconds"])
+    start: str = Field(
+        alias="from", description="RFC 3339, UTC; inclusive.", examples=["2026-11-21T04:00:00Z"]
+    )
+    to: str = Field(description="RFC 3339, UTC; exclusive.", examples=["2026-11-21T05:00:00Z"])
+    select: str = Field(description="The label matchers.", examples=['{application="nginx"}'])
+    campaign: str = Field(examples=["fleet"])
+    focus: str = Field(description="Empty: not asked for.")
+    ignore: str = Field(description="Empty: not asked for.")
+
+
+def selection_document(selection: Selection, kind: SampleType) -> Json:
+    """The selection, with the event and unit that were found for it."""
+    return {
+        "event": kind.event,
+        "unit": kind.unit,
+        "from": format_time(selection.start),
+        "to": format_time(selection.end),
+        "select": selection.select,
+        "campaign": selection.campaign,
+        "focus": selection.focus,
+        "ignore": selection.ignore,
+    }

@@ -1,0 +1,149 @@
+"""How the fleet is covered: /status."""
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.replies import as_json
+from storage.query.selections.times import format_time
+from storage.query.shapes.status import Status
+
+
+class MachinesStatus(Answer):
+    """The inventory."""
+
+    enabled: int
+    total: int
+
+
+class CampaignStatus(Answer):
+    """A campaign."""
+
+    name: str
+    state: Literal["running", "paused", "stopped"]
+    why: str = Field(description="Why it is in that state, a sentence; may be empty.")
+    since: str
+    period_s: float = Field(description="Length of a round.")
+    last_round: int = Field(description="Number of the last round drawn; -1 before the first.")
+    drawn_share: float = Field(
+        description="Part of its planned visits that is drawn now: less than 1 while captures wait too long to be landed."
+    )
+
+
+class VisitsStatus(Answer):
+    """Outcomes of visits."""
+
+    last_hour: dict[str, int] = Field(
+        description="Visits by outcome.", examples=[{"answered": 58, "unreachable": 2}]
+    )
+
+
+class CapturesStatus(Answer):
+    """What has been brought back and not landed."""
+
+    waiting: int = Field(description="To be landed for the first time.")
+    oldest_waiting_s: float | None = Field(description="Null: nothing waits.")
+    again: int = Field(description="Landed already, and to be landed once more with better symbols.")
+    set_aside: int = Field(description="Failed too often to be tried again.")
+
+
+class EventStatus(Answer):
+    """Something that has been sampled."""
+
+    event: str
+    unit: str
+
+
+class MissingSymbols(Answer):
+    """A binary whose code ran without names."""
+
+    binary: str
+    path: str
+    reason: str = Field(description="Why there are none, a sentence; may be empty.")
+    share: float = Field(
+        description="Share of the last day's samples with a nameless frame there.", ge=0, le=1
+    )
+
+
+class SymbolsStatus(Answer):
+    """What could not be named."""
+
+    missing: list[MissingSymbols]
+
+
+class StatusAnswer(Answer):
+    """How the fleet is covered, and what is wrong."""
+
+    now: str
+    machines: MachinesStatus
+    campaigns: list[CampaignStatus]
+    visits: VisitsStatus
+    captures: CapturesStatus
+    events: list[EventStatus]
+    price_per_core_hour: float | None = Field(
+        description="FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set."
+    )
+    latest: str | None = Field(description="Draw of the newest visit that has landed; null before the first.")
+    symbols: SymbolsStatus
+
+
+def status_document(found: Status, price_per_core_hour: float | None) -> Json:
+    """The answer of /status."""
+    return {
+        "now": format_time(found.now),
+        "machines": {"enabled": found.machines_enabled, "total": found.machines_total},
+        "campaigns": [
+            {
+                "name": campaign.name,
+                "state": campaign.state,
+                "why": campaign.why,
+                "since": format_time(campaign.since),
+                "period_s": campaign.period_s,
+                "last_round": campaign.last_round,
+                "drawn_share": campaign.drawn_share,
+            }
+            for campaign in found.campaigns
+        ],
+        "visits": {"last_hour": found.visits_last_hour},
+        "captures": {
+            "waiting": found.captures.waiting,
+            "oldest_waiting_s": found.captures.oldest_waiting_s,
+            "again": found.captures.again,
+            "set_aside": found.captures.set_aside,
+        },
+        "events": [{"event": event, "unit": unit} for event, unit in found.events],
+        "price_per_core_hour": price_per_core_hour,
+        "latest": None if found.latest is None else format_time(found.latest),
+        "symbols": {
+            "missing": [
+                {
+                    "binary": missing.binary,
+                    "path": missing.path,
+                    "reason": missing.reason,
+                    "share": missing.share,
+                }
+                for missing in found.missing_symbols
+            ]
+        },
+    }
+
+
+def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/status",
+        summary="How the fleet is covered",
+        description="Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.",
+        response_model=StatusAnswer,
+        responses={status: PROBLEMS[status] for status in (401, 503)},
+        tags=["fleet"],
+    )
+    async def status(request: Request) -> Response:
+        return await asker.answer(
+            request,
+            lambda: as_json(status_document(asker.queries.status(), price_per_core_hour)),
+        )

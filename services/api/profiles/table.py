@@ -1,0 +1,172 @@
+"""Hot functions, or any other grouping: /table."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.parameters import Keys, Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from services.api.replies import Made, as_json
+from storage.query.engine import TableAnswer as FoundTable
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import MOST_ROWS, Page, Row, Sort
+
+
+class TableRow(Answer):
+    """One row; a sample counts once in a row's total, recursion or not."""
+
+    key: dict[str, str] = Field(
+        description="One member for each key of `by`; with function also file, binary, status and kind. "
+        "The empty text: the profile has no such label.",
+        examples=[
+            {
+                "function": "malloc",
+                "file": "malloc.c",
+                "binary": "libc.so.6",
+                "status": "full",
+                "kind": "user",
+            }
+        ],
+    )
+    function_id: int | None = Field(description="Null unless the table goes by function.")
+    self: int = Field(description="Units of the samples whose innermost function is in this row.")
+    total: int = Field(
+        description="Units of the samples with a function of this row anywhere in their stack."
+    )
+    self_samples: int | None = Field(description="Null where merged cells do not know, like total_samples.")
+    total_samples: int | None
+    self_seconds: float | None = Field(
+        description="As observed; null for events not counted in time, like total_seconds."
+    )
+    total_seconds: float | None
+    self_share: float = Field(
+        description="Estimated share of the whole selection, before focus and ignore; without a random design the "
+        "share observed. Likewise total_share.",
+        ge=0,
+        le=1,
+    )
+    self_lo: float | None = Field(
+        description="95 % interval of the share; null without a random design, like all intervals.",
+        ge=0,
+        le=1,
+    )
+    self_hi: float | None = Field(ge=0, le=1)
+    total_share: float = Field(ge=0, le=1)
+    total_lo: float | None = Field(ge=0, le=1)
+    total_hi: float | None = Field(ge=0, le=1)
+    self_core_seconds: IntervalAnswer | None = Field(
+        description="CPU time of the whole fleet in the covered time; null for events not counted in time, like "
+        "total_core_seconds."
+    )
+    total_core_seconds: IntervalAnswer | None
+    few: bool = Field(
+        description="Too few visits contribute for a narrow interval to be honest: this one was widened."
+    )
+    visits: int | None = Field(description="Visits with a sample in the row's total.")
+    machines: int | None = Field(
+        description="Machines with a sample in the row's total; null where merged cells do not know."
+    )
+
+
+class Remainder(Answer):
+    """All rows of the selection that are not shown, so that what is shown and this add up to the whole."""
+
+    rows: int
+    self: int = Field(description="Units.")
+    self_seconds: float | None
+    self_share: float = Field(description="Estimated, like those of the rows.", ge=0, le=1)
+
+
+class TableAnswer(Answer):
+    """The samples of a selection, grouped."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    rows: list[TableRow]
+    rows_total: int = Field(description="Rows that match `find`; all rows without it.")
+    remainder: Remainder
+
+
+def table_document(selection: Selection, found: FoundTable) -> Json:
+    """The answer of /table."""
+    scale = found.kind.seconds_per_unit
+    return {
+        "selection": selection_document(selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "by": list(found.table.by),
+        "rows": [_row(row, scale) for row in found.table.rows],
+        "rows_total": found.table.rows_total,
+        "remainder": {
+            "rows": found.table.remainder_rows,
+            "self": found.table.remainder_self,
+            "self_seconds": as_seconds(found.table.remainder_self, scale),
+            "self_share": found.table.remainder_share,
+        },
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/table",
+        summary="Hot functions, or any other grouping",
+        description="The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to "
+        "`totals.units`, and so does the root of /flame for the same selection.",
+        response_model=TableAnswer,
+        responses=PROBLEMS,
+    )
+    async def table(
+        *,
+        request: Request,
+        selection: Selected,
+        by: Keys = "function",
+        sort: Annotated[
+            Sort, Query(description="With a minus: largest first. Ties go by name.")
+        ] = Sort.SELF_DESC,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Rows to skip.")] = 0,
+        find: Annotated[
+            str,
+            Query(
+                max_length=200,
+                description="Only rows with this text in one of their names, whatever its case.",
+            ),
+        ] = "",
+    ) -> Response:
+        def make() -> Made:
+            found = asker.queries.table(selection, keys_of(by), Page(sort, limit, offset, find))
+            return as_json(table_document(selection, found))
+
+        return await asker.answer(request, make)
+
+
+def _row(row: Row, scale: float | None) -> Json:
+    own, total = row.own_estimate, row.total_estimate
+    return {
+        "key": row.key,
+        "function_id": row.function_id,
+        "self": row.self,
+        "total": row.total,
+        "self_samples": row.self_samples,
+        "total_samples": row.total_samples,
+        "self_seconds": as_seconds(row.self, scale),
+        "total_seconds": as_seconds(row.total, scale),
+        "self_share": row.self_share,
+        "self_lo": own and own.share.lo,
+        "self_hi": own and own.share.hi,
+        "total_share": row.total_share,
+        "total_lo": total and total.share.lo,
+        "total_hi": total and total.share.hi,
+        "self_core_seconds": own and interval_document(own.units, scale),
+        "total_core_seconds": total and interval_document(total.units, scale),
+        "few": bool((own and own.few) or (total and total.few)),
+        "visits": row.visits,
+        "machines": row.machines,
+    }

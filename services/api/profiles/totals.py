@@ -1,0 +1,97 @@
+"""What stands behind an answer."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
+from storage.query.shapes.totals import Totals
+
+
+class TotalsAnswer(Answer):
+    """What stands behind an answer, after all filters."""
+
+    samples: int = Field(description="Samples taken.")
+    units: int = Field(
+        description="Samples weighted with the units each stands for; table and flame graph add up to it."
+    )
+    seconds: float | None = Field(
+        description="The same in CPU core-seconds, as observed; null for events not counted in time."
+    )
+    machines: int | None = Field(
+        description="Machines with at least one of the samples; null where merged cells do not know, like visits."
+    )
+    visits: int | None = Field(description="Visits with at least one of the samples.")
+    profiles: int = Field(description="Process groups with at least one of the samples.")
+    kept: float = Field(
+        description="Estimated share of the selection that focus and ignore left; 1 without them.", ge=0, le=1
+    )
+    symbolized: float = Field(description="Share whose every function has a name.", ge=0, le=1)
+    leaf_symbolized: float = Field(description="Share whose innermost function has a name.", ge=0, le=1)
+    complete: float = Field(description="Share whose stack reaches the thread's start.", ge=0, le=1)
+    design: Literal["random", "none"] = Field(
+        description="random: visits were drawn at random, so every figure is an estimate of the fleet with an "
+        "interval; none: observations only (a campaign of visits by hand)."
+    )
+    path: Literal["cells", "chunks", "mixed"] = Field(
+        description="What was read: merged cells, every visit's own chunks, or both. Figures are the same."
+    )
+    approximate: bool = Field(
+        description="The selection holds more than is read for one answer: a random part of its visits was, which "
+        "stands for all of them. Observed figures are that part's."
+    )
+    asked_seconds: float = Field(description="Length of the selection.")
+    covered_seconds: float = Field(
+        description="Of those, the hours in which the campaign drew visits; estimates speak of them only."
+    )
+    population: float = Field(
+        description="Machines the campaign draws from, a mean over the covered seconds."
+    )
+    uncovered_share: float = Field(
+        description="Share of the covered machine-time in strata and days without a landed visit.", ge=0, le=1
+    )
+    visits_drawn: int = Field(description="Visits drawn in the selection's time, whatever came of them.")
+    visits_landed: int = Field(
+        description="Of those, landed and having watched the event, idle machines too."
+    )
+    core_seconds: IntervalAnswer | None = Field(
+        description="CPU time of the whole fleet in the covered time; null without a random design, or for events "
+        "not counted in time."
+    )
+    cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
+    estimate: IntervalAnswer | None = Field(
+        description="The whole fleet's units of the event in the covered time, for a gauge its mean level; null "
+        "without a random design."
+    )
+
+
+def totals_document(totals: Totals, scale: float | None) -> Json:
+    """`scale` is the core-seconds of a unit; None: the event is not counted in time."""
+    coverage = totals.coverage
+    return {
+        "samples": totals.samples,
+        "units": totals.units,
+        "seconds": as_seconds(totals.units, scale),
+        "machines": totals.machines,
+        "visits": totals.visits,
+        "profiles": totals.profiles,
+        "kept": totals.kept,
+        "symbolized": totals.symbolized,
+        "leaf_symbolized": totals.leaf_symbolized,
+        "complete": totals.complete,
+        "design": "random" if coverage.random else "none",
+        "path": totals.path,
+        "approximate": coverage.approximate,
+        "asked_seconds": coverage.asked_s,
+        "covered_seconds": coverage.covered_s,
+        "population": coverage.population,
+        "uncovered_share": coverage.uncovered,
+        "visits_drawn": coverage.drawn,
+        "visits_landed": coverage.landed,
+        "core_seconds": interval_document(totals.estimate, scale),
+        "cores": interval_document(
+            totals.estimate, scale and coverage.covered_s and scale / coverage.covered_s
+        ),
+        "estimate": interval_document(totals.estimate, 1.0),
+    }
