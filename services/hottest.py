@@ -10,7 +10,9 @@ from services.api.profiles.table import table_document
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.table import Page, Sort
+from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.reliability import ReliabilityQuestion
+from storage.query.shapes.table import Page, Sort, TableQuestion
 
 Json = dict[str, Any]
 
@@ -27,25 +29,29 @@ def hottest_functions(
 ) -> Json:
     """What `/api/v1/table?by=function` would answer. Raises `BadSelection`, and what the database raises."""
     selection = parse_selection(event=event, start=since, end=until, select=select, campaign=campaign)
-    return table(database_url, selection, ["function"], rows)
+    return table(database_url, selection, ("function",), rows)
 
 
-def table(database_url: str, selection: Selection, by: list[str], rows: int) -> Json:
+def table(database_url: str, selection: Selection, by: tuple[str, ...], rows: int) -> Json:
     """What `/api/v1/table` would answer."""
     with _queries(database_url) as queries:
-        return table_document(selection, queries.table(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
+        return table_document(
+            selection, queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
+        )
 
 
-def diff(database_url: str, selection: Selection, base: Selection, by: list[str], rows: int) -> Json:
+def diff(database_url: str, selection: Selection, base: Selection, by: tuple[str, ...], rows: int) -> Json:
     """What `/api/v1/diff` would answer, of self shares."""
     with _queries(database_url) as queries:
-        return diff_document(selection, base, queries.diff(selection, base, by, limit=rows, own=True))
+        return diff_document(
+            selection, base, queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
+        )
 
 
-def reliability(database_url: str, selection: Selection, by: list[str]) -> Json:
+def reliability(database_url: str, selection: Selection, by: tuple[str, ...]) -> Json:
     """What `/api/v1/reliability` would answer."""
     with _queries(database_url) as queries:
-        return reliability_document(selection, queries.reliability(selection, by))
+        return reliability_document(selection, queries.ask(ReliabilityQuestion(selection, by)))
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from storage.landing.decode import decode_capture
 from storage.query.engine import QueryEngine
 from storage.query.selections.matchers import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.query.shapes.flame import MOST_NODES
-from storage.query.shapes.table import Page
+from storage.query.shapes.flame import MOST_NODES, FlameQuestion
+from storage.query.shapes.table import Page, TableQuestion
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
@@ -138,11 +138,11 @@ class Product:
 
     def table(self, visited: Visited, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
         """All rows of the visit's samples that the matchers select."""
-        return self._queries.table(_selection(visited, select), by, _ALL_ROWS)
+        return self._queries.ask(TableQuestion(_selection(visited, select), by, _ALL_ROWS))
 
     def flame(self, visited: Visited, select: str) -> FlameAnswer:
         """The whole tree of the visit's samples that the matchers select."""
-        return self._queries.flame(_selection(visited, select), MOST_NODES)
+        return self._queries.ask(FlameQuestion(_selection(visited, select), MOST_NODES))
 
     def close(self) -> None:
         """Give back what queries hold."""

@@ -15,7 +15,8 @@ from benchmarks.coverage.plan import name_of, start_of, visits_of
 from benchmarks.coverage.store import Writer
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
-from storage.query.shapes.table import Page
+from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.table import Page, TableQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -99,7 +100,7 @@ def write(campaign: tuple[int, bool]) -> int:
 def ask(window: Window) -> Answered:
     """The table of functions of a window, with its intervals."""
     member = _me()
-    answer = member.queries.table(window.selection, ["function"], _ALL)
+    answer = member.queries.ask(TableQuestion(window.selection, ("function",), _ALL))
     place = {name: number for number, name in enumerate(member.fleet.names)}
     landed = answer.totals.coverage.landed
     # Functions without a sample have no row; their interval is that of zero in so many visits.
@@ -120,7 +121,9 @@ def compare(windows: tuple[Window, Window]) -> Compared:
     """Which functions differ between two windows."""
     member = _me()
     ours, base = windows
-    found = member.queries.diff(ours.selection, base.selection, ["function"], limit=len(member.fleet.names))
+    found = member.queries.ask(
+        DiffQuestion(ours.selection, base.selection, ("function",), limit=len(member.fleet.names))
+    )
     comparison = found.comparison
     assert comparison.power is not None, "a campaign's visits are a random sample"
     return Compared(

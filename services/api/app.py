@@ -23,6 +23,7 @@ from services.api.routes import api_router
 from services.api.symbols import LARGEST_SOURCES, symbols_router
 from services.symbols.desk import SymbolDesk
 from storage.query.engine import QueryEngine
+from storage.query.shapes.status import LandingQuestion
 
 CONCURRENT_QUERIES = 4
 """Queries that run at the same time; each holds one database connection."""
@@ -70,7 +71,7 @@ def create_app(
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
     the folder that is filled while something is uploaded.
     """
-    metrics = Metrics(queries)
+    metrics = Metrics(lambda: queries.ask(LandingQuestion()), queries.caches)
     leftovers = Leftovers()
 
     @asynccontextmanager

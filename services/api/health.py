@@ -11,6 +11,7 @@ from services.api.metrics import Metrics
 from services.api.problems import of_storage
 from storage.errors import StorageError
 from storage.query.engine import QueryEngine
+from storage.query.shapes.status import LandingQuestion
 
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -26,7 +27,7 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
     @router.get("/readyz")
     def readyz(request: Request) -> Response:
         try:
-            queries.captures()
+            queries.ask(LandingQuestion())
         except StorageError as error:
             problem = of_storage(error)
             problem.status = HTTPStatus.SERVICE_UNAVAILABLE

@@ -125,6 +125,6 @@ Keys = Annotated[
 _KEY_ALIASES = {"app": "application"}
 
 
-def keys_of(by: str) -> list[str]:
+def keys_of(by: str) -> tuple[str, ...]:
     """The keys that the text names."""
-    return [_KEY_ALIASES.get(key.strip(), key.strip()) for key in by.split(",")]
+    return tuple(_KEY_ALIASES.get(key.strip(), key.strip()) for key in by.split(","))

@@ -359,7 +359,7 @@ def test_a_database_that_does_not_answer_is_a_passing_problem(access: Access, st
 
 
 def test_a_mistake_of_ours_is_a_problem_document_too(client: TestClient, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(QueryEngine, "status", lambda self: 1 / 0)
+    monkeypatch.setattr(QueryEngine, "ask", lambda self, question: 1 / 0)
     document = problem(client.get("/api/v1/status"), 500)
     assert "division" not in document["detail"]
 

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, Engine, delete, insert, literal, select
 from storage import partitions
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.table import Page, Sort
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.table import Page, Sort, TableQuestion
 from storage.rolling.compact import compact
 from storage.rolling.roll import Roller
 from storage.schema import chunk, function, profile, roll_queue, roll_replaced
@@ -160,11 +161,11 @@ def _replace(connection: Connection, visit: Visit) -> None:
 def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: set[str]) -> None:
     """The answer is the same as by the chunks of all visits, and came from where it should."""
     page = Page(Sort.TOTAL_DESC, 100)
-    found = queries.table(selection, [by], page)
-    flame = queries.flame(selection, 1000) if by == "function" else None
+    found = queries.ask(TableQuestion(selection, (by,), page))
+    flame = queries.ask(FlameQuestion(selection, 1000)) if by == "function" else None
     with patch("storage.query.cells.planner.plan", return_value=None):
-        expected = queries.table(selection, [by], page)
-        expected_flame = queries.flame(selection, 1000) if by == "function" else None
+        expected = queries.ask(TableQuestion(selection, (by,), page))
+        expected_flame = queries.ask(FlameQuestion(selection, 1000)) if by == "function" else None
     assert expected.totals.path == "chunks"
     assert found.totals.path in path
     for name in ("samples", "units", "visits", "profiles"):
@@ -290,10 +291,15 @@ def test_few_visits_are_read_one_by_one(
     store.land([Seen(60 * HOUR // 2 + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(20)])
     store.roll_all()
     one_hour = minutes(30 * HOUR, 31 * HOUR)
-    assert queries.table(one_hour, ["function"], Page()).totals.path == "cells", "20 visits are in one cell"
+    assert queries.ask(TableQuestion(one_hour, ("function",), Page())).totals.path == "cells", (
+        "20 visits are in one cell"
+    )
     store.land([Seen(31 * HOUR + n, "west", u, 5.0, (("a", 1, 5),)) for n, u in enumerate((0.1, 0.4, 0.6))])
     store.roll_all()
-    assert queries.table(minutes(31 * HOUR, 32 * HOUR), ["function"], Page()).totals.path == "chunks"
+    assert (
+        queries.ask(TableQuestion(minutes(31 * HOUR, 32 * HOUR), ("function",), Page())).totals.path
+        == "chunks"
+    )
 
 
 def test_more_beside_the_cells_than_is_read_is_read_from_chunks(
@@ -304,9 +310,9 @@ def test_more_beside_the_cells_than_is_read_is_read_from_chunks(
     store.roll_all()
     store.land([Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(1, 9)])
     one_hour = minutes(30 * HOUR, 31 * HOUR)
-    mixed = queries.table(one_hour, ["function"], Page()).totals
+    mixed = queries.ask(TableQuestion(one_hour, ("function",), Page())).totals
     monkeypatch.setattr("storage.query.cells.unmerged.MAX_BYTES", 200)
-    chunks = queries.table(one_hour, ["function"], Page()).totals
+    chunks = queries.ask(TableQuestion(one_hour, ("function",), Page())).totals
     assert (mixed.path, chunks.path) == ("mixed", "chunks")
     assert mixed.units == chunks.units > 0
 
@@ -323,9 +329,9 @@ def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_eno
         ids = dict(tuple(row) for row in connection.execute(select(function.c.name, function.c.function_id)))
         FactWriter(connection).alias(ids["wait"], ids["work"])
     selection = minutes(30 * HOUR, 31 * HOUR)
-    found = queries.table(selection, ["function"], Page()).table.rows[0]
+    found = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows[0]
     with patch("storage.query.cells.planner.plan", return_value=None):
-        expected = queries.table(selection, ["function"], Page()).table.rows[0]
+        expected = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows[0]
     assert found.key == expected.key
     assert (found.self, found.total, found.self_share) == (expected.self, expected.total, expected.self_share)
     assert found.own_estimate is not None
@@ -348,27 +354,29 @@ class TestDaysWhoseFactsAreGone:
             assert partitions.drop(connection, MIDNIGHT.date() + timedelta(days=1)) == [MIDNIGHT.date()]
 
     def test_are_answered_from_cells_whatever_these_save(self, queries: QueryEngine) -> None:
-        totals = queries.table(minutes(0, 24 * HOUR), ["function"], Page()).totals
-        second = queries.table(minutes(24 * HOUR, 48 * HOUR), ["function"], Page()).totals
-        both = queries.table(minutes(0, 48 * HOUR), ["function"], Page()).totals
+        totals = queries.ask(TableQuestion(minutes(0, 24 * HOUR), ("function",), Page())).totals
+        second = queries.ask(TableQuestion(minutes(24 * HOUR, 48 * HOUR), ("function",), Page())).totals
+        both = queries.ask(TableQuestion(minutes(0, 48 * HOUR), ("function",), Page())).totals
         assert totals.path == both.path == "cells"
         assert totals.units == second.units > 0
         assert both.units == 2 * second.units
 
     def test_are_not_covered_where_only_chunks_could_tell(self, queries: QueryEngine) -> None:
-        both = queries.table(minutes(0, 48 * HOUR, focus="."), ["function"], Page()).totals
-        second = queries.table(minutes(24 * HOUR, 48 * HOUR, focus="."), ["function"], Page()).totals
+        both = queries.ask(TableQuestion(minutes(0, 48 * HOUR, focus="."), ("function",), Page())).totals
+        second = queries.ask(
+            TableQuestion(minutes(24 * HOUR, 48 * HOUR, focus="."), ("function",), Page())
+        ).totals
         assert both.path == second.path == "chunks"
         assert both.coverage.asked_s == 2 * second.coverage.asked_s
         assert both.coverage.covered_s == second.coverage.covered_s > 0
         assert both.coverage.landed == second.coverage.landed == 8
         assert both.estimate == second.estimate
-        gone = queries.table(minutes(0, 24 * HOUR, focus="."), ["function"], Page()).totals
+        gone = queries.ask(TableQuestion(minutes(0, 24 * HOUR, focus="."), ("function",), Page())).totals
         assert gone.coverage.covered_s == gone.units == 0
 
     def test_a_part_of_an_hour_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
-        whole = queries.table(minutes(0, 24 * HOUR), ["function"], Page()).totals
-        until = queries.table(minutes(0, 24 * HOUR - 30), ["function"], Page()).totals
+        whole = queries.ask(TableQuestion(minutes(0, 24 * HOUR), ("function",), Page())).totals
+        until = queries.ask(TableQuestion(minutes(0, 24 * HOUR - 30), ("function",), Page())).totals
         assert until.coverage.landed == 0, "of the whole day there is a cell, and nothing is said of its part"
         assert until.coverage.covered_s == until.units == 0
         assert whole.coverage.landed == 8
@@ -376,8 +384,8 @@ class TestDaysWhoseFactsAreGone:
     def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = minutes(24 * HOUR, 48 * HOUR)
         with patch("storage.query.cells.samples.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
-            part = queries.table(minutes(7 * HOUR + 30, 48 * HOUR), ["function"], Page()).totals
-            second = queries.table(whole, ["function"], Page()).totals
+            part = queries.ask(TableQuestion(minutes(7 * HOUR + 30, 48 * HOUR), ("function",), Page())).totals
+            second = queries.ask(TableQuestion(whole, ("function",), Page())).totals
         assert part.coverage.covered_s == second.coverage.covered_s
         assert part.units == second.units > 0
         assert part.estimate == second.estimate

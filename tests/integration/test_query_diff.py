@@ -9,7 +9,9 @@ from sqlalchemy import Engine
 
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.reliability import ReliabilityQuestion
+from storage.query.shapes.table import Page, TableQuestion
 from tests.designed import Campaign
 
 pytestmark = pytest.mark.integration
@@ -76,7 +78,7 @@ def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, que
     changed[3] = 60
     land(engine, 1, SAME, visits=60, seed=2)
     land(engine, 2, changed, visits=60, seed=3)
-    answer = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
+    answer = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",), own=True))
     first = answer.comparison.rows[0]
     assert first.key["function"] == "f3"
     assert first.evidence is not None
@@ -87,7 +89,7 @@ def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, que
     assert answer.comparison.power is not None
     assert 0 <= answer.comparison.power.power <= 1
     assert answer.comparison.part == 1
-    again = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
+    again = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",), own=True))
     assert again.comparison == answer.comparison, "chance is drawn once"
 
 
@@ -97,23 +99,23 @@ def test_a_comparison_says_that_it_judged_chance_by_a_part(
     land(engine, 1, SAME, visits=60, seed=2)
     land(engine, 2, SAME, visits=60, seed=3)
     monkeypatch.setattr("analysis.diff._WORK", 1_500_000)
-    answer = queries.diff(hours(2, 3), hours(1, 2), ["function"], own=True)
+    answer = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",), own=True))
     assert 0 < answer.comparison.part < 1
 
 
 def test_nothing_is_significant_where_nothing_changed(engine: Engine, queries: QueryEngine):
     land(engine, 1, SAME, visits=60, seed=4)
     land(engine, 2, SAME, visits=30, seed=5)
-    rows = queries.diff(hours(2, 3), hours(1, 2), ["function"]).comparison.rows
+    rows = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",))).comparison.rows
     assert not any(row.evidence is None or row.evidence.significant for row in rows)
-    swapped = queries.diff(hours(1, 2), hours(2, 3), ["function"]).comparison.rows
+    swapped = queries.ask(DiffQuestion(hours(1, 2), hours(2, 3), ("function",))).comparison.rows
     deltas = {row.key["function"]: row.delta for row in rows}
     assert {row.key["function"]: -row.delta for row in swapped} == pytest.approx(deltas)
 
 
 def test_a_selection_differs_from_itself_by_nothing(engine: Engine, queries: QueryEngine):
     land(engine, 1, SAME, visits=20, seed=6)
-    rows = queries.diff(hours(1, 2), hours(1, 2), ["function"]).comparison.rows
+    rows = queries.ask(DiffQuestion(hours(1, 2), hours(1, 2), ("function",))).comparison.rows
     assert {row.delta for row in rows} == {0.0}
     assert not any(row.evidence is None or row.evidence.significant for row in rows)
 
@@ -122,12 +124,13 @@ def test_rows_that_one_side_lacks_have_no_share_there(engine: Engine, queries: Q
     land(engine, 1, SAME, visits=20, seed=8)
     land(engine, 2, [100, 0, 50, 20, 20, 10, 5, 5], visits=20, seed=9)
     rows = {
-        r.key["function"]: r for r in queries.diff(hours(2, 3), hours(1, 2), ["function"]).comparison.rows
+        r.key["function"]: r
+        for r in queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",))).comparison.rows
     }
     assert rows["f1"].a_share == 0
     assert rows["f1"].b_share > 0.1
-    by_label = queries.diff(
-        hours(1, 2, select='{application="odd"}'), hours(1, 2), ["application"]
+    by_label = queries.ask(
+        DiffQuestion(hours(1, 2, select='{application="odd"}'), hours(1, 2), ("application",))
     ).comparison.rows
     assert {row.key["application"]: row.a_share for row in by_label} == {"odd": 1.0, "even": 0.0}
 
@@ -138,16 +141,16 @@ def test_observations_are_compared_without_evidence(engine: Engine, queries: Que
         stack = fleet.write.stack([fleet.write.function("f")])
         fleet.write.profile(fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), {stack: 3})
     selection = hours(0, 1, campaign="by-hand")
-    answer = queries.diff(selection, selection, ["function"]).comparison
+    answer = queries.ask(DiffQuestion(selection, selection, ("function",))).comparison
     assert answer.power is None
     assert [(row.a_share, row.evidence) for row in answer.rows] == [(1.0, None)]
-    reliability = queries.reliability(selection, ["function"]).reliability
+    reliability = queries.ask(ReliabilityQuestion(selection, ("function",))).reliability
     assert (reliability.entropy, reliability.manhattan, reliability.fit) == (None, None, None)
 
 
 def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queries: QueryEngine):
     land(engine, 1, SAME, visits=64, seed=10)
-    found = queries.reliability(hours(1, 2), ["function"]).reliability
+    found = queries.ask(ReliabilityQuestion(hours(1, 2), ("function",))).reliability
     shares = np.array(SAME) / sum(SAME)
     assert found.entropy is not None
     assert found.entropy.value == pytest.approx(-(shares * np.log(shares)).sum(), abs=0.05)
@@ -161,12 +164,12 @@ def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queri
 def test_reliability_counts_visits_that_have_the_selection(engine: Engine, queries: QueryEngine):
     land(engine, 1, [0, *SAME[1:-1], 0], visits=40, seed=12)
     land(engine, 2, SAME, visits=10, seed=13)
-    every = queries.reliability(hours(1, 3), ["function"])
+    every = queries.ask(ReliabilityQuestion(hours(1, 3), ("function",)))
     assert every.reliability.fit is not None
     assert every.reliability.fit.visits == every.totals.coverage.landed == 50
-    some = queries.reliability(hours(1, 3, focus="^f7$"), ["function"])
+    some = queries.ask(ReliabilityQuestion(hours(1, 3, focus="^f7$"), ("function",)))
     assert some.totals.coverage.landed == 50
-    table = queries.table(hours(1, 3, focus="^f7$"), ["function"], Page()).table
+    table = queries.ask(TableQuestion(hours(1, 3, focus="^f7$"), ("function",), Page())).table
     visits = next(row.visits for row in table.rows if row.key["function"] == "f7")
     assert visits is not None
     assert 8 <= visits <= 10
@@ -177,5 +180,5 @@ def test_reliability_counts_visits_that_have_the_selection(engine: Engine, queri
 def test_reliability_of_what_one_visit_has_is_not_known(engine: Engine, queries: QueryEngine):
     land(engine, 1, [*SAME[:-1], 0], visits=39, seed=14)
     land(engine, 2, SAME, visits=1, seed=15)
-    found = queries.reliability(hours(1, 3, focus="^f7$"), ["function"]).reliability
+    found = queries.ask(ReliabilityQuestion(hours(1, 3, focus="^f7$"), ("function",))).reliability
     assert (found.entropy, found.manhattan, found.fit) == (None, None, None)

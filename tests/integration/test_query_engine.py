@@ -17,7 +17,10 @@ from storage.errors import BadSelection, DatabaseBusy, UnknownCampaign
 from storage.query.engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.table import Page, Sort
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.labels import LabelsQuestion
+from storage.query.shapes.status import StatusQuestion
+from storage.query.shapes.table import Page, Sort, TableQuestion
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import StackTree
 from tests.facts import FactWriter
@@ -52,13 +55,13 @@ def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
 
 
 def test_a_store_without_samples_answers_with_nothing(queries: QueryEngine):
-    answer = queries.table(around_noon(), ["function"], Page())
+    answer = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     assert answer.table.rows == ()
     assert answer.totals.units == 0
-    flame = queries.flame(around_noon(), 100).flame
+    flame = queries.ask(FlameQuestion(around_noon(), 100)).flame
     assert flame.total.tolist() == [0]
-    assert queries.labels(around_noon()).labels == ()
-    assert queries.status().latest is None
+    assert queries.ask(LabelsQuestion(around_noon())).labels == ()
+    assert queries.ask(StatusQuestion()).latest is None
 
 
 def test_recursion_counts_a_sample_once(engine: Engine, queries: QueryEngine):
@@ -70,23 +73,23 @@ def test_recursion_counts_a_sample_once(engine: Engine, queries: QueryEngine):
         )
         deep, flat = write.stack([main, fib, fib, fib]), write.stack([main, fib])
         write.profile(write.visit("m1", NOON), {deep: 3, flat: 2})
-    by_function = shown(queries.table(around_noon(), ["function"], Page()))
+    by_function = shown(queries.ask(TableQuestion(around_noon(), ("function",), Page())))
     assert by_function == {
         ("fib", "f.c", "prog"): (5 * PERIOD, 5 * PERIOD),
         ("main", "m.c", "prog"): (0, 5 * PERIOD),
     }
-    by_binary = shown(queries.table(around_noon(), ["binary"], Page()))
+    by_binary = shown(queries.ask(TableQuestion(around_noon(), ("binary",), Page())))
     assert by_binary == {("prog",): (5 * PERIOD, 5 * PERIOD)}
 
 
 def test_a_stack_that_landed_a_moment_ago_is_in_the_answer(engine: Engine, queries: QueryEngine):
-    queries.table(around_noon(), ["function"], Page())
+    queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     for round_ in range(3):
         with engine.begin() as connection:
             write = FactWriter(connection)
             new = write.stack([write.function(f"f{round_}")])
             write.profile(write.visit("m1", NOON), {new: 1})
-        assert len(queries.table(around_noon(), ["function"], Page()).table.rows) == round_ + 1
+        assert len(queries.ask(TableQuestion(around_noon(), ("function",), Page())).table.rows) == round_ + 1
 
 
 def test_a_function_gets_its_name_while_the_tree_knows_it_nameless(engine: Engine, queries: QueryEngine):
@@ -101,15 +104,15 @@ def test_a_function_gets_its_name_while_the_tree_knows_it_nameless(engine: Engin
             write.stack([main, named, nameless]),
         ]
         write.profile(write.visit("m1", NOON), dict.fromkeys(stacks, 1))
-    before = queries.table(around_noon(), ["function"], Page())
+    before = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     assert ("lib.so+0x10", "", "") in shown(before)
     assert before.totals.symbolized == pytest.approx(1 / 3)
     with engine.begin() as connection:
         FactWriter(connection).alias(nameless, named)
-    after = queries.table(around_noon(), ["function"], Page())
+    after = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     assert shown(after) == {("crc32", "", ""): (3 * PERIOD, 3 * PERIOD), ("main", "", ""): (0, 3 * PERIOD)}
     assert after.totals.symbolized == 1
-    flame = queries.flame(around_noon(), 100).flame
+    flame = queries.ask(FlameQuestion(around_noon(), 100)).flame
     assert len(flame.total) == 4, "root, main, crc32 (the two became one) and crc32 below crc32"
 
 
@@ -128,7 +131,7 @@ def renamed(engine: Engine) -> tuple[int, int, int]:
 
 
 def called(queries: QueryEngine) -> set[tuple[str, ...]]:
-    return set(shown(queries.table(around_noon(), ["function"], Page()))) - {("main", "", "")}
+    return set(shown(queries.ask(TableQuestion(around_noon(), ("function",), Page())))) - {("main", "", "")}
 
 
 def name(engine: Engine, nameless: int, named: int) -> None:
@@ -218,7 +221,7 @@ def test_markers_say_what_is_incomplete(engine: Engine, queries: QueryEngine):
             write.stack([cut]): 1,
         }
         write.profile(write.visit("m1", NOON), samples)
-    totals = queries.table(around_noon(), ["function"], Page()).totals
+    totals = queries.ask(TableQuestion(around_noon(), ("function",), Page())).totals
     assert totals.complete == pytest.approx(0.8)
     assert totals.symbolized == pytest.approx(0.7)
     assert totals.leaf_symbolized == pytest.approx(0.7)
@@ -233,13 +236,18 @@ def test_campaigns_events_and_depths_never_add_up(engine: Engine, queries: Query
         visit = write.visit("m1", NOON)
         write.profile(visit, {stack: 100}, stacks=False)
         write.profile(visit, {stack: 7}, event="page-faults", unit="count", period=2, stacks=False)
-    assert queries.table(around_noon(), ["function"], Page()).totals.samples == 1
-    assert queries.table(around_noon(campaign="by-hand"), ["function"], Page()).totals.samples == 10
-    assert queries.table(around_noon(event="page-faults"), ["function"], Page()).totals.units == 14
+    assert queries.ask(TableQuestion(around_noon(), ("function",), Page())).totals.samples == 1
+    assert (
+        queries.ask(TableQuestion(around_noon(campaign="by-hand"), ("function",), Page())).totals.samples
+        == 10
+    )
+    assert (
+        queries.ask(TableQuestion(around_noon(event="page-faults"), ("function",), Page())).totals.units == 14
+    )
     with pytest.raises(UnknownCampaign):
-        queries.table(around_noon(campaign="nobody"), ["function"], Page())
+        queries.ask(TableQuestion(around_noon(campaign="nobody"), ("function",), Page()))
     with pytest.raises(BadSelection, match="Nobody has sampled 'wall'") as caught:
-        queries.table(around_noon(event="wall"), ["function"], Page())
+        queries.ask(TableQuestion(around_noon(event="wall"), ("function",), Page()))
     assert "page-faults (count)" in caught.value.hint
 
 
@@ -250,9 +258,9 @@ def test_the_time_range_is_half_open(engine: Engine, queries: QueryEngine):
         for minutes in (-60, 0, 59, 60):
             write.profile(write.visit("m1", NOON + timedelta(minutes=minutes)), {stack: 1})
         write.profile(write.visit("m1", datetime(2026, 11, 20, 23, 59, tzinfo=UTC)), {stack: 1})
-    assert queries.table(around_noon(), ["function"], Page()).totals.samples == 3
+    assert queries.ask(TableQuestion(around_noon(), ("function",), Page())).totals.samples == 3
     two_days = parse_selection(start="2026-11-20T00:00:00Z", end="2026-11-22T00:00:00Z")
-    assert queries.table(two_days, ["function"], Page()).totals.samples == 5
+    assert queries.ask(TableQuestion(two_days, ("function",), Page())).totals.samples == 5
 
 
 @pytest.mark.parametrize(
@@ -285,7 +293,7 @@ def test_matchers_choose_profiles(engine: Engine, queries: QueryEngine, select: 
         write.profile(two, {stack: 1}, labels={"application": "b", "team": "y"})
         write.profile(one, {stack: 1}, labels={"application": "c"})
         write.profile(one, {stack: 1}, labels={"comm": "none"})
-    answer = queries.table(around_noon(select=select), ["application"], Page())
+    answer = queries.ask(TableQuestion(around_noon(select=select), ("application",), Page()))
     assert {row.key["application"] for row in answer.table.rows} == expected
 
 
@@ -294,10 +302,10 @@ def test_a_label_nobody_has_is_an_error_and_not_an_empty_answer(engine: Engine, 
         write = FactWriter(connection)
         write.profile(write.visit("m1", NOON), {write.stack([write.function("f")]): 1}, labels={"team": "x"})
     with pytest.raises(BadSelection, match="No profile has a label 'taem'") as caught:
-        queries.table(around_noon(select='{taem="x"}'), ["function"], Page())
+        queries.ask(TableQuestion(around_noon(select='{taem="x"}'), ("function",), Page()))
     assert "team" in caught.value.hint
     with pytest.raises(BadSelection, match="every stack has many"):
-        queries.table(around_noon(select='{function="f"}'), ["function"], Page())
+        queries.ask(TableQuestion(around_noon(select='{function="f"}'), ("function",), Page()))
 
 
 def test_labels_with_their_shares(engine: Engine, queries: QueryEngine):
@@ -307,7 +315,7 @@ def test_labels_with_their_shares(engine: Engine, queries: QueryEngine):
         visit = write.visit("m1", NOON)
         for number in range(1, 5):
             write.profile(visit, {stack: number}, labels={"application": f"app{number}", "team": "x"})
-    found = {label.name: label for label in queries.labels(around_noon(), limit=3).labels}
+    found = {label.name: label for label in queries.ask(LabelsQuestion(around_noon(), limit=3)).labels}
     assert [(v.value, v.units) for v in found["application"].values] == [
         ("app4", 4 * PERIOD), ("app3", 3 * PERIOD), ("app2", 2 * PERIOD),
     ]  # fmt: skip
@@ -338,10 +346,10 @@ def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine):
         asked = 0
         while not stop.is_set():
             for by in ("function", "file", "machine"):
-                answer = queries.table(around_noon(), [by], Page(limit=3))
+                answer = queries.ask(TableQuestion(around_noon(), (by,), Page(limit=3)))
                 shown_ = sum(row.self for row in answer.table.rows)
                 assert shown_ + answer.table.remainder_self == answer.totals.units
-            flame = queries.flame(around_noon(), 1000).flame
+            flame = queries.ask(FlameQuestion(around_noon(), 1000)).flame
             assert flame.self.sum() == flame.total[0]
             asked += 1
         return asked
@@ -354,7 +362,7 @@ def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine):
         finally:
             stop.set()
         assert all(asker.result() > 0 for asker in askers)
-    answer = queries.table(around_noon(), ["function"], Page())
+    answer = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     assert answer.totals.samples == samples
     assert {row.key["function"] for row in answer.table.rows} <= {f"named{i}" for i in range(8)}
     queries.close()
@@ -367,7 +375,7 @@ def test_the_base_is_built_again_when_the_overlay_has_grown(engine: Engine, monk
         write = FactWriter(connection)
         stack = write.stack([write.function(f"f{i}") for i in range(5)])
         write.profile(write.visit("m1", NOON), {stack: 1})
-    queries.flame(around_noon(), 100)
+    queries.ask(FlameQuestion(around_noon(), 100))
     assert queries._source.stacks.overlay_nodes == 5, "one question is not worth a base"
     queries.warm()
     until_built(queries)
@@ -375,10 +383,10 @@ def test_the_base_is_built_again_when_the_overlay_has_grown(engine: Engine, monk
         write = FactWriter(connection)
         stack = write.stack([write.function(f"g{i}") for i in range(5)])
         write.profile(write.visit("m1", NOON), {stack: 1})
-    before = queries.flame(around_noon(), 100).flame
+    before = queries.ask(FlameQuestion(around_noon(), 100)).flame
     until_built(queries)
     assert queries._source.stacks.nodes == 11
-    assert queries.flame(around_noon(), 100).flame.total.tolist() == before.total.tolist()
+    assert queries.ask(FlameQuestion(around_noon(), 100)).flame.total.tolist() == before.total.tolist()
     queries.close()
 
 
@@ -403,7 +411,7 @@ def test_a_tree_that_cannot_be_built_is_tried_again_after_a_rest_that_doubles(
     for seconds in (1000, 1059, 1060, 1179, 1180, 1419):
         with queries._building:
             now = float(seconds)
-        assert len(queries.flame(around_noon(), 100).flame.total) == 6
+        assert len(queries.ask(FlameQuestion(around_noon(), 100)).flame.total) == 6
     with queries._building:
         assert tried == [1000, 1060, 1180]
     logged = [record for record in caplog.records if record.name == "storage.query.engine"]
@@ -493,7 +501,7 @@ def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: lis
             queries.warm()  # the base is built while it is asked; either state must answer alike
         whole = sum(fact.samples * fact.period for fact in facts)
         for by, key_of in KEYS.items():
-            answer = queries.table(selection, by.split(","), Page(sort=Sort.TOTAL_DESC))
+            answer = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(sort=Sort.TOTAL_DESC)))
             assert answer.totals.units == whole
             assert answer.totals.samples == sum(fact.samples for fact in facts)
             assert answer.totals.machines == len({fact.machine for fact in facts})
@@ -509,7 +517,7 @@ def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: lis
             assert found == {key: (own, total, len(machines)) for key, (own, total, machines) in rows.items()}
             assert sum(row.self for row in answer.table.rows) == whole
             assert sum(row.self_samples for row in answer.table.rows) == answer.totals.samples
-            page = queries.table(selection, by.split(","), Page(limit=1, offset=1)).table
+            page = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(limit=1, offset=1))).table
             assert sum(row.self for row in page.rows) + page.remainder_self == whole
             assert len(page.rows) + page.remainder_rows == len(rows)
     check_flame(queries, selection, facts, nodes)
@@ -518,7 +526,7 @@ def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: lis
 
 
 def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], nodes: int) -> None:
-    flame = queries.flame(selection, 10_000).flame
+    flame = queries.ask(FlameQuestion(selection, 10_000)).flame
     totals: Counter = Counter()
     for fact in facts:
         for length in range(len(fact.stack) + 1):
@@ -527,7 +535,7 @@ def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], n
     assert dict(zip(paths, flame.total.tolist(), strict=True)) == totals
     assert flame.self.sum() == flame.total[0] == totals[()]
     assert flame.pruned_nodes == 0
-    pruned = queries.flame(selection, nodes).flame
+    pruned = queries.ask(FlameQuestion(selection, nodes)).flame
     kept = flame_paths(pruned)
     assert len(kept) == min(nodes, len(totals))
     assert all(totals[path] == total for path, total in zip(kept, pruned.total.tolist(), strict=True))
@@ -556,10 +564,10 @@ def check_focus(queries: QueryEngine, selection: Selection, facts: list[Fact]) -
         if "fib" in {NAMES[f] for f in fact.stack} and not {"memcpy", "read"} & {NAMES[f] for f in fact.stack}
     ]
     units = sum(fact.samples * fact.period for fact in kept)
-    answer = queries.table(narrowed, ["function"], Page())
+    answer = queries.ask(TableQuestion(narrowed, ("function",), Page()))
     assert answer.totals.units == units
     assert answer.totals.kept == pytest.approx(units / sum(fact.samples * fact.period for fact in facts))
     expected = {key: row[:2] for key, row in expected_rows(kept, KEYS["function"]).items()}
     assert shown(answer) == expected
-    assert queries.flame(narrowed, 10_000).flame.total[0] == units
-    assert next(islice(queries.flame(narrowed, 10_000).flame.total.tolist(), 1)) == units
+    assert queries.ask(FlameQuestion(narrowed, 10_000)).flame.total[0] == units
+    assert next(islice(queries.ask(FlameQuestion(narrowed, 10_000)).flame.total.tolist(), 1)) == units

@@ -14,7 +14,8 @@ from sqlalchemy import Engine
 from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.table import Page, TableQuestion
 from tests.designed import Campaign
 from tests.weights_oracle import Drawn, weights
 
@@ -95,7 +96,7 @@ def test_every_figure_is_weighted_as_plain_python_does(
         total += Counter(main=main + work + wait, work=work, wait=wait)
         whole += main + work + wait
     selection = minutes(start, end, campaign=campaign)
-    answer = queries.table(selection, ["function"], Page())
+    answer = queries.ask(TableQuestion(selection, ("function",), Page()))
     coverage = answer.totals.coverage
     assert coverage.random
     assert coverage.landed == len(expected)
@@ -113,17 +114,17 @@ def test_every_figure_is_weighted_as_plain_python_does(
             assert estimate.units.value <= estimate.units.hi * (1 + 1e-9)
         behind = [visits[i] for i in expected if name == "main" or visits[i].samples[NAMES.index(name)]]
         assert row.visits == sum(any(visit.samples) for visit in behind)
-    applications = queries.table(selection, ["application"], Page()).table.rows
+    applications = queries.ask(TableQuestion(selection, ("application",), Page())).table.rows
     by_application: dict[str, float] = defaultdict(float)
     for i, weight in expected.items():
         by_application[f"app{sum(visits[i].samples) % 2}"] += weight * sum(visits[i].samples) * PERIOD
     for row in applications:
         assert row.self_share == pytest.approx(by_application[row.key["application"]] / whole)
-    flame = queries.flame(selection, 100).flame
+    flame = queries.ask(FlameQuestion(selection, 100)).flame
     assert flame.total_weight[0] == pytest.approx(whole)
     assert flame.self_weight.sum() == pytest.approx(whole)
     focused = minutes(start, end, campaign=campaign, focus="work")
-    narrowed = queries.table(focused, ["function"], Page())
+    narrowed = queries.ask(TableQuestion(focused, ("function",), Page()))
     assert narrowed.totals.kept == pytest.approx(own["work"] / whole if whole else 1.0)
     for row in narrowed.table.rows:
         assert row.total_share == pytest.approx(own["work"] / whole), "shares are of the whole selection"
@@ -143,7 +144,7 @@ def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_
                 fleet.write.profile(visit, {stack: samples}, period=PERIOD)
         for minute in (1, 2):
             fleet.write.profile(fleet.answer(start + timedelta(minutes=minute), "west"), {stack: 40})
-    answer = queries.table(minutes(120, 180), ["function"], Page())
+    answer = queries.ask(TableQuestion(minutes(120, 180), ("function",), Page()))
     expected = 100 * 3600 / 15 * 30 * PERIOD + 40 * 3600 / 10 * 80 * PERIOD
     estimate = answer.totals.estimate
     assert estimate is not None
@@ -157,7 +158,7 @@ def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_
 
 def test_hours_without_a_draw_are_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
     land(engine, [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)])
-    totals = queries.table(minutes(0, 600), ["function"], Page()).totals
+    totals = queries.ask(TableQuestion(minutes(0, 600), ("function",), Page())).totals
     assert totals.coverage.asked_s == 600 * 60
     assert totals.coverage.covered_s == 1800 + 3600, "from the first draw on, and the fifth hour"
     assert totals.estimate.value == pytest.approx(147 * 5400 / 20 * 40 * PERIOD), "the strata are one group"
@@ -167,7 +168,7 @@ def test_hours_without_a_draw_are_told_and_not_extrapolated_over(engine: Engine,
 def test_a_day_on_which_nothing_landed_is_told(engine: Engine, queries: QueryEngine):
     day = 24 * 60
     land(engine, [Drawn(0, "east", 0.5, 5.0, (1, 0, 0))] * 2 + [Drawn(day, "east", 0.5, None)])
-    coverage = queries.table(minutes(0, 2 * day), ["function"], Page()).totals.coverage
+    coverage = queries.ask(TableQuestion(minutes(0, 2 * day), ("function",), Page())).totals.coverage
     assert coverage.uncovered == pytest.approx(0.5)
     assert (coverage.drawn, coverage.landed) == (3, 2)
 
@@ -187,7 +188,9 @@ def test_a_gauge_is_averaged_over_time_and_machines_and_never_accumulated(
     visits = [Drawn(minute, "east", 0.5, 5.0, (n, 0, 0)) for n in (1, 3)]
     land(engine, visits, **heap)
     for length in (60, 6000):
-        totals = queries.table(minutes(minute, minute + length, event="heap"), ["function"], Page()).totals
+        totals = queries.ask(
+            TableQuestion(minutes(minute, minute + length, event="heap"), ("function",), Page())
+        ).totals
         assert totals.estimate.value == pytest.approx(147 * 2 * PERIOD)
 
 
@@ -196,12 +199,12 @@ def test_a_campaign_of_visits_by_hand_has_observations_only(engine: Engine, quer
         fleet = Campaign(connection, SIZES, "by-hand")
         stack = fleet.write.stack([fleet.write.function("f")])
         fleet.write.profile(fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), {stack: 3})
-    answer = queries.table(minutes(0, 60, campaign="by-hand"), ["function"], Page())
+    answer = queries.ask(TableQuestion(minutes(0, 60, campaign="by-hand"), ("function",), Page()))
     assert not answer.totals.coverage.random
     assert answer.totals.estimate is None
     row = answer.table.rows[0]
     assert (row.self_share, row.own_estimate, row.total_estimate) == (1.0, None, None)
-    flame = queries.flame(minutes(0, 60, campaign="by-hand"), 10).flame
+    flame = queries.ask(FlameQuestion(minutes(0, 60, campaign="by-hand"), 10)).flame
     assert flame.total_weight.tolist() == flame.total.tolist()
     assert set(flame.effective) == {None}
 
@@ -222,7 +225,7 @@ def test_totals_are_right_on_average_when_busy_machines_fail_more_often(engine: 
             )
         campaign = f"c{uuid4().hex}"
         land(engine, [Drawn(0, "east", 0.1, 5.0, (1, 0, 0)), *visits], campaign)
-        totals = queries.table(minutes(60, 180, campaign=campaign), ["function"], Page()).totals
+        totals = queries.ask(TableQuestion(minutes(60, 180, campaign=campaign), ("function",), Page())).totals
         found.append(totals.estimate.value / (147 * 7200 / 5 * 259.5 * PERIOD))
     mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(len(found))
     assert abs(mean - 1) < 4 * error + 0.005
@@ -235,10 +238,10 @@ def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, qu
         Drawn(60 + i, "east", 0.5, 5.0, tuple(int(n) for n in random.integers(1, 99, 3))) for i in range(40)
     ]
     land(engine, visits)
-    flame = queries.flame(minutes(60, 120), 100).flame
+    flame = queries.ask(FlameQuestion(minutes(60, 120), 100)).flame
     by_name = {f.name: size for f, size in zip(flame.functions, flame.effective, strict=True)}
     assert by_name["all"] is None
-    rows = queries.table(minutes(60, 120), ["function"], Page()).table.rows
+    rows = queries.ask(TableQuestion(minutes(60, 120), ("function",), Page())).table.rows
     for row in rows:
         share = row.total_share
         size = by_name[row.key["function"]]
@@ -258,10 +261,10 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
     ]
     land(engine, visits)
     selection = minutes(60, 115)
-    whole = queries.table(selection, ["function"], Page())
+    whole = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert not whole.totals.coverage.approximate
     monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 200)
-    part = queries.table(selection, ["function"], Page())
+    part = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert part.totals.coverage.approximate
     assert 0 < part.totals.visits < whole.totals.visits
     assert part.totals.coverage.drawn == whole.totals.coverage.drawn
@@ -270,7 +273,7 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
     for row in part.table.rows:
         share = row.own_estimate.share
         assert share.lo - 0.02 < exact[row.key["function"]] < share.hi + 0.02
-    again = queries.table(selection, ["function"], Page())
+    again = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert again == part, "the part is always the same"
 
 
@@ -285,4 +288,4 @@ def test_too_much_of_what_was_not_drawn_at_random_is_refused(
         )
     monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 4)
     with pytest.raises(BadSelection, match="holds 5 facts"):
-        queries.table(minutes(0, 60, campaign="by-hand"), ["function"], Page())
+        queries.ask(TableQuestion(minutes(0, 60, campaign="by-hand"), ("function",), Page()))

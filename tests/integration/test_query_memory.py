@@ -10,7 +10,10 @@ from sqlalchemy import Engine, delete
 
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import parse_selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.labels import LabelsQuestion
+from storage.query.shapes.status import StatusQuestion
+from storage.query.shapes.table import Page, TableQuestion
 from storage.schema import chunk, function, profile, stack, stack_block
 from tests.facts import FactWriter
 
@@ -30,10 +33,10 @@ def queries(engine: Engine):
 
 def ask(queries: QueryEngine) -> int:
     selection = parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z")
-    queries.table(selection, ["function"], Page())
-    queries.labels(selection)
-    queries.status()
-    return int(queries.flame(selection, 1000).flame.total[0])
+    queries.ask(TableQuestion(selection, ("function",), Page()))
+    queries.ask(LabelsQuestion(selection))
+    queries.ask(StatusQuestion())
+    return int(queries.ask(FlameQuestion(selection, 1000)).flame.total[0])
 
 
 def land(engine: Engine, round_: int) -> None:
@@ -92,7 +95,7 @@ def test_names_are_right_where_a_function_is_named_while_all_is_renewed(
         write.alias(nameless, write.function("named"))
     built(queries)
     selection = parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z")
-    rows = queries.table(selection, ["function"], Page()).table.rows
+    rows = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows
     assert [row.key["function"] for row in rows] == ["named", "lib+2"]
 
 

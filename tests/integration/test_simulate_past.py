@@ -23,7 +23,7 @@ from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.table import Page, TableQuestion
 from storage.schema import capture, visit
 from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver
@@ -84,7 +84,9 @@ def test_estimates_meet_the_truth_though_busy_machines_fail(engine, archive, pla
     land(engine, archive, tmp_path)
     queries = QueryEngine(engine)
     try:
-        answer = queries.table(Selection(DAY, DAY + timedelta(hours=HOURS)), ["application"], Page(limit=100))
+        answer = queries.ask(
+            TableQuestion(Selection(DAY, DAY + timedelta(hours=HOURS)), ("application",), Page(limit=100))
+        )
     finally:
         queries.close()
     cpu_ns = answer.totals.estimate

@@ -20,7 +20,8 @@ from storage.inventory import NewMachine
 from storage.query.cells import samples as cell_samples
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.table import Page, TableQuestion
 from storage.query.weighing.strata import read_strata
 from storage.rolling.fold import FOLDED_AFTER, fold
 from storage.rolling.roll import Roller
@@ -193,7 +194,7 @@ def test_a_days_estimates_are_what_is_true(
     # The day's 144 cells of hours hold two visits each, which are read as fast one by one.
     for step in (lambda: None, merge, read_cells_of_few_visits, fold_the_day):
         step()
-        answer = queries.table(selection(), ["function"], Page())
+        answer = queries.ask(TableQuestion(selection(), ("function",), Page()))
         paths.append(answer.totals.path)
         rows = {row.key["function"]: row.own_estimate.units for row in answer.table.rows}
         assert answer.totals.coverage.population == pytest.approx(sum(SIZES.values()))
@@ -211,7 +212,7 @@ def test_thinned_hours_compare_with_others(
     drawn = live_a_day(engine, fleet, monkeypatch)
     with engine.begin() as connection:
         land(connection, [one for one in drawn if one.drawn_at.hour in range(4, 14)])
-    found = queries.diff(selection(6, 12), selection(12, 24), ["function"], limit=10)
+    found = queries.ask(DiffQuestion(selection(6, 12), selection(12, 24), ("function",), limit=10))
     [serve] = [row for row in found.comparison.rows if row.key["function"] == "serve"]
     assert serve.evidence is not None
     assert serve.evidence.p < 0.01

@@ -11,9 +11,9 @@ from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import Made, as_json
-from storage.query.engine import DiffAnswer as FoundDiff
 from storage.query.selections.selection import Selection
-from storage.query.shapes.diff import MOST_ROWS
+from storage.query.shapes.diff import MOST_ROWS, DiffQuestion
+from storage.query.shapes.diff import DiffAnswer as FoundDiff
 from storage.query.shapes.diff import DiffRow as FoundRow
 
 
@@ -107,7 +107,9 @@ def add(router: APIRouter, asker: Asker) -> None:
         ] = "total",
     ) -> Response:
         def make() -> Made:
-            found = asker.queries.diff(selection, base, keys_of(by), limit=limit, own=share == "self")
+            found = asker.queries.ask(
+                DiffQuestion(selection, base, keys_of(by), limit=limit, own=share == "self")
+            )
             return as_json(diff_document(selection, base, found))
 
         return await asker.answer(request, make)

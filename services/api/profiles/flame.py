@@ -13,10 +13,10 @@ from services.api.profiles.functions import KindName, StatusName, function_docum
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import Made, as_json
-from storage.query.engine import FlameAnswer as FoundFlame
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.flame import MOST_NODES, Flame
+from storage.query.shapes.flame import MOST_NODES, Flame, FlameQuestion
+from storage.query.shapes.flame import FlameAnswer as FoundFlame
 
 
 class FlameFunction(Answer):
@@ -123,7 +123,7 @@ def _nodes(graph: Flame, scale: float | None) -> Json:
 
 
 def _made(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bool) -> Made:
-    found = queries.flame(selection, nodes)
+    found = queries.ask(FlameQuestion(selection, nodes))
     if not binary:
         return as_json(flame_document(selection, found))
     summary = flame_summary(selection, found)

@@ -12,7 +12,7 @@ from services.api.profiles.estimates import as_seconds
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.replies import as_json
 from storage.query.selections.selection import Selection
-from storage.query.shapes.labels import MOST_VALUES, Labels
+from storage.query.shapes.labels import MOST_VALUES, Labels, LabelsQuestion
 
 
 class LabelValue(Answer):
@@ -83,6 +83,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         return await asker.answer(
             request,
             lambda: as_json(
-                labels_document(selection, asker.queries.labels(selection, limit=limit, find=find))
+                labels_document(
+                    selection, asker.queries.ask(LabelsQuestion(selection, limit=limit, find=find))
+                )
             ),
         )

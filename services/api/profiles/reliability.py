@@ -10,8 +10,9 @@ from services.api.profiles.estimates import IntervalAnswer, measured_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import as_json
-from storage.query.engine import ReliabilityAnswer as FoundReliability
 from storage.query.selections.selection import Selection
+from storage.query.shapes.reliability import ReliabilityAnswer as FoundReliability
+from storage.query.shapes.reliability import ReliabilityQuestion
 
 
 class FitPoint(Answer):
@@ -92,6 +93,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         return await asker.answer(
             request,
             lambda: as_json(
-                reliability_document(selection, asker.queries.reliability(selection, keys_of(by)))
+                reliability_document(
+                    selection, asker.queries.ask(ReliabilityQuestion(selection, keys_of(by)))
+                )
             ),
         )

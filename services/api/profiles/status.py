@@ -9,7 +9,7 @@ from services.api.answer import Answer, Json
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.replies import as_json
 from storage.query.selections.times import format_time
-from storage.query.shapes.status import Status
+from storage.query.shapes.status import Status, StatusQuestion
 
 
 class MachinesStatus(Answer):
@@ -145,5 +145,5 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
     async def status(request: Request) -> Response:
         return await asker.answer(
             request,
-            lambda: as_json(status_document(asker.queries.status(), price_per_core_hour)),
+            lambda: as_json(status_document(asker.queries.ask(StatusQuestion()), price_per_core_hour)),
         )

@@ -12,9 +12,9 @@ from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import Made, as_json
-from storage.query.engine import TableAnswer as FoundTable
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import MOST_ROWS, Page, Row, Sort
+from storage.query.shapes.table import MOST_ROWS, Page, Row, Sort, TableQuestion
+from storage.query.shapes.table import TableAnswer as FoundTable
 
 
 class TableRow(Answer):
@@ -141,7 +141,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         ] = "",
     ) -> Response:
         def make() -> Made:
-            found = asker.queries.table(selection, keys_of(by), Page(sort, limit, offset, find))
+            found = asker.queries.ask(TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find)))
             return as_json(table_document(selection, found))
 
         return await asker.answer(request, make)

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlalchemy import Connection
 
 from analysis.diff import Diff, Power, compare
 from storage.query.arrays import Float, Int64
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
 from storage.query.samples import Samples
-from storage.query.shapes.table import all_rows
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import all_rows, split_keys
 from storage.query.shapes.table_rows import Rows
-from storage.query.stacks.functions import Functions
+from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_tables import visit_table
@@ -68,6 +70,39 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class DiffAnswer:
+    """Two selections compared, and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    base_totals: Totals
+    by: tuple[str, ...]
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class DiffQuestion:
+    """The rows that are heaviest in a selection or its base, compared as totals or as self.
+
+    The base's event is the selection's.
+    """
+
+    selection: Selection
+    base: Selection
+    by: tuple[str, ...] = ("function",)
+    limit: int = 100
+    own: bool = False
+
+    def answer(self, reading: Reading) -> DiffAnswer:
+        """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        labels, _ = split_keys(self.by)
+        a, b = (reading.visits(side, labels) for side in (self.selection, self.base))
+        found = diff(reading, a, b, self.by, limit=self.limit, own=self.own)
+        a_totals, b_totals = (totals(reading.functions, side) for side in (a, b))
+        return DiffAnswer(a.kind, a_totals, b_totals, self.by, found)
+
+
+@dataclass(frozen=True, slots=True)
 class _Side:
     samples: Samples
     rows: Rows
@@ -75,8 +110,8 @@ class _Side:
     """Of every row, by the values of its key."""
 
     @classmethod
-    def of(cls, connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]) -> "_Side":
-        rows = all_rows(connection, functions, samples, by)
+    def of(cls, reading: Reading, samples: Samples, by: Sequence[str]) -> "_Side":
+        rows = all_rows(reading, samples, by)
         places = {tuple(rows.key(place).values()): place for place in range(len(rows.own))}
         return cls(samples, rows, places)
 
@@ -101,8 +136,7 @@ class _Side:
 
 
 def diff(
-    connection: Connection,
-    functions: Functions,
+    reading: Reading,
     a: Samples,
     b: Samples,
     by: Sequence[str],
@@ -114,7 +148,7 @@ def diff(
 
     Both were read with the labels among `by`, visit by visit.
     """
-    sides = [_Side.of(connection, functions, samples, by) for samples in (a, b)]
+    sides = [_Side.of(reading, samples, by) for samples in (a, b)]
     shares = [side.shares(own=own) for side in sides]
     keys = _heaviest(sides, shares, limit)
     places = [np.array([side.places.get(key, _NOWHERE) for key in keys], np.int64) for side in sides]

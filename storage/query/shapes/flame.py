@@ -5,8 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.query.arrays import Float, Int32, Int64
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
 from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
 from storage.query.shapes.design_effect import effective_sizes
+from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import FunctionRow, Functions
 
@@ -34,6 +38,29 @@ class Flame:
     pruned_nodes: int
     pruned_share: float
     """Share of the units that are self of a pruned node, 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlameAnswer:
+    """A flame graph and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    flame: Flame
+
+
+@dataclass(frozen=True, slots=True)
+class FlameQuestion:
+    """The selection's samples as a tree of calls of at most so many nodes."""
+
+    selection: Selection
+    nodes: int = 20_000
+
+    def answer(self, reading: Reading) -> FlameAnswer:
+        """The tree. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        samples = reading.samples(self.selection, frame="function")
+        drawn = draw(reading.functions, samples, self.nodes)
+        return FlameAnswer(samples.kind, totals(reading.functions, samples), drawn)
 
 
 def draw(functions: Functions, samples: Samples, most: int) -> Flame:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from storage.query.arrays import Float, sum_at, weight_at
 from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
+from storage.query.reader import Reading
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import read_design
@@ -40,6 +41,19 @@ class Labels:
 
     kind: SampleType
     labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsQuestion:
+    """The labels of a selection with at most `limit` values each, those that contain `find`."""
+
+    selection: Selection
+    limit: int = 20
+    find: str = ""
+
+    def answer(self, reading: Reading) -> Labels:
+        """The labels. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        return list_labels(reading.connection, self.selection, limit=self.limit, find=self.find)
 
 
 def list_labels(connection: Connection, selection: Selection, *, limit: int, find: str) -> Labels:

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection
 
 from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
 from storage.query.arrays import Int64, sum_at
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
 from storage.query.samples import Samples
-from storage.query.shapes.table import all_rows
-from storage.query.stacks.functions import Functions
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import all_rows, split_keys
+from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.design import Ids
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_tables import counted, visit_table
@@ -35,14 +37,37 @@ class Reliability:
     fit: Convergence | None
 
 
-def reliability(
-    connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]
-) -> Reliability:
+@dataclass(frozen=True, slots=True)
+class ReliabilityAnswer:
+    """How far a profile can be trusted, and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    by: tuple[str, ...]
+    reliability: Reliability
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityQuestion:
+    """How far the selection's profile by these keys can be trusted."""
+
+    selection: Selection
+    by: tuple[str, ...] = ("function",)
+
+    def answer(self, reading: Reading) -> ReliabilityAnswer:
+        """The figures. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        labels, _ = split_keys(self.by)
+        samples = reading.visits(self.selection, labels)
+        found = reliability(reading, samples, self.by)
+        return ReliabilityAnswer(samples.kind, totals(reading.functions, samples), self.by, found)
+
+
+def reliability(reading: Reading, samples: Samples, by: Sequence[str]) -> Reliability:
     """The figures of a profile, read with the labels among `by`, visit by visit."""
     visits = samples.evidence
     if not isinstance(visits, Visits):
         raise TypeError("reliability is that of visits")
-    rows = all_rows(connection, functions, samples, by)
+    rows = all_rows(reading, samples, by)
     of = counted(visits)
     if visits.design.weights is None or len(of) < _LEAST_VISITS:
         return Reliability(len(rows.own), None, None, None)

@@ -1,11 +1,13 @@
 """How the fleet is covered, what waits to be landed, and whose symbols are missing."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, and_, func, select
 
 from storage import thinning
+from storage.query.reader import Reading
+from storage.rolling.fold import overdue
 from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
 
 _MISSING_SHOWN = 50
@@ -65,6 +67,34 @@ class Status:
     latest: datetime | None
     """When the newest visit that has landed was drawn."""
     missing_symbols: tuple[MissingSymbols, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusQuestion:
+    """How the fleet is covered, and what is wrong."""
+
+    def answer(self, reading: Reading) -> Status:
+        """All of it. Raises `DatabaseError`."""
+        return read_status(reading.connection)
+
+
+@dataclass(frozen=True, slots=True)
+class LandingStatus:
+    """What waits to be landed or merged."""
+
+    captures: CapturesStatus
+    days_unfolded: int
+    """Days that are over and have no cells but those of their hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class LandingQuestion:
+    """What waits to be landed or merged."""
+
+    def answer(self, reading: Reading) -> LandingStatus:
+        """The backlog. Raises `DatabaseError`."""
+        unfolded = overdue(reading.connection, datetime.now(UTC))
+        return LandingStatus(captures_status(reading.connection), len(unfolded))
 
 
 def captures_status(connection: Connection) -> CapturesStatus:

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from sqlalchemy import Connection
 
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
 from storage.query.samples import Samples
-from storage.query.selections import label_names
 from storage.query.selections.label_names import FRAME_KEYS
+from storage.query.selections.selection import Selection
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows, FrameRows, Grouping, LabelRows, Rows
-from storage.query.stacks.functions import Functions
+from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.estimates import Estimate, estimates
 
 MOST_KEYS = 6
@@ -89,6 +90,31 @@ class Page:
     """Only rows with this in one of their names, whatever the case."""
 
 
+@dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """A table and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class TableQuestion:
+    """The selection's samples, grouped by these keys."""
+
+    selection: Selection
+    by: tuple[str, ...] = ("function",)
+    page: Page = Page()
+
+    def answer(self, reading: Reading) -> TableAnswer:
+        """The table. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        labels, frame = split_keys(self.by)
+        samples = reading.samples(self.selection, labels, frame)
+        found = tabulate(reading, samples, self.by, self.page)
+        return TableAnswer(samples.kind, totals(reading.functions, samples), found)
+
+
 def split_keys(by: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """The labels among the keys, and the finest frame key. Raises `BadSelection`.
 
@@ -108,11 +134,9 @@ def split_keys(by: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     return labels, min(frames, key=FRAME_KEYS.index, default=None)
 
 
-def tabulate(
-    connection: Connection, functions: Functions, samples: Samples, by: Sequence[str], page: Page
-) -> Table:
+def tabulate(reading: Reading, samples: Samples, by: Sequence[str], page: Page) -> Table:
     """The table of these samples, which were read with the labels among `by`."""
-    rows = all_rows(connection, functions, samples, by)
+    rows = all_rows(reading, samples, by)
     order = _ordered(rows, page)
     shown = order[page.offset : page.offset + page.limit]
     whole = samples.whole
@@ -126,18 +150,18 @@ def tabulate(
     )
 
 
-def all_rows(connection: Connection, functions: Functions, samples: Samples, by: Sequence[str]) -> Rows:
+def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
     """All rows of the samples, which were read with the labels among `by`; not sorted, not cut."""
     labels, frame = split_keys(by)
     if isinstance(samples.evidence, Merged) and frame is None:
         applications = samples.evidence.rows.application
         return ApplicationRows(
-            label_names.values_of(connection, APPLICATION, applications), samples.evidence, samples.seen
+            reading.label_values(APPLICATION, applications), samples.evidence, samples.seen
         )
     if isinstance(samples.evidence, Merged):
         grouping = Grouping(np.zeros(1, np.int64), ({},))
     else:
-        grouping = _grouping(connection, samples, labels)
+        grouping = _grouping(reading, samples, labels)
     if frame is None:
         return LabelRows(samples, grouping)
     if len(grouping.labels) > _MOST_GROUPS:
@@ -145,7 +169,7 @@ def all_rows(connection: Connection, functions: Functions, samples: Samples, by:
             f"The table would have {len(grouping.labels):,} groups of functions.",
             hint="Group by fewer labels, or add a matcher.",
         )
-    return FrameRows(functions, samples, grouping, frame)
+    return FrameRows(reading.functions, samples, grouping, frame)
 
 
 def _rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
@@ -184,12 +208,12 @@ def _share(part: float, whole: float) -> float:
     return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
 
 
-def _grouping(connection: Connection, samples: Samples, labels: tuple[str, ...]) -> Grouping:
+def _grouping(reading: Reading, samples: Samples, labels: tuple[str, ...]) -> Grouping:
     """The profiles by the values of labels; equal values are one group whatever their stored ids."""
     profiles = samples.profiles
     if not labels:
         return Grouping(np.zeros(len(profiles), np.int64), ({},))
-    columns = [label_names.values_of(connection, label, profiles.label(label)) for label in labels]
+    columns = [reading.label_values(label, profiles.label(label)) for label in labels]
     values = list(zip(*columns, strict=True))
     numbers = {combination: number for number, combination in enumerate(sorted(set(values)))}
     of = np.fromiter((numbers[combination] for combination in values), np.int64, len(values))

@@ -15,7 +15,8 @@ from storage.query.cells import samples as cell_samples
 from storage.query.engine import QueryEngine
 from storage.query.selections.matchers import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.table import Page, TableQuestion
 from storage.query.shapes.totals import Totals
 from tests.integration.exactly_once.made import Names, pattern, plain
 from tests.integration.exactly_once.truth import Checked, Landed
@@ -141,9 +142,9 @@ class Answers:
         kept = add_up(checked.landed.values(), selection)
         ever = add_up([*checked.landed.values(), *checked.dropped.values()], selection)
         try:
-            by_function = self._query.table(selection, ("function",), _ALL)
-            by_application = self._query.table(selection, ("application",), _ALL)
-            flame = self._query.flame(selection, 100_000)
+            by_function = self._query.ask(TableQuestion(selection, ("function",), _ALL))
+            by_application = self._query.ask(TableQuestion(selection, ("application",), _ALL))
+            flame = self._query.ask(FlameQuestion(selection, 100_000))
         except BadSelection:
             if kept.units:  # an event is unknown until its first capture is landed
                 raise

@@ -17,7 +17,7 @@ from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Page
+from storage.query.shapes.table import Page, TableQuestion
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from tests.integration.exactly_once.made import pattern
@@ -83,7 +83,7 @@ def test_an_answer_has_the_whole_of_what_its_snapshot_shows(
     start = datetime.combine(OLD[0].date(), time(), UTC)
     selection = Selection(start=start, end=start + timedelta(days=20))
     query = QueryEngine(engine)
-    answer = query.table(selection, ("version",), Page())
+    answer = query.ask(TableQuestion(selection, ("version",), Page()))
     query.close()
     kept = [
         segment.period * sum(sum(counts.values()) for counts in segment.groups.values())

@@ -1,0 +1,63 @@
+"""One snapshot of the store, as the shapes of answers read it."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+from storage.query.arrays import Int64
+from storage.query.cells import planner
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import sample_type_of
+from storage.query.samples import Samples, SampleSource
+from storage.query.selections import label_names
+from storage.query.selections.selection import Selection
+from storage.query.stacks.functions import Functions
+
+_Answer_co = TypeVar("_Answer_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A snapshot, and what its answer is made by from beginning to end."""
+
+    connection: Connection
+    source: SampleSource
+
+    @property
+    def functions(self) -> Functions:
+        """What the functions of the samples read here are called."""
+        return self.source.functions
+
+    def samples(
+        self, selection: Selection, labels: tuple[str, ...] = (), frame: str | None = None
+    ) -> Samples:
+        """The selection's samples for rows by these labels and this frame key.
+
+        By cells if they can tell, else by the chunks of every visit. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        """
+        kind = sample_type_of(self.connection, selection)
+        plan = planner.plan(self.connection, selection, kind, labels, frame=frame)
+        samples = None
+        if plan is not None:
+            with suppress(TooMuch):  # of chunks a random part can be read
+                samples = self.source.read_merged(self.connection, selection, kind, plan)
+        return samples or self.visits(selection, labels)
+
+    def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""
+        return self.source.read(self.connection, selection, labels)
+
+    def label_values(self, label: str, ids: Int64) -> Sequence[str]:
+        """What the stored ids of a label mean, in their order."""
+        return label_names.values_of(self.connection, label, ids)
+
+
+class Question(Protocol[_Answer_co]):
+    """What can be asked of the store: a frozen dataclass, so that equal questions are equal."""
+
+    def answer(self, reading: Reading) -> _Answer_co:
+        """The answer, all of it of one snapshot."""
+        ...
