@@ -22,7 +22,7 @@ def interval_document(interval: Interval | None, scale: float | None) -> Json | 
 
 
 def measured_document(measured: Measured) -> Json:
-    """As it is."""
+    """In the units it was measured in: shares, distances, nats."""
     return {"value": measured.value, "lo": measured.lo, "hi": measured.hi}
 
 

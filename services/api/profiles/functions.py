@@ -10,7 +10,7 @@ KindName = Literal["user", "kernel", "marker"]
 
 
 def function_document(row: FunctionRow) -> Json:
-    """The members of every answer's functions."""
+    """What a function is called, where it is from, and how far it was symbolized."""
     return {
         "id": row.id,
         "name": row.name,
