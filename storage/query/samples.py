@@ -106,15 +106,15 @@ class SampleSource:
         """
         kind = sample_type_of(connection, selection)
         try:
-            return self._read(connection, selection, kind, labels, WHOLE)
+            return self.read_part(connection, selection, kind, labels, WHOLE)
         except TooMuch:
             parts = parts_to_read(connection, selection, kind)
             campaign_id = campaign_of(connection, selection)
             if parts == WHOLE or campaign_id is None or not draws(connection, campaign_id):
                 raise
-        return self._read(connection, selection, kind, labels, parts)
+        return self.read_part(connection, selection, kind, labels, parts)
 
-    def _read(
+    def read_part(
         self,
         connection: Connection,
         selection: Selection,
@@ -122,6 +122,7 @@ class SampleSource:
         labels: tuple[str, ...],
         parts: int,
     ) -> Samples:
+        """As `read`, of so many of the `WHOLE` parts of the visits. Raises `TooMuch`."""
         profiles, facts = scan(connection, selection, kind, labels, parts=parts)
         design, weights = read_design(
             connection,

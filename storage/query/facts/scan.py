@@ -125,11 +125,11 @@ def scan_profiles(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
 ) -> Profiles:
     """The profiles of a selection without their facts, for what needs labels only."""
-    statement = _matching(connection, selection, kind, labels)
+    statement = matching(connection, selection, kind, labels)
     if statement is None:
-        return _profiles(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.bool_), labels)
+        return profiles_of(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.bool_), labels)
     rows = read_fixed(connection, statement, limit=MAX_BYTES)
-    return _profiles(rows, _one_depth(rows), labels)
+    return profiles_of(rows, _one_depth(rows), labels)
 
 
 def no_profiles(*, stacks: bool) -> Profiles:
@@ -145,7 +145,7 @@ def in_part(column: Any, parts: int) -> ColumnElement[bool]:
 
 def parts_to_read(connection: Connection, selection: Selection, kind: SampleType) -> int:
     """How many of the `WHOLE` parts hold about as much as is read for one answer; at least 1."""
-    statement = _matching(connection, selection, kind, ())
+    statement = matching(connection, selection, kind, ())
     if statement is None:
         return WHOLE
     counted = statement.with_only_columns(
@@ -168,18 +168,18 @@ def scan(
 
     Raises `TooMuch` when they are too many to read for one answer.
     """
-    statement = _matching(connection, selection, kind, labels)
+    statement = matching(connection, selection, kind, labels)
     if statement is not None and parts < WHOLE:
         statement = statement.where(in_part(visit.c.visit_id, parts))
     if statement is None:
         nothing = Rows(0, {name: [] for name in _columns(labels)})
-        return _profiles(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
+        return profiles_of(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
     statement = statement.join(
         chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
-    ).where(*_days(chunk.c.day, selection))
+    ).where(*on_days(chunk.c.day, selection))
     rows = read_rows(connection, statement.add_columns(chunk.c.data), limit=MAX_BYTES)
     keep = _one_depth(rows)
-    return _profiles(rows, keep, labels), _facts(rows, keep)
+    return profiles_of(rows, keep, labels), _facts(rows, keep)
 
 
 def _columns(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _columns(labels: tuple[str, ...]) -> tuple[str, ...]:
     return (*own, *sorted({label_names.column_of(label) for label in labels} - set(own)))
 
 
-def _matching(
+def matching(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
 ) -> Select[Any] | None:
     """The statement for the selection's profiles; None: there can be none.
@@ -204,7 +204,7 @@ def _matching(
         select(*(profile.c[name] for name in _columns(labels)))
         .join(visit, visit.c.visit_id == profile.c.visit_id)
         .where(
-            *_days(profile.c.day, selection),
+            *on_days(profile.c.day, selection),
             visit.c.drawn_at >= selection.start,
             visit.c.drawn_at < selection.end,
             profile.c.campaign_id == campaign_id,
@@ -214,7 +214,7 @@ def _matching(
     )
 
 
-def _days(column: Any, selection: Selection) -> tuple[Any, ...]:
+def on_days(column: Any, selection: Selection) -> tuple[Any, ...]:
     """Conditions that leave only the partitions of the selection's days."""
     return column >= selection.start.date(), column <= selection.end.date()
 
@@ -225,7 +225,8 @@ def _one_depth(rows: Rows) -> Bool:
     return stacks if stacks.any() else np.ones(len(rows), np.bool_)
 
 
-def _profiles(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
+def profiles_of(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
+    """Those of the rows of `matching` where `keep` is set."""
     visits, visit_index = np.unique(rows.uuids("visit_id")[keep], return_inverse=True)
     columns = {label_names.column_of(label) for label in labels}
     return Profiles(
