@@ -35,6 +35,7 @@ from sqlalchemy.types import TypeEngine
 from storage.database import translated
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
+from storage.query.elsewhere import elsewhere
 
 _HEADER = 19
 """Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
@@ -183,6 +184,9 @@ def read_rows(connection: Connection, statement: Select[Any], *, limit: int) -> 
 def read_fixed(connection: Connection, statement: Select[Any], *, limit: int) -> Rows:
     """The rows of a statement whose columns are all non-null and of fixed width; no Python for each row."""
     columns = list(statement.selected_columns)
+    if (reads := elsewhere(connection)) is not None:
+        found = reads.columns(statement, limit)
+        return Rows(len(found[columns[0].name]), found)
     rows = np.frombuffer(copy_out(connection, statement, limit=limit), np.dtype(_fields(columns)))
     return Rows(len(rows), {column.name: rows[column.name] for column in columns})
 

@@ -10,6 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.errors import BadSelection, UnknownCampaign
 from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, read_fixed, read_rows
+from storage.query.elsewhere import elsewhere
 from storage.query.facts.chunks import decode_chunks
 from storage.query.selections import label_names
 from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
@@ -174,6 +175,16 @@ def scan(
     if statement is None:
         nothing = Rows(0, {name: [] for name in _columns(labels)})
         return profiles_of(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
+    if (reads := elsewhere(connection)) is not None:
+        rows = read_fixed(connection, statement.add_columns(*reads.profile_key), limit=MAX_BYTES)
+        keep = _one_depth(rows)
+        _check_size(rows.ints("facts")[keep])
+        of, stacks, samples = reads.facts(
+            {column.name: rows.ints(column.name)[keep] for column in reads.profile_key}
+        )
+        return profiles_of(rows, keep, labels), Facts(
+            of, stacks, samples, samples * rows.ints("period")[keep][of]
+        )
     statement = statement.join(
         chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
     ).where(*on_days(chunk.c.day, selection))
@@ -243,12 +254,16 @@ def profiles_of(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
 
 def _facts(rows: Rows, keep: Bool) -> Facts:
     counts = rows.ints("facts")[keep]
+    _check_size(counts)
+    stacks, samples = decode_chunks([rows.blobs.of(np.flatnonzero(keep))], counts)
+    of = np.repeat(np.arange(len(counts)), counts)
+    return Facts(of, stacks, samples, samples * rows.ints("period")[keep][of])
+
+
+def _check_size(counts: Int64) -> None:
     if int(counts.sum()) > MAX_FACTS or len(counts) > MAX_CHUNKS:
         raise TooMuch(
             f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; {MAX_FACTS:,} in "
             f"{MAX_CHUNKS:,} are read for one answer.",
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )
-    stacks, samples = decode_chunks([rows.blobs.of(np.flatnonzero(keep))], counts)
-    of = np.repeat(np.arange(len(counts)), counts)
-    return Facts(of, stacks, samples, samples * rows.ints("period")[keep][of])

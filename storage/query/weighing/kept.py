@@ -5,12 +5,18 @@ from datetime import UTC, datetime, time
 from sqlalchemy import Connection
 
 from storage import partitions
+from storage.query.elsewhere import elsewhere
 
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def facts_from(connection: Connection) -> datetime:
-    """The midnight from which on there are chunks, by the snapshot; before it there are cells at most."""
+    """The midnight from which on there are chunks, by the snapshot; before it there are cells at most.
+
+    The lake has either all of a day or nothing, also no coverage.
+    """
+    if elsewhere(connection) is not None:
+        return _ALWAYS
     oldest = partitions.oldest(connection)
     return _ALWAYS if oldest is None else datetime.combine(oldest, time(), UTC)
 
