@@ -9,6 +9,7 @@ compares them). Values are raw integers everywhere: weights are applied when a q
 """
 
 from storage.schema.base import metadata
+from storage.schema.calibrations import calibration
 from storage.schema.dictionaries import (
     binary,
     dictionary_epoch,
@@ -49,6 +50,7 @@ from storage.schema.visits import capture, coverage, visit
 __all__ = [
     "PARTITIONED",
     "binary",
+    "calibration",
     "campaign",
     "capture",
     "capture_binary",

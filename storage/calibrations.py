@@ -1,0 +1,116 @@
+"""What benchmarks say of platforms: overlap coefficients, memory latencies and bandwidths (DIGEST A1, D2).
+
+A figure is of a platform and a workload; that of no workload in particular serves where there is none of its own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from analysis.measured import Measured
+from storage.schema import calibration
+
+ANY = ""
+"""Workload of a figure that holds for those without one of their own."""
+
+
+class Kind(StrEnum):
+    """What was measured."""
+
+    SMT = "smt"
+    """Overlap coefficient: how much more CPU time work takes beside a busy thread of the core; 1 … ∞."""
+    MEMORY_LATENCY = "memory-latency"
+    """Nanoseconds that a load takes which misses every cache."""
+    MEMORY_BANDWIDTH = "memory-bandwidth"
+    """Bytes a second that a socket moves at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """One figure of a platform."""
+
+    kind: Kind
+    platform: str
+    workload: str
+    value: float
+    lo: float | None = None
+    """95 % interval; None: given by somebody, or measured once."""
+    hi: float | None = None
+    measured: bool = False
+    machine: str = ""
+    repetitions: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, a sentence for a person, for a figure that cannot be."""
+        least = 1.0 if self.kind is Kind.SMT else 0.0
+        if not isfinite(self.value) or self.value < least or self.value == 0:
+            raise ValueError(
+                f"{self.kind} is {self.value:g}; it must be {'at least 1' if least else 'above 0'}."
+            )
+        if (self.lo is None) != (self.hi is None):
+            raise ValueError("An interval has two ends.")
+        if (
+            self.lo is not None
+            and self.hi is not None
+            and not self.lo <= self.value <= self.hi < float("inf")
+        ):
+            raise ValueError(f"{self.value:g} does not lie in its interval {self.lo:g} … {self.hi:g}.")
+        if not self.platform:
+            raise ValueError("A figure is of a platform; its name is missing.")
+
+    @property
+    def known(self) -> Measured:
+        """The figure with its interval; one without is taken for granted."""
+        lo, hi = (self.value if end is None else end for end in (self.lo, self.hi))
+        return Measured(self.value, lo, hi)
+
+
+def record(connection: Connection, found: Calibration) -> None:
+    """Keep a figure in place of the one of the same kind, platform and workload."""
+    values = {
+        "kind": found.kind.value, "platform": found.platform, "workload": found.workload, "value": found.value,
+        "lo": found.lo, "hi": found.hi, "source": "measured" if found.measured else "given",
+        "machine": found.machine, "repetitions": found.repetitions,
+    }  # fmt: skip
+    statement = insert(calibration).values(**values)
+    key = ("kind", "platform", "workload")
+    changed = {name: statement.excluded[name] for name in values if name not in key}
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=key, set_={**changed, "at": statement.excluded.at})
+    )
+
+
+def forget(connection: Connection, kind: Kind, platform: str, workload: str = ANY) -> bool:
+    """Remove a figure; whether there was one."""
+    c = calibration.c
+    gone = connection.execute(
+        delete(calibration).where(c.kind == kind.value, c.platform == platform, c.workload == workload)
+    )
+    return bool(gone.rowcount)
+
+
+def read(connection: Connection, kind: Kind | None = None) -> tuple[Calibration, ...]:
+    """All figures, or those of a kind, by kind, platform and workload."""
+    c = calibration.c
+    statement = select(
+        c.kind, c.platform, c.workload, c.value, c.lo, c.hi, c.source, c.machine, c.repetitions
+    ).order_by(c.kind, c.platform, c.workload)
+    if kind is not None:
+        statement = statement.where(c.kind == kind.value)
+    return tuple(
+        Calibration(
+            Kind(row.kind), row.platform, row.workload, row.value, row.lo, row.hi,
+            row.source == "measured", row.machine, row.repetitions,
+        )
+        for row in connection.execute(statement)
+    )  # fmt: skip
+
+
+def of_platform(found: Iterable[Calibration], platform: str, workload: str = ANY) -> Calibration | None:
+    """The figure of a platform for a workload: its own, else that of any; None: there is neither."""
+    named = {(each.platform, each.workload): each for each in found}
+    return named.get((platform, workload)) or named.get((platform, ANY))

@@ -1,0 +1,42 @@
+"""What queries and models need beyond version 0.1."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "calibration",
+        sa.Column(
+            "kind",
+            sa.Text(),
+            nullable=False,
+            comment="smt: overlap coefficient; memory-latency: ns; memory-bandwidth: bytes/s of a socket",
+        ),
+        sa.Column("platform", sa.Text(), nullable=False, comment="CPU model, as machines have it"),
+        sa.Column("workload", sa.Text(), nullable=False, comment="application, or a class of them; '': any"),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.Column(
+            "lo", sa.Double(), nullable=True, comment="95 % interval; NULL: it was given, or measured once"
+        ),
+        sa.Column("hi", sa.Double(), nullable=True),
+        sa.Column("source", sa.Text(), nullable=False, comment="measured or given"),
+        sa.Column("machine", sa.Text(), server_default="", nullable=False, comment="where it was measured"),
+        sa.Column("repetitions", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.CheckConstraint(
+            "kind in ('smt', 'memory-latency', 'memory-bandwidth')", name=op.f("ck_calibration_kind")
+        ),
+        sa.CheckConstraint("source in ('measured', 'given')", name=op.f("ck_calibration_source")),
+        sa.PrimaryKeyConstraint("kind", "platform", "workload", name=op.f("pk_calibration")),
+        comment="what models of cores and memory need besides counters; one figure a platform and workload",
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("calibration")
