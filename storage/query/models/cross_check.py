@@ -1,0 +1,105 @@
+"""CPU time by samples against what the machines' own accounting says, by datacenter (DIGEST G29).
+
+Both are of the same visits: the samples' nanoseconds, and the time that the kernel counted as busy, for the part of the window in
+which the event was watched. Their ratio should be 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.cross_check import CrossCheck, cross_checks
+from storage.errors import BadSelection
+from storage.query.arrays import weight_at
+from storage.query.facts.scan import TIME_UNIT, sample_type_of
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.observed.cpus import read_cpus
+from storage.query.observed.machines import APPLICATION, LABELS, read_machine_visits
+from storage.query.observed.time_used import read_time_used
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheckRow:
+    """One value of the label."""
+
+    value: str
+    found: CrossCheck
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheckAnswer:
+    """All values, the one of the largest account first, or why there are none."""
+
+    by: str
+    rows: tuple[CrossCheckRow, ...]
+    inputs: Inputs
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheckQuestion:
+    """The two accounts by a label of machines."""
+
+    selection: Selection
+    by: str = "datacenter"
+
+    def answer(self, reading: Reading) -> CrossCheckAnswer:
+        """The ratios. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        _check(self)
+        connection = reading.connection
+        if sample_type_of(connection, self.selection).unit != TIME_UNIT:
+            raise BadSelection(
+                f"{self.selection.event!r} counts no time, so nothing can be held against CPU time.",
+                hint="event=cpu",
+            )
+        visits = read_machine_visits(connection, self.selection)
+        cpus = read_cpus(connection, self.selection, visits)
+        used = read_time_used(connection, self.selection, visits)
+        accounted = weight_at(cpus.visit, cpus.window_s, len(visits))
+        numbered = np.bincount(cpus.visit, minlength=len(visits))
+        busy = weight_at(cpus.visit, cpus.busy_s, len(visits))
+        known = (accounted > 0) & (visits.group >= 0)
+        # Of the window, the part in which the event was watched.
+        length = np.divide(accounted, numbered, out=np.zeros(len(visits)), where=numbered > 0)
+        monitored = busy * np.divide(visits.seconds, length, out=np.zeros(len(visits)), where=length > 0)
+        sampled = weight_at(used.visit, used.seconds, len(visits))
+        inputs = Inputs(visits.coverage, len(visits), int(known.sum()))
+        if visits.weights is None or not known.any():
+            return CrossCheckAnswer(
+                self.by, (), inputs, _unsaid(len(visits), random=visits.weights is not None)
+            )
+        names = visits.names[self.by]
+        found = cross_checks(
+            visits.weight[known],
+            visits.group[known],
+            visits.weights,
+            datacenter=visits.values[self.by][known],
+            sampled=sampled[known],
+            monitored=monitored[known],
+            datacenters=len(names),
+        )
+        rows = [CrossCheckRow(name, row) for name, row in zip(names, found, strict=True) if row.visits]
+        rows.sort(key=lambda row: (-row.found.monitored, row.value))
+        return CrossCheckAnswer(self.by, tuple(rows), inputs, None)
+
+
+def _check(question: CrossCheckQuestion) -> None:
+    if question.by not in LABELS:
+        raise BadSelection(
+            f"Machines are not told apart by {question.by!r}.", hint=f"by= one of {', '.join(LABELS)}."
+        )
+    if any(matcher.label == APPLICATION for matcher in question.selection.matchers):
+        raise BadSelection(
+            "The machines' own accounting knows no applications.",
+            hint="Leave the matcher on application out.",
+        )
+
+
+def _unsaid(visits: int, *, random: bool) -> Unsaid:
+    if not visits:
+        return Unsaid("too_little", "No visit of the selection has landed.")
+    if not random:
+        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+    return Unsaid("too_little", "No visit says how busy its logical CPUs were.")

@@ -1,0 +1,234 @@
+"""Ratios of what the fleet counted, such as cycles per instruction, by application, platform and time (DIGEST G28).
+
+A row's ratio is one of sums over visits: weights, variance and interval are those of `analysis.ratios`. Where a machine
+cannot count, it is not in the ratio, and the answer says how many such visits there are and why.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import starmap
+
+import numpy as np
+
+from analysis import ratios
+from analysis.measured import Measured
+from storage.errors import BadSelection
+from storage.query.arrays import Int64
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.observed.counters import Pairs, read_failures, read_pairs
+from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.weighing.strata import HOUR_S
+
+MOST_ROWS = 10_000
+MOST_STEPS = 1_000
+KEYS = (APPLICATION, *LABELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A figure derived from two counters."""
+
+    y: str
+    x: str
+    factor: float
+    unit: str
+
+
+DERIVED: Mapping[str, Derived] = {
+    "cpi": Derived("cycles", "instructions", 1.0, "cycles per instruction"),
+    "llc-mpki": Derived("llc-misses", "instructions", 1000.0, "misses per 1000 instructions"),
+    "llc-miss-ratio": Derived("llc-misses", "llc-references", 1.0, "misses per reference"),
+    "branch-mpki": Derived("branch-misses", "instructions", 1000.0, "mispredictions per 1000 instructions"),
+    "branch-miss-ratio": Derived("branch-misses", "branches", 1.0, "mispredictions per branch"),
+    "stall-ratio": Derived("memory-stalls", "cycles", 1.0, "cycles waiting for memory per cycle"),
+    "relative-frequency": Derived("aperf", "mperf", 1.0, "of the nominal frequency"),
+    "frequency": Derived("cycles", "task-clock", 1.0, "GHz while running"),
+}
+"""Ratios by the names that users know them by; any other is written `counter/counter`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatioRow:
+    """One ratio."""
+
+    key: dict[str, str]
+    start: int | None
+    """Seconds since 1970 UTC at which its step begins; None without steps."""
+    value: Measured | None
+    """None: nobody counted it. `hi` is ∞ where a single visit has the row."""
+    few: bool
+    visits: int
+    machines: int
+    y: float
+    """Estimated, of the fleet in the covered time."""
+    x: float
+
+
+@dataclass(frozen=True, slots=True)
+class RatioAnswer:
+    """The rows of the largest denominators, or why there are none."""
+
+    derived: Derived
+    by: tuple[str, ...]
+    step_s: int
+    rows: tuple[RatioRow, ...]
+    rows_total: int
+    inputs: Inputs
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioQuestion:
+    """A ratio of counters by any of `KEYS`, and by time where `step_s` > 0."""
+
+    selection: Selection
+    ratio: str = "cpi"
+    by: tuple[str, ...] = (APPLICATION,)
+    step_s: int = 0
+    """Whole hours."""
+    limit: int = 100
+
+    def answer(self, reading: Reading) -> RatioAnswer:
+        """The ratios. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        derived = derived_of(self.ratio)
+        _check_keys(self.by)
+        _check_step(self.step_s, self.selection)
+        visits = read_machine_visits(reading.connection, self.selection)
+        applications = APPLICATION in self.by or any(m.label == APPLICATION for m in self.selection.matchers)
+        pairs = read_pairs(
+            reading.connection, self.selection, visits, derived.y, derived.x, by_application=applications
+        )
+        named = dict(zip(*_names(reading, pairs), strict=True))
+        pairs = _matching(pairs, named, self.selection)
+        failures = read_failures(reading.connection, self.selection, (derived.y, derived.x))
+        inputs = Inputs(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
+        unsaid = _unsaid(visits, pairs, derived, applications=applications)
+        rows = () if unsaid else _rows(visits, pairs, named, derived, self.by, self.step_s)
+        return RatioAnswer(derived, self.by, self.step_s, rows[: self.limit], len(rows), inputs, unsaid)
+
+
+def derived_of(ratio: str) -> Derived:
+    """The ratio of that name, or of two counters written `y/x`. Raises `BadSelection`."""
+    if found := DERIVED.get(ratio):
+        return found
+    y, slash, x = ratio.partition("/")
+    if not (slash and y and x) or "/" in x or len(ratio) > 200:
+        raise BadSelection(
+            f"{ratio[:80]!r} is no ratio.",
+            hint=f"Use one of {', '.join(DERIVED)}, or two counters as llc-misses/instructions.",
+        )
+    return Derived(y, x, 1.0, f"{y} per {x}")
+
+
+def _check_keys(by: tuple[str, ...]) -> None:
+    if len(set(by)) < len(by) or not set(by) <= set(KEYS):
+        raise BadSelection(
+            f"Ratios of counters go by different ones of {', '.join(KEYS)}, not by {', '.join(by)}.",
+            hint="What machines count is not known by function; by=application,platform is.",
+        )
+
+
+def _check_step(step_s: int, selection: Selection) -> None:
+    if step_s < 0 or step_s % HOUR_S:
+        raise BadSelection("A step is a whole number of hours.", hint="step=1h, or step=1d.")
+    length = (selection.end - selection.start).total_seconds()
+    if step_s and length / step_s > MOST_STEPS:
+        raise BadSelection(f"There would be more than {MOST_STEPS} steps.", hint="Choose a longer step.")
+
+
+def _names(reading: Reading, pairs: Pairs) -> tuple[list[int], list[str]]:
+    ids = np.unique(pairs.application)
+    return ids.tolist(), list(reading.label_values(APPLICATION, ids))
+
+
+def _matching(pairs: Pairs, named: Mapping[int, str], selection: Selection) -> Pairs:
+    """The pairs of applications that all matchers on them leave."""
+    matchers = [matcher for matcher in selection.matchers if matcher.label == APPLICATION]
+    keep = np.ones(len(pairs.visit), np.bool_)
+    for matcher in matchers:
+        test = matcher.positive()
+        chosen = [id_ for id_, name in named.items() if test(name) != matcher.operator.negative]
+        keep &= np.isin(pairs.application, chosen)
+    return Pairs(pairs.visit[keep], pairs.application[keep], pairs.y[keep], pairs.x[keep])
+
+
+def _unsaid(visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool) -> Unsaid | None:
+    if not len(visits):
+        return Unsaid("too_little", "No visit of the selection has landed.")
+    if visits.weights is None:
+        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+    if not len(pairs.visit):
+        of = "of applications " if applications else ""
+        hint = " Count control groups: fleetprof campaigns set … --cgroups 16." if applications else ""
+        return Unsaid("too_little", f"No visit has both {derived.y} and {derived.x} {of}counted.{hint}")
+    return None
+
+
+def _rows(  # noqa: PLR0917 - one step of the answer
+    visits: MachineVisits,
+    pairs: Pairs,
+    named: Mapping[int, str],
+    derived: Derived,
+    by: tuple[str, ...],
+    step_s: int,
+) -> tuple[RatioRow, ...]:
+    """All rows, the largest denominator first; of one key in the order of time."""
+    columns: list[Int64] = []
+    texts: list[Mapping[int, str]] = []
+    for label in by:
+        if label == APPLICATION:
+            columns.append(pairs.application)
+            texts.append(named)
+        else:
+            columns.append(visits.values[label][pairs.visit])
+            texts.append(dict(enumerate(visits.names[label])))
+    start = visits.hour[pairs.visit] * HOUR_S
+    columns.append(start // step_s * step_s if step_s else np.zeros_like(start))
+    keys, row = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    row = row.reshape(-1).astype(np.int64)
+    # Several applications of one visit may be of one row.
+    cell, place = np.unique((row << 32) | pairs.visit, return_inverse=True)
+    sums = [np.bincount(place, weights=column, minlength=len(cell)) for column in (pairs.y, pairs.x)]
+    weights = visits.weights
+    if weights is None:
+        raise TypeError("visits without weights have no ratios")
+    counted = np.flatnonzero(visits.group >= 0)
+    number = np.full(len(visits), -1, np.int64)
+    number[counted] = np.arange(len(counted))
+    of_cell, visit_of_cell = cell >> 32, cell & 0xFFFFFFFF
+    there = number[visit_of_cell] >= 0
+    found = ratios.of_sums(
+        visits.weight[counted],
+        visits.group[counted],
+        weights,
+        row=of_cell[there],
+        visit=number[visit_of_cell[there]],
+        y=sums[0][there],
+        x=sums[1][there],
+        rows=len(keys),
+    )
+    machine = visits.values["machine"][visit_of_cell]
+    machines = np.bincount(np.unique((of_cell << 32) | machine) >> 32, minlength=len(keys))
+
+    def made(place: int, key: list[int]) -> RatioRow:
+        known = np.isfinite(found.value[place])
+        ends = (float(end[place]) * derived.factor for end in (found.value, found.lo, found.hi))
+        return RatioRow(
+            key={label: text.get(id_, "") for label, text, id_ in zip(by, texts, key[:-1], strict=True)},
+            start=key[-1] if step_s else None,
+            value=Measured(*ends) if known else None,
+            few=bool(found.few[place]),
+            visits=int(found.visits[place]),
+            machines=int(machines[place]),
+            y=float(found.y[place]),
+            x=float(found.x[place]),
+        )
+
+    rows = list(starmap(made, enumerate(keys.tolist())))
+    weight: dict[tuple[str, ...], float] = {}
+    for r in rows:
+        weight[tuple(r.key.values())] = weight.get(tuple(r.key.values()), 0.0) + r.x
+    rows.sort(key=lambda r: (-weight[tuple(r.key.values())], tuple(r.key.values()), r.start or 0))
+    return tuple(rows)

@@ -1,0 +1,137 @@
+"""What visits counted, in pairs of counters that a ratio can be taken of (docs/events.md; DIGEST G28)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Select, distinct, func, select
+
+from storage.query.arrays import Float, Int64
+from storage.query.copy_binary import Rows, read_fixed
+from storage.query.observed.machines import MachineVisits
+from storage.query.selections.selection import Selection
+from storage.schema import capture_counter, stratum, visit
+
+_MAX_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two counts for each visit and application, each (visit, application) once."""
+
+    visit: Int64
+    """Place in the `MachineVisits` they were read for."""
+    application: Int64
+    """Id of the dimension's value; 0: everything that ran on the machine."""
+    y: Float
+    x: Float
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a counter has no value in some of the visits."""
+
+    name: str
+    status: str
+    errno: int
+    platform: str
+    visits: int
+
+
+def read_pairs(
+    connection: Connection,
+    selection: Selection,
+    visits: MachineVisits,
+    y: str,
+    x: str,
+    *,
+    by_application: bool,
+) -> Pairs:
+    """The counts of the counters `y` and `x` in these visits, of applications or else of whole machines.
+
+    Those that were read together count, so that their ratio is of the same moments; where a visit has none that were,
+    those of its whole window. Where one of the two is missing, neither is there.
+    """
+    sides = []
+    for name in (y, x):
+        rows = read_fixed(
+            connection, _readings(selection, name, by_application=by_application), limit=_MAX_BYTES
+        )
+        place = visits.places(rows.uuids("visit_id"))
+        sides.append(_Side.of(rows, place))
+    one, other = sides
+    together = np.intersect1d(one.reading, other.reading)
+    has = np.zeros(len(visits) + 1, np.bool_)
+    has[together >> 16] = True
+    one, other = (side.of_readings(together, has) for side in (one, other))
+    keys = np.intersect1d(one.key, other.key)
+    return Pairs(keys >> 32, keys & 0xFFFFFFFF, one.sums(keys), other.sums(keys))
+
+
+def read_failures(connection: Connection, selection: Selection, names: Sequence[str]) -> tuple[Failure, ...]:
+    """Why these counters have no value in some visits of the selection's time, most visits first."""
+    c, s = capture_counter.c, stratum.c
+    statement = (
+        select(c.name, c.status, c.errno, s.platform, func.count(distinct(c.visit_id)).label("visits"))
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .join(stratum, s.stratum_id == visit.c.stratum_id)
+        .where(
+            *_in_time(selection),
+            c.name.in_(tuple(names)),
+            c.status != "ok",
+        )
+        .group_by(c.name, c.status, c.errno, s.platform)
+    )
+    found = [Failure(*row) for row in connection.execute(statement)]
+    return tuple(sorted(found, key=lambda failure: (-failure.visits, failure.name, failure.platform)))
+
+
+def _readings(selection: Selection, name: str, *, by_application: bool) -> Select[Any]:
+    c = capture_counter.c
+    whose = c.application > 0 if by_application else (c.application == 0) & (c.cgroup == "")
+    return (
+        select(c.visit_id, c.reading, c.application, c.scaled)
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .where(*_in_time(selection), c.name == name, c.status == "ok", c.scaled.is_not(None), whose)
+    )
+
+
+def _in_time(selection: Selection) -> tuple[Any, ...]:
+    return (
+        capture_counter.c.day >= selection.start.date(),
+        capture_counter.c.day <= selection.end.date(),
+        visit.c.drawn_at >= selection.start,
+        visit.c.drawn_at < selection.end,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    reading: Int64
+    """visit << 16 | number of the reading."""
+    key: Int64
+    """visit << 32 | application."""
+    count: Float
+
+    @classmethod
+    def of(cls, rows: Rows, place: Int64) -> "_Side":
+        there = place >= 0
+        at = place[there]
+        return cls(
+            (at << 16) | rows.ints("reading")[there],
+            (at << 32) | rows.ints("application")[there],
+            rows.floats("scaled")[there],
+        )
+
+    def of_readings(self, together: Int64, has: np.ndarray[Any, np.dtype[np.bool_]]) -> "_Side":
+        """Those that the other side was read together with, and all of visits that have none such."""
+        keep = np.isin(self.reading, together) | ~has[self.reading >> 16]
+        return _Side(self.reading[keep], self.key[keep], self.count[keep])
+
+    def sums(self, keys: Int64) -> Float:
+        """Sums by key."""
+        there = np.isin(self.key, keys)
+        return np.bincount(
+            np.searchsorted(keys, self.key[there]), weights=self.count[there], minlength=len(keys)
+        ).astype(np.float64)

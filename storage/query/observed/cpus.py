@@ -1,0 +1,84 @@
+"""How busy each logical CPU was in the windows of visits, and how fast it ran (DIGEST A3, A4, D1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from storage.query.arrays import Bool, Float, Int64
+from storage.query.copy_binary import read_fixed
+from storage.query.observed.machines import MachineVisits
+from storage.query.selections.selection import Selection
+from storage.schema import capture_cpu, visit
+
+_MAX_BYTES = 512 << 20
+_NOT_KNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalCpus:
+    """Columns over the logical CPUs of visits, visit by visit."""
+
+    visit: Int64
+    """Place in the `MachineVisits` they were read for, ascending."""
+    core: Int64
+    """Lowest logical CPU of its core: the same for its threads; -1: not known."""
+    package: Int64
+    """-1: not known."""
+    busy_s: Float
+    """In user and kernel mode and in interrupts; neither stolen by a hypervisor nor waiting for I/O."""
+    window_s: Float
+    """Accounted time: the length of the window, as the kernel's ticks say it."""
+    mhz: Float
+    """NaN: not measured."""
+
+    def __len__(self) -> int:
+        return len(self.visit)
+
+    def of(self, keep: Bool | Int64) -> "LogicalCpus":
+        """Some of them."""
+        return LogicalCpus(
+            self.visit[keep],
+            self.core[keep],
+            self.package[keep],
+            self.busy_s[keep],
+            self.window_s[keep],
+            self.mhz[keep],
+        )
+
+
+def read_cpus(connection: Connection, selection: Selection, visits: MachineVisits) -> LogicalCpus:
+    """The logical CPUs of these visits. Raises `BadSelection` past 512 MiB of them."""
+    c = capture_cpu.c
+    rows = read_fixed(
+        connection,
+        select(
+            c.visit_id,
+            func.coalesce(c.core_cpu, _NOT_KNOWN).label("core"),
+            func.coalesce(c.package, _NOT_KNOWN).label("package"),
+            (c.user_ms + c.system_ms + c.irq_ms).label("busy"),
+            (c.idle_ms + c.iowait_ms + c.steal_ms).label("rest"),
+            func.coalesce(c.mhz, float(_NOT_KNOWN)).label("mhz"),
+        )
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .where(
+            c.day >= selection.start.date(),
+            c.day <= selection.end.date(),
+            visit.c.drawn_at >= selection.start,
+            visit.c.drawn_at < selection.end,
+        ),
+        limit=_MAX_BYTES,
+    )
+    place = visits.places(rows.uuids("visit_id"))
+    order = np.argsort(place, kind="stable")
+    order = order[place[order] >= 0]
+    busy, rest = rows.floats("busy")[order], rows.floats("rest")[order]
+    mhz = rows.floats("mhz")[order]
+    return LogicalCpus(
+        visit=place[order],
+        core=rows.ints("core")[order],
+        package=rows.ints("package")[order],
+        busy_s=busy / 1000,
+        window_s=(busy + rest) / 1000,
+        mhz=np.where(mhz > 0, mhz, np.nan),
+    )

@@ -1,0 +1,103 @@
+"""GIVEN a simulated fleet whose truth is known WHEN its past has landed THEN each model's question answers with it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from analysis.cross_check import Verdict
+from collector.standing import ensure_standing
+from services.simulate.binaries import SymbolFolder
+from services.simulate.catalogue import APPLICATIONS, Kind
+from services.simulate.gateways import Simulation
+from services.simulate.history import Past, make_up
+from services.simulate.outcomes import NEVER
+from services.simulate.platforms import PLATFORMS
+from services.simulate.run import FleetPlan
+from services.simulate.seeding import seed
+from storage import campaigns
+from storage.archive import Archive
+from storage.campaigns import Counted, Definition, EventPlan
+from storage.query.engine import QueryEngine
+from storage.query.models.cross_check import CrossCheckQuestion
+from storage.query.models.ratios import RatioQuestion
+from storage.query.selections.selection import Selection
+from storage.schema import capture
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+MACHINES = 40
+DAY = datetime(2026, 11, 17, tzinfo=UTC)
+HOURS = 12
+VISITS = 160
+WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
+
+
+@pytest.fixture
+def queries(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[QueryEngine]:
+    plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", strata=6)
+    with engine.begin() as connection:
+        seed(connection, plan)
+        ensure_standing(connection)
+        campaign = campaigns.create_or_update(
+            connection,
+            Definition(
+                "fleet", 60.0, 1.0, (EventPlan("cpu", 1000, rate_hz=99.0),), counted=Counted(cgroups=8)
+            ),
+        )
+    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
+    simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), NEVER)
+    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
+    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
+    with engine.connect() as connection:
+        waiting = list(connection.scalars(select(capture.c.visit_id)))
+    for visit_id in waiting:
+        lander.land(visit_id)
+    asked = QueryEngine(engine)
+    yield asked
+    asked.close()
+
+
+def test_models_find_what_is_true_of_the_fleet(queries: QueryEngine) -> None:
+    _check_cpi(queries)
+    _check_accounts(queries)
+
+
+def _check_cpi(queries: QueryEngine) -> None:
+    answer = queries.ask(RatioQuestion(WHOLE, "cpi", ("application", "platform")))
+    assert answer.unsaid is None
+    true = {
+        (application.name, platform.name): application.cpi * platform.cpi
+        for application in APPLICATIONS
+        if application.kind is not Kind.KERNEL
+        for platform in PLATFORMS
+    }
+    found = [
+        (row, true[row.key["application"], row.key["platform"]])
+        for row in answer.rows
+        if tuple(row.key.values()) in true
+    ]
+    assert len(found) > 20
+    for row, cpi in found:
+        assert row.value is not None
+        # Counts are Poisson; a small group has some millions of instructions.
+        assert row.value.value == pytest.approx(cpi, rel=0.01), row.key
+    whole = queries.ask(RatioQuestion(WHOLE, "cpi", ())).rows
+    assert len(whole) == 1
+    virtual = [failure for failure in answer.inputs.missing if failure.name == "cycles"]
+    assert virtual
+    assert all(failure.status == "unsupported" for failure in virtual)
+    assert answer.inputs.used + sum(failure.visits for failure in virtual) <= answer.inputs.visits
+
+
+def _check_accounts(queries: QueryEngine) -> None:
+    answer = queries.ask(CrossCheckQuestion(WHOLE))
+    assert answer.unsaid is None
+    assert answer.rows
+    assert all(row.found.verdict is Verdict.AGREE for row in answer.rows)
