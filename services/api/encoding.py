@@ -46,12 +46,3 @@ def encode_flame(summary: dict[str, Any], flame: Flame, seconds_per_unit: float 
             flame.function.astype("<i4").tobytes(),
         )
     )
-
-
-def accepted(accept: str) -> bool:
-    """Whether an Accept header asks for the binary form by name, and not with q=0."""
-    for part in accept.split(","):
-        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        if media == MEDIA_TYPE:
-            return not any(p.startswith("q=") and not p[2:].strip("0.") for p in parameters)
-    return False

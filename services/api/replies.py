@@ -23,10 +23,24 @@ def as_json(document: dict[str, Any]) -> Made:
     return text.encode("utf-8", "replace"), "application/json"
 
 
-def zipped(request: Request, content: bytes, media_type: str) -> Response:
-    """The answer, compressed here in the thread: the event loop has others to serve."""
-    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
-    if len(content) >= _SMALLEST_ZIPPED and "gzip" in request.headers.get("accept-encoding", ""):
+def zipped(
+    request: Request,
+    content: bytes,
+    media_type: str,
+    *,
+    packed: bool = False,
+    vary: str = "Accept-Encoding",
+    file_name: str | None = None,
+) -> Response:
+    """The answer, compressed here in the thread: the event loop has others to serve.
+
+    `packed`: it is compressed already. With a `file_name` (ASCII) browsers keep the answer as a file.
+    """
+    headers = {"Cache-Control": "no-store", "Vary": vary}
+    if file_name is not None:
+        headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
+    accepted = request.headers.get("accept-encoding", "")
+    if not packed and len(content) >= _SMALLEST_ZIPPED and "gzip" in accepted:
         headers["Content-Encoding"] = "gzip"
         content = gzip.compress(content, compresslevel=1, mtime=0)
     return Response(content, media_type=media_type, headers=headers)

@@ -9,6 +9,6 @@
 
 Shapes import parts; no shape imports another. Documents are plain dictionaries that the models only
 describe (the web client's types are generated from them): nothing is validated on the way out, a test
-holds the two together. A new shape is a module with a document and `add`, and a line in
-`services.api.routes`.
+holds the two together. A new shape is a module with a document, its forms (`services.api.formats`) and
+`add`, and a line in `services.api.routes`.
 """

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
 from services.api.parameters import Base, Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import Made, as_json
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import MOST_ROWS, DiffQuestion
 from storage.query.shapes.diff import DiffAnswer as FoundDiff
@@ -68,6 +68,9 @@ class DiffAnswer(Answer):
     )
 
 
+_FORMS = forms_of(DiffAnswer, "rows")
+
+
 def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Json:
     """The answer of /diff."""
     scale, power = found.kind.seconds_per_unit, found.comparison.power
@@ -94,6 +97,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         "chance among visits does not explain. Both are of the same event.",
         response_model=DiffAnswer,
         responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
     )
     async def diff(
         *,
@@ -106,13 +110,11 @@ def add(router: APIRouter, asker: Asker) -> None:
             Literal["self", "total"], Query(description="Compare shares of self or of totals.")
         ] = "total",
     ) -> Response:
-        def make() -> Made:
-            found = asker.queries.ask(
-                DiffQuestion(selection, base, keys_of(by), limit=limit, own=share == "self")
-            )
-            return as_json(diff_document(selection, base, found))
+        def document() -> Json:
+            question = DiffQuestion(selection, base, keys_of(by), limit=limit, own=share == "self")
+            return diff_document(selection, base, asker.queries.ask(question))
 
-        return await asker.answer(request, make)
+        return await asker.answer(request, _FORMS, document)
 
 
 def _row(row: FoundRow) -> Json:

@@ -1,18 +1,23 @@
 """The tree of calls: /flame."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
+import pyarrow as pa
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api import encoding
 from services.api.answer import Answer, Json
+from services.api.formats import arrow, csv_text
+from services.api.formats.flame_table import flame_table
+from services.api.formats.forms import Form, Forms
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import Made, as_json
+from services.api.replies import as_json
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import MOST_NODES, Flame, FlameQuestion
@@ -87,6 +92,41 @@ def flame_document(selection: Selection, found: FoundFlame) -> Json:
     return {**flame_summary(selection, found), "nodes": _nodes(found.flame, found.kind.seconds_per_unit)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request for a flame graph."""
+
+    queries: QueryEngine
+    selection: Selection
+    nodes: int
+
+    def found(self) -> FoundFlame:
+        return self.queries.ask(FlameQuestion(self.selection, self.nodes))
+
+    def as_json(self) -> bytes:
+        return as_json(flame_document(self.selection, self.found()))[0]
+
+    def as_columns(self) -> bytes:
+        found = self.found()
+        summary = flame_summary(self.selection, found)
+        return encoding.encode_flame(summary, found.flame, found.kind.seconds_per_unit)
+
+    def table(self) -> pa.Table:
+        found = self.found()
+        summary = flame_summary(self.selection, found)
+        return flame_table(summary, found.flame, found.kind.seconds_per_unit)
+
+
+_FORMS = Forms(
+    (
+        Form("json", "application/json", "json", _Asked.as_json),
+        Form("columns", encoding.MEDIA_TYPE, "fpfl", _Asked.as_columns),
+        arrow.form(_Asked.table),
+        csv_text.form(_Asked.table),
+    )
+)
+
+
 def add(router: APIRouter, asker: Asker) -> None:
     """Add the route."""
 
@@ -96,20 +136,15 @@ def add(router: APIRouter, asker: Asker) -> None:
         description="The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. "
         f"With `Accept: {encoding.MEDIA_TYPE}` in a binary form of columns that needs no parsing.",
         response_model=FlameAnswer,
-        responses={
-            200: {"content": {encoding.MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
-            **PROBLEMS,
-        },
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
     )
     async def flame(
         request: Request,
         selection: Selected,
         nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes to send.")] = 20_000,
     ) -> Response:
-        binary = encoding.accepted(request.headers.get("accept", ""))
-        response = await asker.answer(request, lambda: _made(asker.queries, selection, nodes, binary=binary))
-        response.headers.append("Vary", "Accept")
-        return response
+        return await asker.answer(request, _FORMS, _Asked(asker.queries, selection, nodes))
 
 
 def _nodes(graph: Flame, scale: float | None) -> Json:
@@ -120,11 +155,3 @@ def _nodes(graph: Flame, scale: float | None) -> Json:
         "parent": graph.parent.tolist(),
         "function": graph.function.tolist(),
     }
-
-
-def _made(queries: QueryEngine, selection: Selection, nodes: int, *, binary: bool) -> Made:
-    found = queries.ask(FlameQuestion(selection, nodes))
-    if not binary:
-        return as_json(flame_document(selection, found))
-    summary = flame_summary(selection, found)
-    return encoding.encode_flame(summary, found.flame, found.kind.seconds_per_unit), encoding.MEDIA_TYPE

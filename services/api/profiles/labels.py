@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import as_seconds
 from services.api.profiles.selection import SelectionEcho, selection_document
-from services.api.replies import as_json
 from storage.query.selections.selection import Selection
 from storage.query.shapes.labels import MOST_VALUES, Labels, LabelsQuestion
 
@@ -36,6 +36,9 @@ class LabelsAnswer(Answer):
 
     selection: SelectionEcho
     labels: list[LabelAnswer]
+
+
+_FORMS = forms_of(LabelsAnswer, "labels.values")
 
 
 def labels_document(selection: Selection, found: Labels) -> Json:
@@ -71,6 +74,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         "`focus` and `ignore` have no effect here: labels belong to processes, not to functions.",
         response_model=LabelsAnswer,
         responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
     )
     async def labels(
         request: Request,
@@ -80,11 +84,8 @@ def add(router: APIRouter, asker: Asker) -> None:
             str, Query(max_length=200, description="Only values with this text in them, whatever its case.")
         ] = "",
     ) -> Response:
-        return await asker.answer(
-            request,
-            lambda: as_json(
-                labels_document(
-                    selection, asker.queries.ask(LabelsQuestion(selection, limit=limit, find=find))
-                )
-            ),
-        )
+        def document() -> Json:
+            found = asker.queries.ask(LabelsQuestion(selection, limit=limit, find=find))
+            return labels_document(selection, found)
+
+        return await asker.answer(request, _FORMS, document)

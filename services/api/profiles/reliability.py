@@ -4,12 +4,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, measured_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import as_json
 from storage.query.selections.selection import Selection
 from storage.query.shapes.reliability import ReliabilityAnswer as FoundReliability
 from storage.query.shapes.reliability import ReliabilityQuestion
@@ -52,6 +52,9 @@ class ReliabilityAnswer(Answer):
     fit: Fit | None = Field(description="Null where fewer than 8 visits have a sample of a row.")
 
 
+_FORMS = forms_of(ReliabilityAnswer)
+
+
 def reliability_document(selection: Selection, found: FoundReliability) -> Json:
     """The answer of /reliability."""
     trust = found.reliability
@@ -88,13 +91,11 @@ def add(router: APIRouter, asker: Asker) -> None:
         "its samples.",
         response_model=ReliabilityAnswer,
         responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
     )
     async def reliability(request: Request, selection: Selected, by: Keys = "function") -> Response:
-        return await asker.answer(
-            request,
-            lambda: as_json(
-                reliability_document(
-                    selection, asker.queries.ask(ReliabilityQuestion(selection, keys_of(by)))
-                )
-            ),
-        )
+        def document() -> Json:
+            found = asker.queries.ask(ReliabilityQuestion(selection, keys_of(by)))
+            return reliability_document(selection, found)
+
+        return await asker.answer(request, _FORMS, document)

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
 from services.api.profiles.asker import PROBLEMS, Asker
-from services.api.replies import as_json
 from storage.query.selections.times import format_time
 from storage.query.shapes.status import Status, StatusQuestion
 
@@ -90,6 +90,9 @@ class StatusAnswer(Answer):
     symbols: SymbolsStatus
 
 
+_FORMS = forms_of(StatusAnswer)
+
+
 def status_document(found: Status, price_per_core_hour: float | None) -> Json:
     """The answer of /status."""
     return {
@@ -139,11 +142,12 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
         summary="How the fleet is covered",
         description="Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.",
         response_model=StatusAnswer,
-        responses={status: PROBLEMS[status] for status in (401, 503)},
+        responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
+        openapi_extra=_FORMS.openapi,
         tags=["fleet"],
     )
     async def status(request: Request) -> Response:
-        return await asker.answer(
-            request,
-            lambda: as_json(status_document(asker.queries.ask(StatusQuestion()), price_per_core_hour)),
-        )
+        def document() -> Json:
+            return status_document(asker.queries.ask(StatusQuestion()), price_per_core_hour)
+
+        return await asker.answer(request, _FORMS, document)

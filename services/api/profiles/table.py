@@ -6,12 +6,12 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import Made, as_json
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import MOST_ROWS, Page, Row, Sort, TableQuestion
 from storage.query.shapes.table import TableAnswer as FoundTable
@@ -93,6 +93,9 @@ class TableAnswer(Answer):
     remainder: Remainder
 
 
+_FORMS = forms_of(TableAnswer, "rows")
+
+
 def table_document(selection: Selection, found: FoundTable) -> Json:
     """The answer of /table."""
     scale = found.kind.seconds_per_unit
@@ -121,6 +124,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         "`totals.units`, and so does the root of /flame for the same selection.",
         response_model=TableAnswer,
         responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
     )
     async def table(
         *,
@@ -140,11 +144,11 @@ def add(router: APIRouter, asker: Asker) -> None:
             ),
         ] = "",
     ) -> Response:
-        def make() -> Made:
-            found = asker.queries.ask(TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find)))
-            return as_json(table_document(selection, found))
+        def document() -> Json:
+            question = TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find))
+            return table_document(selection, asker.queries.ask(question))
 
-        return await asker.answer(request, make)
+        return await asker.answer(request, _FORMS, document)
 
 
 def _row(row: Row, scale: float | None) -> Json:

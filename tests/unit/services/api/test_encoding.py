@@ -4,11 +4,10 @@ import json
 import struct
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.api.encoding import accepted, encode_flame
+from services.api.encoding import encode_flame
 from storage.query.shapes.flame import Flame
 
 
@@ -54,20 +53,3 @@ def test_what_is_encoded_is_decoded(rows: list[tuple[int, int, int]], name: str,
     assert head == {"functions": [{"name": name.encode("utf-8", "replace").decode()}]}
     factor = scale or 1.0
     assert found == [(t * 1.5 * factor, s * 1.5 * factor, p, i) for i, (t, s, p) in enumerate(rows)]
-
-
-@pytest.mark.parametrize(
-    ("accept", "expected"),
-    [
-        ("application/vnd.fleetprof.flame", True),
-        ("application/json, application/vnd.fleetprof.flame;q=0.5", True),
-        ("APPLICATION/VND.FLEETPROF.FLAME", True),
-        ("application/vnd.fleetprof.flame;q=0", False),
-        ("application/vnd.fleetprof.flame;q=0.00, */*", False),
-        ("application/json", False),
-        ("*/*", False),
-        ("", False),
-    ],
-)
-def test_the_binary_form_is_sent_only_to_who_names_it(accept: str, expected: bool):
-    assert accepted(accept) is expected

@@ -38,7 +38,7 @@ def test_everything_is_described(description: dict):
 
 def test_problems_are_problem_documents(description: dict):
     responses = description["paths"]["/api/v1/table"]["get"]["responses"]
-    for status in ("400", "401", "404", "422", "503"):
+    for status in ("400", "401", "404", "406", "422", "503"):
         assert list(responses[status]["content"]) == ["application/problem+json"], status
     assert "HTTPValidationError" not in description["components"]["schemas"]
 
@@ -58,6 +58,18 @@ def test_the_selection_is_the_same_on_every_route(description: dict):
     assert len(shared("table")) == 8
 
 
-def test_the_flame_graph_has_two_forms(description: dict):
-    content = description["paths"]["/api/v1/flame"]["get"]["responses"]["200"]["content"]
-    assert set(content) == {"application/json", "application/vnd.fleetprof.flame"}
+_FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
+
+
+@pytest.mark.parametrize(
+    ("route", "more"),
+    [
+        *((route, set()) for route in ("table", "diff", "reliability", "labels", "status")),
+        ("flame", {"application/vnd.fleetprof.flame"}),
+    ],
+)
+def test_every_shape_has_its_forms(description: dict, route: str, more: set[str]):
+    operation = description["paths"][f"/api/v1/{route}"]["get"]
+    assert set(operation["responses"]["200"]["content"]) == _FLAT | more
+    assert "406" in operation["responses"]
+    assert {"format", "download"} <= {parameter["name"] for parameter in operation["parameters"]}

@@ -1,0 +1,49 @@
+"""The Accept header (RFC 9110, sections 12.4.2 and 12.5.1)."""
+
+import re
+from dataclasses import dataclass
+
+_RANGE = re.compile(r"(\*|[!#$%&'*+.^_`|~0-9a-z-]+)/(\*|[!#$%&'*+.^_`|~0-9a-z-]+)")
+_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
+_PARTS = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*"?)+')
+"""Between commas that stand in no quoted string."""
+_PARAMETERS = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*"?)+')
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Media ranges with their qualities. No range: everything is as welcome as everything else."""
+
+    ranges: tuple[tuple[str, float], ...]
+    """Lower case, as "text/csv", "text/*" or "*/*"; quality 0…1."""
+    said: bool
+    """Something was asked for, understood or not."""
+
+    def quality(self, media_type: str) -> float:
+        """How much the type, without parameters, is wanted, 0…1: what the range that names it closest says."""
+        if not self.said:
+            return 1.0
+        wanted = dict(reversed(self.ranges))  # of a range that stands twice, the first counts
+        kind = media_type.partition("/")[0]
+        for name in (media_type, f"{kind}/*", "*/*"):
+            if name in wanted:
+                return wanted[name]
+        return 0.0
+
+
+def parse_accept(header: str) -> Accept:
+    """The header's ranges; what is none, or has a quality that is none, is passed over.
+
+    Parameters of a range do not choose: our types have none that a sender could choose by.
+    """
+    ranges = []
+    for part in _PARTS.findall(header):
+        name, *parameters = (piece.strip().lower() for piece in _PARAMETERS.findall(part) or [""])
+        found = _RANGE.fullmatch(name)
+        if found is None or (found[1] == "*" and found[2] != "*"):
+            continue
+        qualities = [p.partition("=")[2].strip() for p in parameters if p.partition("=")[0].strip() == "q"]
+        quality = qualities[0] if qualities else "1"
+        if _QUALITY.fullmatch(quality):
+            ranges.append((name, float(quality)))
+    return Accept(tuple(ranges), bool(header.strip()))

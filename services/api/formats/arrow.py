@@ -1,0 +1,24 @@
+"""Columns as an Arrow stream."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pyarrow as pa
+
+from services.api.formats.forms import Form
+
+MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+_Asked = TypeVar("_Asked")
+
+
+def form(table: Callable[[_Asked], pa.Table]) -> Form[_Asked]:
+    """The form of an answer that `table` makes columns of."""
+    return Form("arrow", MEDIA_TYPE, "arrows", lambda asked: as_arrow(table(asked)))
+
+
+def as_arrow(table: pa.Table) -> bytes:
+    """The table in Arrow's streaming format, one batch; not compressed within."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue().to_pybytes()

@@ -1,0 +1,186 @@
+"""A document's flat rows as typed columns.
+
+The columns and their types are read from the pydantic models that describe the document, never from the
+values: an answer without rows has the same columns as one with them. A member that is a model becomes
+columns with dots in their names (`self_core_seconds.value`); `key`, whose members depend on the question,
+a column for each of them (`function`, `application`).
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from services.api.answer import Json
+
+METADATA = b"fleetprof"
+"""The key of a table's metadata: the document without its rows, as JSON."""
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+_KEY = "key"
+_MEMBERS = {"function": ("function", "file", "binary", "status", "kind")}
+"""What a key of `by` becomes in a row's `key`, if not a member of its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: where its values stand in a row, and what they are."""
+
+    name: str
+    path: tuple[str, ...]
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Where a document has its rows, and what they hold.
+
+    `path` names a list of the document, and may name a list within its rows: `("labels", "values")` makes
+    a row of each value, with the members of its label before its own. Empty: the document is one row.
+    """
+
+    model: type[BaseModel]
+    path: tuple[str, ...]
+
+    def table(self, document: Json) -> pa.Table:
+        """The rows as columns; the rest of the document is the table's metadata."""
+        keys = _key_names(document, self._lists(document)) if self._has_key() else ()
+        columns = self.columns(keys)
+        rows = self._rows(document)
+        arrays = [_array([_at(row, column.path) for row in rows], column.type) for column in columns]
+        rest = {name: value for name, value in document.items() if not self.path or name != self.path[0]}
+        text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        fields = [pa.field(column.name, column.type) for column in columns]
+        return pa.Table.from_arrays(
+            arrays, schema=pa.schema(fields, metadata={METADATA: text.encode("utf-8", "replace")})
+        )
+
+    def columns(self, keys: Sequence[str] = ()) -> list[Column]:
+        """The columns; `keys` are the members of `key`. Raises TypeError where a member fits none."""
+        models = self._models()
+        inner = {*self.path[1:]}
+        columns: list[Column] = []
+        for model in models:
+            columns += _columns_of(model, (), keys, leave_out=inner)
+        names = [column.name for column in columns]
+        if len(set(names)) < len(names):
+            raise TypeError(f"Two columns of {self.model.__name__} have one name.")
+        return columns
+
+    def _lists(self, document: Json) -> list[Json]:
+        return document[self.path[0]] if self.path else [document]
+
+    def _rows(self, document: Json) -> list[Json]:
+        rows = self._lists(document)
+        for inner in self.path[1:]:
+            rows = [{**_without(row, inner), **one} for row in rows for one in row[inner]]
+        return rows
+
+    def _models(self) -> list[type[BaseModel]]:
+        """Those that make up a row, the outermost first."""
+        models = [self.model]
+        for name in self.path:
+            item = _item(models[-1].model_fields[name].annotation)
+            if item is None:
+                raise TypeError(f"{models[-1].__name__}.{name} is no list of models.")
+            models.append(item)
+        return models[1:] if self.path else models
+
+    def _has_key(self) -> bool:
+        return any(_KEY in model.model_fields for model in self._models())
+
+
+def _columns_of(
+    model: type[BaseModel], path: tuple[str, ...], keys: Sequence[str], leave_out: Iterable[str] = ()
+) -> list[Column]:
+    columns = []
+    for attribute, field in model.model_fields.items():
+        name = field.alias or attribute
+        annotation = _not_none(field.annotation)
+        here = (*path, name)
+        if attribute in leave_out:
+            continue
+        if name == _KEY and get_origin(annotation) is dict:
+            columns += [Column(key, (*here, key), _TEXT) for key in keys]
+        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            columns += _columns_of(annotation, here, keys)
+        else:
+            columns.append(Column(".".join(here), here, arrow_type(annotation)))
+    return columns
+
+
+def arrow_type(annotation: Any) -> pa.DataType:
+    """The type of a column of such values; texts by dictionary. Raises TypeError."""
+    annotation = _not_none(annotation)
+    origin = get_origin(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        fields = annotation.model_fields
+        return pa.struct([(field.alias or name, _inner(field.annotation)) for name, field in fields.items()])
+    if origin is list:
+        return pa.list_(_inner(get_args(annotation)[0]))
+    if origin is dict:
+        return pa.map_(pa.string(), _inner(get_args(annotation)[1]))
+    if origin is Literal:
+        annotation = type(get_args(annotation)[0])
+    types = {str: _TEXT, bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    for known, made in types.items():
+        if isinstance(annotation, type) and issubclass(annotation, known):
+            return made
+    raise TypeError(f"No column holds {annotation!r}.")
+
+
+def _inner(annotation: Any) -> pa.DataType:
+    """Within lists and structures texts stand as they are."""
+    found = arrow_type(annotation)
+    return pa.string() if found == _TEXT else found
+
+
+def _array(values: list[Any], kind: pa.DataType) -> "pa.Array[Any]":
+    if kind == _TEXT:
+        return pa.array([_unicode(value) for value in values], pa.string()).dictionary_encode()
+    if pa.types.is_nested(kind):
+        return pa.array(_all_unicode(values), kind)
+    return pa.array(values, kind)
+
+
+def _unicode(text: str | None) -> str | None:
+    # A lone surrogate, of a file name that is no Unicode: as JSON has it.
+    return text if text is None or text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _all_unicode(value: Any) -> Any:
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _key_names(document: Json, rows: Sequence[Json]) -> tuple[str, ...]:
+    """The members of `key`: those that `by` says; without it, those that are there."""
+    names = dict.fromkeys(name for key in document.get("by", ()) for name in _MEMBERS.get(key, (key,)))
+    names |= dict.fromkeys(name for row in rows for name in row.get(_KEY, ()))
+    return tuple(names)
+
+
+def _at(row: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        row = None if row is None else row.get(name)
+    return row
+
+
+def _without(row: Json, name: str) -> Json:
+    return {member: value for member, value in row.items() if member != name}
+
+
+def _not_none(annotation: Any) -> Any:
+    if get_origin(annotation) in {Union, UnionType}:
+        left = [one for one in get_args(annotation) if one is not NoneType]
+        if len(left) == 1:
+            return left[0]
+    return annotation
+
+
+def _item(annotation: Any) -> type[BaseModel] | None:
+    annotation = _not_none(annotation)
+    item = get_args(annotation)[0] if get_origin(annotation) is list else None
+    return item if isinstance(item, type) and issubclass(item, BaseModel) else None

@@ -1,0 +1,46 @@
+"""A flame graph as typed columns, a row for each node."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from services.api.answer import Json
+from services.api.formats.columns import METADATA
+from storage.query.shapes.flame import Flame
+
+
+def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> pa.Table:
+    """The nodes in the answer's order, so that `parent` is a row's number; the rest is metadata.
+
+    Figures are those of /flame; texts stand once each, by dictionary.
+    """
+    factor = 1.0 if seconds_per_unit is None else seconds_per_unit
+    functions = flame.functions
+    texts: dict[str, Sequence[str]] = {
+        "function": [row.name for row in functions],
+        "file": [row.file for row in functions],
+        "binary": [row.binary for row in functions],
+        "status": [row.status.name.lower() for row in functions],
+        "kind": [row.kind.name.lower() for row in functions],
+    }
+    columns: dict[str, pa.Array[Any]] = {
+        "parent": pa.array(flame.parent.astype(np.int32)),
+        **{name: _by_function(flame, values) for name, values in texts.items()},
+        "function_id": pa.array(np.array([row.id for row in functions], np.int64)[flame.function]),
+        "total": pa.array(flame.total_weight * factor),
+        "self": pa.array(flame.self_weight * factor),
+    }
+    rest = {name: value for name, value in summary.items() if name != "functions"}
+    text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    table = pa.table(columns)
+    return table.replace_schema_metadata({METADATA: text.encode("utf-8", "replace")})
+
+
+def _by_function(flame: Flame, texts: Sequence[str]) -> "pa.DictionaryArray[Any, Any]":
+    known = pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.string())
+    distinct = known.dictionary_encode()
+    index = distinct.indices.to_numpy()[flame.function].astype(np.int32)
+    return pa.DictionaryArray.from_arrays(index, distinct.dictionary)

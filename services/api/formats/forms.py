@@ -1,0 +1,124 @@
+"""The forms that a route's answer can be had in, and the one a request wants."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Generic, TypeVar
+
+from fastapi import Request
+
+from services.api.formats.accept import parse_accept
+from services.api.problems import Problem
+
+_Asked_contra = TypeVar("_Asked_contra", contravariant=True)
+_NAME = "format"
+_DOWNLOAD = "download"
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[_Asked_contra]):
+    """One form of an answer, such as CSV."""
+
+    name: str
+    """As in `?format=`."""
+    media_type: str
+    extension: str
+    """Of a file's name, without a dot in front."""
+    write: Callable[[_Asked_contra], bytes]
+    """Ask, and write the answer. Raises what asking raises."""
+    parameters: str = ""
+    """Of the media type as it is sent, e.g. "; charset=utf-8"."""
+    packed: bool = False
+    """Compressed already."""
+
+    @property
+    def content_type(self) -> str:
+        """The media type with its parameters."""
+        return self.media_type + self.parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Forms(Generic[_Asked_contra]):
+    """The forms of an answer. Of those that a request wants alike, the first is sent."""
+
+    forms: tuple[Form[_Asked_contra], ...]
+
+    def __add__(self, others: "Forms[_Asked_contra]") -> "Forms[_Asked_contra]":
+        return Forms(self.forms + others.forms)
+
+    def chosen(self, request: Request) -> Form[_Asked_contra]:
+        """The form of `?format=`, else the one that Accept wants most. Raises the Problems 422 and 406."""
+        name = request.query_params.get(_NAME, "")
+        if name:
+            for form in self.forms:
+                if form.name == name:
+                    return form
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"The parameter `{_NAME}` is wrong: this answer cannot be had as {name[:40]!r}.",
+                kind="bad-parameter",
+                hint=f"There is {_listed([form.name for form in self.forms])}.",
+            )
+        accept = parse_accept(", ".join(request.headers.getlist("accept")))
+        best = max(self.forms, key=lambda form: accept.quality(form.media_type))
+        if accept.quality(best.media_type) > 0:
+            return best
+        raise Problem(
+            HTTPStatus.NOT_ACCEPTABLE,
+            "This answer cannot be had in any of the forms that Accept names.",
+            kind="not-acceptable",
+            hint=f"There is {_listed([form.media_type for form in self.forms])}.",
+            headers={"Vary": "Accept"},
+        )
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """For the `openapi_extra` of a route: the forms beside JSON, and the two parameters."""
+        return {
+            "responses": {
+                "200": {
+                    "content": {form.media_type: _schema(form) for form in self.forms if form.name != "json"}
+                }
+            },
+            "parameters": [
+                {
+                    "name": _NAME,
+                    "in": "query",
+                    "required": False,
+                    "description": "The form of the answer, for who cannot set Accept; it wins over that.",
+                    "schema": {"type": "string", "enum": [form.name for form in self.forms]},
+                },
+                {
+                    "name": _DOWNLOAD,
+                    "in": "query",
+                    "required": False,
+                    "description": "Have a browser keep the answer as a file.",
+                    "schema": {"type": "boolean", "default": False},
+                },
+            ],
+        }
+
+
+def file_name(request: Request, form: Form[Any]) -> str | None:
+    """What a browser shall call the answer; None: it need not keep it. Raises the Problem 422."""
+    wanted = request.query_params.get(_DOWNLOAD, "").lower()
+    if wanted in {"1", "true", "yes", "on"}:
+        route = request.scope.get("route")
+        return f"fleetprof-{getattr(route, 'name', 'answer')}.{form.extension}"
+    if wanted in {"", "0", "false", "no", "off"}:
+        return None
+    raise Problem(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        f"The parameter `{_DOWNLOAD}` is wrong: {wanted[:40]!r} is neither true nor false.",
+        kind="bad-parameter",
+        hint="Say 1 or 0.",
+    )
+
+
+def _schema(form: Form[Any]) -> dict[str, Any]:
+    text = form.media_type.startswith("text/") or form.media_type.endswith("+json")
+    return {"schema": {"type": "string"} if text else {"type": "string", "format": "binary"}}
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
