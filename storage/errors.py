@@ -104,8 +104,13 @@ class BadCapture(StorageError):
 class BadSelection(StorageError):
     """A selection cannot be understood."""
 
-    def __init__(self, message: str, *, at: int | None = None, hint: str = "") -> None:
-        """`at` is the position of the offending character, from 0; `hint` says what to write instead."""
+    def __init__(self, message: str, *, at: int | None = None, hint: str = "", parameter: str = "") -> None:
+        """`hint` says what to write instead.
+
+        `parameter` is what it is called in queries, empty if no single one is at fault, and `at` the position
+        of the offending character in it, from 0.
+        """
         super().__init__(message)
         self.at = at
         self.hint = hint
+        self.parameter = parameter

@@ -18,7 +18,7 @@ from storage.campaigns import EventPlan
 from storage.inventory import NewMachine
 from storage.landing.decode import decode_capture
 from storage.query.engine import QueryEngine
-from storage.query.selections.matchers import parse_matchers
+from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import MOST_NODES, FlameQuestion
 from storage.query.shapes.table import Page, TableQuestion

@@ -1,26 +1,41 @@
 """Query parameters that several routes share, with what OpenAPI says about them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Query
 
-from storage.query.selections.matchers import LONGEST as LONGEST_SELECT
+from storage.query.selections.grammar import LONGEST as LONGEST_SELECT
+from storage.query.selections.grammar import parse_keys
 from storage.query.selections.patterns import LONGEST as LONGEST_PATTERN
-from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection, parse_selection
+from storage.query.selections.selection import (
+    DEFAULT_CAMPAIGN,
+    DEFAULT_EVENT,
+    LONGEST_NAME,
+    Selection,
+    parse_selection,
+)
+from storage.query.selections.times import LONGEST as LONGEST_TIME
 
 _TIME = "RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w)."
+
+
+def _pattern(what: str) -> Any:
+    return Query(
+        description=f"{what} An RE2 expression that matches a frame's function, file or binary somewhere.",
+        max_length=LONGEST_PATTERN,
+    )
 
 
 async def selection(
     *,
     event: Annotated[
-        str, Query(description="What was sampled; /status lists the events.", max_length=200)
+        str, Query(description="What was sampled; /status lists the events.", max_length=LONGEST_NAME)
     ] = DEFAULT_EVENT,
     unit: Annotated[
         str,
         Query(
             description="Unit of the event, where it has several. Empty: nanoseconds if it has them.",
-            max_length=200,
+            max_length=LONGEST_NAME,
         ),
     ] = "",
     start: Annotated[
@@ -29,36 +44,31 @@ async def selection(
             alias="from",
             description=f"Start, inclusive. {_TIME}",
             examples=["now-15m", "2026-11-21T04:00:00Z"],
-            max_length=64,
+            max_length=LONGEST_TIME,
         ),
     ] = "now-1h",
     to: Annotated[
-        str, Query(description=f"End, exclusive. {_TIME}", examples=["now"], max_length=64)
+        str, Query(description=f"End, exclusive. {_TIME}", examples=["now"], max_length=LONGEST_TIME)
     ] = "now",
     select: Annotated[
         str,
         Query(
-            description='Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. '
-            "Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is "
-            "the empty text; `app` is short for application.",
-            examples=['{application="nginx",platform=~"AMD.*"}'],
+            description='Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on '
+            'frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose '
+            "innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) "
+            "match the whole value; a label that is not there is the empty text; `app` is short for application.",
+            examples=['{application="nginx",platform=~"AMD.*"}', '{app="nginx",binary!~"libc.*"}'],
             max_length=LONGEST_SELECT,
         ),
     ] = "{}",
-    campaign: Annotated[str, Query(description="Whose visits.", max_length=200)] = DEFAULT_CAMPAIGN,
-    focus: Annotated[
+    campaign: Annotated[str, Query(description="Whose visits.", max_length=LONGEST_NAME)] = DEFAULT_CAMPAIGN,
+    focus: Annotated[str, _pattern("Only stacks with a frame that matches.")] = "",
+    ignore: Annotated[str, _pattern("No stacks with a frame that matches.")] = "",
+    hide: Annotated[str, _pattern("Take frames that match out of their stacks.")] = "",
+    show: Annotated[str, _pattern("Take frames that do not match out of their stacks.")] = "",
+    show_from: Annotated[
         str,
-        Query(
-            description="Only stacks with a function whose name this RE2 expression matches somewhere.",
-            max_length=LONGEST_PATTERN,
-        ),
-    ] = "",
-    ignore: Annotated[
-        str,
-        Query(
-            description="No stacks with a function whose name this RE2 expression matches somewhere.",
-            max_length=LONGEST_PATTERN,
-        ),
+        _pattern("Take away what is above the outermost frame that matches, and stacks without one."),
     ] = "",
 ) -> Selection:
     """What a request is about."""
@@ -71,6 +81,9 @@ async def selection(
         campaign=campaign,
         focus=focus,
         ignore=ignore,
+        hide=hide,
+        show=show,
+        show_from=show_from,
     )
 
 
@@ -78,10 +91,18 @@ async def base_selection(
     selected: Annotated[Selection, Depends(selection)],
     *,
     base_from: Annotated[
-        str, Query(description=f"Start of the base, inclusive. {_TIME}", max_length=64, examples=["now-25h"])
+        str,
+        Query(
+            description=f"Start of the base, inclusive. {_TIME}",
+            max_length=LONGEST_TIME,
+            examples=["now-25h"],
+        ),
     ],
     base_to: Annotated[
-        str, Query(description=f"End of the base, exclusive. {_TIME}", max_length=64, examples=["now-24h"])
+        str,
+        Query(
+            description=f"End of the base, exclusive. {_TIME}", max_length=LONGEST_TIME, examples=["now-24h"]
+        ),
     ],
     base_select: Annotated[
         str | None,
@@ -92,10 +113,12 @@ async def base_selection(
     ] = None,
     base_campaign: Annotated[
         str | None,
-        Query(description="Whose visits the base is of; the selection's unless given.", max_length=200),
+        Query(
+            description="Whose visits the base is of; the selection's unless given.", max_length=LONGEST_NAME
+        ),
     ] = None,
 ) -> Selection:
-    """What a selection is compared with; `focus` and `ignore` are the selection's."""
+    """What a selection is compared with; what is said of frames beside `select` is the selection's."""
     return parse_selection(
         event=selected.event,
         unit=selected.unit,
@@ -105,6 +128,10 @@ async def base_selection(
         campaign=selected.campaign if base_campaign is None else base_campaign,
         focus=selected.focus,
         ignore=selected.ignore,
+        hide=selected.hide,
+        show=selected.show,
+        show_from=selected.show_from,
+        prefix="base_",
     )
 
 
@@ -116,15 +143,15 @@ Base = Annotated[Selection, Depends(base_selection)]
 Keys = Annotated[
     str,
     Query(
-        description="Keys, comma-separated: one of function, file, binary, and any labels of /labels.",
+        description="Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may "
+        "stand in double quotes.",
         examples=["function", "application,version"],
         max_length=500,
     ),
 ]
 """What the rows of a request go by."""
-_KEY_ALIASES = {"app": "application"}
 
 
 def keys_of(by: str) -> tuple[str, ...]:
-    """The keys that the text names."""
-    return tuple(_KEY_ALIASES.get(key.strip(), key.strip()) for key in by.split(","))
+    """The keys that the text names. Raises `BadSelection`."""
+    return parse_keys(by)

@@ -1,8 +1,8 @@
 """What is said when a question has no answer: problem documents of RFC 9457.
 
 Storage errors get their HTTP status here and nowhere else. Beside the RFC's members a document has
-`hint` (what to change), `request_id` (to find it in the log) and `at` (position of a mistake in
-`select`, from 0).
+`hint` (what to change), `request_id` (to find it in the log), `parameter` (what is at fault) and `at`
+(position of the mistake in it, from 0).
 """
 
 import json
@@ -37,8 +37,14 @@ class ProblemDocument(Answer):
     )
     hint: str = Field(description="What to change; may be empty.")
     request_id: str = Field(description="Stands in the server's log, too.", examples=["9f86d081884c"])
+    parameter: str | None = Field(
+        default=None,
+        description="The query parameter that is at fault, where it is a single one.",
+        examples=["select"],
+    )
     at: int | None = Field(
-        default=None, description="Position of the mistake in `select`, from 0; only for those."
+        default=None,
+        description="Position of the mistake in the parameter, in characters from 0, where it is known.",
     )
 
 
@@ -52,15 +58,20 @@ class Problem(Exception):
         *,
         kind: str = "",
         hint: str = "",
+        parameter: str = "",
         at: int | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
-        """`kind` names what went wrong for programs; empty: the status says it all."""
+        """`kind` names what went wrong for programs; empty: the status says it all.
+
+        `at` is a position in the query's `parameter`.
+        """
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.kind = kind
         self.hint = hint
+        self.parameter = parameter
         self.at = at
         self.headers = headers or {}
 
@@ -74,6 +85,8 @@ class Problem(Exception):
             "hint": self.hint,
             "request_id": request_id,
         }
+        if self.parameter:
+            document["parameter"] = self.parameter
         if self.at is not None:
             document["at"] = self.at
         headers = {"Cache-Control": "no-store", **self.headers}
@@ -94,7 +107,14 @@ def of_storage(error: errors.StorageError) -> Problem:
     text = str(error)
     match error:
         case errors.BadSelection():
-            return Problem(HTTPStatus.BAD_REQUEST, text, kind="bad-selection", hint=error.hint, at=error.at)
+            return Problem(
+                HTTPStatus.BAD_REQUEST,
+                text,
+                kind="bad-selection",
+                hint=error.hint,
+                parameter=error.parameter,
+                at=error.at,
+            )
         case errors.UnknownCampaign():
             hint = "`fleetprof campaigns` lists them; the standing one is fleet."
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-campaign", hint=hint)
@@ -151,6 +171,7 @@ def _of_validation(error: RequestValidationError) -> Problem:
         f"The parameter `{name}` is wrong: {first['msg']}.",
         kind="bad-parameter",
         hint="/api/v1/openapi.json describes every parameter.",
+        parameter=name,
     )
 
 

@@ -17,10 +17,15 @@ class SelectionEcho(Answer):
         alias="from", description="RFC 3339, UTC; inclusive.", examples=["2026-11-21T04:00:00Z"]
     )
     to: str = Field(description="RFC 3339, UTC; exclusive.", examples=["2026-11-21T05:00:00Z"])
-    select: str = Field(description="The label matchers.", examples=['{application="nginx"}'])
+    select: str = Field(
+        description="The matchers, those on labels first.", examples=['{application="nginx"}']
+    )
     campaign: str = Field(examples=["fleet"])
-    focus: str = Field(description="Empty: not asked for.")
-    ignore: str = Field(description="Empty: not asked for.")
+    focus: str = Field(description="Empty: not asked for, like those below.")
+    ignore: str
+    hide: str
+    show: str
+    show_from: str
 
 
 def selection_document(selection: Selection, kind: SampleType) -> Json:
@@ -34,4 +39,7 @@ def selection_document(selection: Selection, kind: SampleType) -> Json:
         "campaign": selection.campaign,
         "focus": selection.focus,
         "ignore": selection.ignore,
+        "hide": selection.hide,
+        "show": selection.show,
+        "show_from": selection.show_from,
     }

@@ -1,7 +1,7 @@
 """Whether merged cells can answer a question, and which: the smallest cube that covers its keys and filters.
 
 Cells answer selections of whole hours, alone or with the visits of a part of an hour before and after them,
-without `focus` and `ignore`. Intervals need sums of squares of exactly what is asked, so rows are the
+that ask for whole stacks. Intervals need sums of squares of exactly what is asked, so rows are the
 functions of everything, the functions of one application, or the applications. All else is read from
 the visits' own chunks. Source: docs/architecture.md; DIGEST G15.
 """
@@ -52,7 +52,7 @@ def plan(
     whole = start % HOUR_S == 0 and end % HOUR_S == 0
     if first >= last or not (whole or end - start > SHORTEST_PART_S):
         return None
-    if selection.focus or selection.ignore or kind.gauge or kind.id is None:
+    if selection.filters_stacks or kind.gauge or kind.id is None:
         return None
     if (frame, *labels) not in {("function",), (None, _APPLICATION)}:
         return None

@@ -1,6 +1,7 @@
 """Reading a selection: its profiles and all their facts, from one snapshot."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,14 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
         return SampleType(DEFAULT_EVENT, TIME_UNIT, None)
     known = ", ".join(sorted(f"{row.event} ({row.unit})" for row in rows)) or f"{DEFAULT_EVENT} ({TIME_UNIT})"
     asked = f"{selection.event} ({selection.unit})" if selection.unit else selection.event
-    raise BadSelection(f"Nobody has sampled {asked!r}.", hint=f"Events: {known}.")
+    events = {row.event for row in rows} | {DEFAULT_EVENT}
+    near = get_close_matches(selection.event, events - {selection.event}, n=1, cutoff=0.7)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    raise BadSelection(
+        f"Nobody has sampled {asked!r}.",
+        hint=f"{hint}Events: {known}.",
+        parameter="unit" if selection.event in events else "event",
+    )
 
 
 def campaign_of(connection: Connection, selection: Selection) -> int | None:

@@ -5,6 +5,7 @@ Three kinds: columns of `profile` that refer to `dim_value`, the machine, and wh
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 from sqlalchemy import Connection, func, or_, select
@@ -13,7 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.copy_binary import among
-from storage.query.selections.matchers import Matcher, is_label_name
+from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
 from storage.schema import dim_value, label_set, machine, profile
 
 DIMENSIONS = (
@@ -24,6 +25,8 @@ DIMENSIONS = (
 MACHINE = "machine"
 FRAME_KEYS = ("function", "file", "binary")
 """What a table can be grouped by besides labels; not labels, because a stack has many."""
+_LONGEST_TYPED = 64
+_MOST_SHOWN = 50
 
 
 def user_labels(connection: Connection) -> list[str]:
@@ -32,23 +35,41 @@ def user_labels(connection: Connection) -> list[str]:
     return sorted(connection.execute(keys).scalars())
 
 
-def check_label(connection: Connection, name: str) -> None:
-    """Raises `BadSelection` for a name no profile can have: a typing error must not look like no data."""
+def check_label(connection: Connection, name: str, *, parameter: str = "by", at: int | None = None) -> None:
+    """Raises `BadSelection` for a name no profile can have: a typing error must not look like no data.
+
+    `parameter` and `at` say where it was given.
+    """
     if name in DIMENSIONS or name == MACHINE:
         return
-    if name in FRAME_KEYS:
+    if name in FRAME_NAMES:
         raise BadSelection(
             f"{name!r} is not a label of profiles: every stack has many.",
-            hint="Use focus= and ignore= for functions, and by=function, file or binary to group.",
+            hint="Here only labels mean something; those of frames select and group samples of stacks.",
+            parameter=parameter,
+            at=at,
         )
-    if not is_label_name(name):
-        raise BadSelection(f"{name!r} cannot be the name of a label.")
     others = user_labels(connection)
     # A store without label sets has nothing to compare with yet.
     if name not in others and (others or connection.execute(select(profile.c.day).limit(1)).first()):
         raise BadSelection(
-            f"No profile has a label {name!r}.", hint=f"Labels: {', '.join((*DIMENSIONS, MACHINE, *others))}."
+            f"No profile has a label {name!r}.",
+            hint=_near(name, (*DIMENSIONS, MACHINE, *FRAME_NAMES), others),
+            parameter=parameter,
+            at=at,
         )
+
+
+def _near(name: str, ours: Sequence[str], users: Sequence[str]) -> str:
+    """Which label was meant, or all there are."""
+    known = [*ours, *users]
+    cased = {label.casefold(): label for label in known}
+    # Of long texts the comparison takes long, and nobody mistypes one.
+    near = get_close_matches(name.casefold(), cased, n=1, cutoff=0.7) if len(name) <= _LONGEST_TYPED else []
+    if near:
+        return f"Did you mean {format_name(cased[near[0]])}?"
+    shown = [*(label for label in ours if "." not in label), *map(format_name, users[:_MOST_SHOWN])]
+    return f"Labels: {', '.join(shown)}{' …' if len(users) > _MOST_SHOWN else ''}."
 
 
 def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
@@ -56,7 +77,7 @@ def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
 
     Raises `BadSelection` for a label that does not exist.
     """
-    check_label(connection, matcher.label)
+    check_label(connection, matcher.label, parameter=matcher.parameter, at=matcher.at)
     column = profile.c[column_of(matcher.label)]
     ids = _matching(connection, matcher)
     chosen = among(column, ids)

@@ -1,34 +1,24 @@
-r"""The grammar of label matchers: `{application="x", platform=~"Zen.*", machine!="m1"}`.
-
-    matchers = [ "{" ] [ matcher { "," matcher } [ "," ] ] [ "}" ]
-    matcher  = name ( "=" | "!=" | "=~" | "!~" ) string
-    name     = letter { letter | digit | "_" | "." | "/" | "-" }
-    string   = '"' { character | "\\" escape } '"'  |  "`" { character } "`"
-    escape   = '"' | "\\" | "n" | "t" | "r"
-
-It is Prometheus' selector without the metric name: regular expressions match the whole value, and
-a label that a profile does not have is the empty text. A back-quoted string knows no escapes, which
-suits regular expressions. Braces are optional, both or none.
-"""
+"""Conditions on labels and on frames: `application="x"`, `platform=~"Zen.*"`, `self.function!="main"`."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from storage.errors import BadSelection
 from storage.query.selections import patterns
 
-LONGEST = 4096
-"""Characters of all matchers together."""
-MOST = 32
-"""Matchers of one selection."""
+FRAME_KEYS = ("function", "file", "binary")
+"""What a frame has. Not labels of profiles, because a stack has many."""
+SELF = "self."
+"""Begins the name of what the innermost frame has: `self.function`."""
+FRAME_NAMES = (*FRAME_KEYS, *(SELF + key for key in FRAME_KEYS))
+"""What matchers call a frame's members: of any frame, and of the innermost."""
+ALIASES = {"app": "application", "build-id": "build_id"}
+"""Short forms and other spellings of names; in quotes a name is taken as it stands."""
 
-_SPACE = re.compile(r"\s*")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
-_OPERATOR = re.compile(r"=~|!~|!=|=")
-_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
-_ALIASES = {"app": "application"}
+BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+"""A name that needs no quotes."""
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
 class Operator(StrEnum):
@@ -41,7 +31,7 @@ class Operator(StrEnum):
 
     @property
     def negative(self) -> bool:
-        """The profiles that satisfy it are those that do not satisfy its counterpart."""
+        """What satisfies it is what does not satisfy its counterpart."""
         return self in {Operator.NOT_EQUAL, Operator.NOT_MATCHES}
 
     @property
@@ -52,134 +42,42 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One condition on a label; the value of a label that is not there is the empty text."""
+    """One condition on a label or on frames; the value of a label that is not there is the empty text."""
 
     label: str
     operator: Operator
     value: str
+    at: int = field(default=0, compare=False, repr=False)
+    """Where its name stands in the text it was read from, for errors that are found later."""
+    parameter: str = field(default="select", compare=False, repr=False)
+    """What that text is called."""
+
+    @property
+    def on_frames(self) -> bool:
+        """It is about a stack's frames, not about a profile's labels."""
+        return self.label in FRAME_NAMES
 
     def positive(self) -> Callable[[str], bool]:
         """The test of `=` or `=~`, also for a negative matcher."""
         if self.operator.is_pattern:
-            return patterns.full_match(self.value)
+            return patterns.full_match(self.value, parameter=self.parameter)
         return lambda text: text == self.value
 
     def __str__(self) -> str:
-        escaped = self.value.translate(
-            {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\t"): "\\t", ord("\r"): "\\r"}
-        )
-        return f'{self.label}{self.operator}"{escaped}"'
+        return f"{format_name(self.label)}{self.operator}{quoted(self.value)}"
 
 
-def is_label_name(text: str) -> bool:
-    """Whether a label can have this name."""
-    return _NAME.fullmatch(text) is not None
+def format_name(name: str) -> str:
+    """The name as matchers and keys have it: in quotes if it would be read as anything else without."""
+    bare = BARE_NAME.fullmatch(name) is not None and name not in ALIASES
+    return name if bare else quoted(name)
 
 
-def format_matchers(matchers: tuple[Matcher, ...]) -> str:
+def quoted(text: str) -> str:
+    """The text as a string of the grammar."""
+    return f'"{text.translate(_ESCAPED)}"'
+
+
+def format_matchers(matchers: Iterable[Matcher]) -> str:
     """The text that parses to these matchers; `{}` for none."""
     return "{" + ",".join(map(str, matchers)) + "}"
-
-
-def parse_matchers(text: str) -> tuple[Matcher, ...]:
-    """The matchers that the text means. Raises `BadSelection` with the position of what is wrong."""
-    if len(text) > LONGEST:
-        raise BadSelection(f"The matchers have {len(text)} characters; {LONGEST} are allowed.", at=LONGEST)
-    return _Reader(text).matchers()
-
-
-class _Reader:
-    """A text and how far it has been read."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    def matchers(self) -> tuple[Matcher, ...]:
-        self._skip_space()
-        opened = self._take("{")
-        found: list[Matcher] = []
-        while not self._ended(opened=opened):
-            found.append(self._matcher())
-            if len(found) > MOST:
-                raise BadSelection(f"There are more than {MOST} matchers.", at=self._at)
-            if not self._take(",") and not self._ended(opened=opened):
-                raise self._expected("a comma or a closing brace" if opened else "a comma or the end")
-        if opened and not self._take("}"):
-            raise self._expected("a closing brace")
-        if self._at < len(self._text):
-            raise self._expected("the end")
-        return tuple(found)
-
-    def _ended(self, *, opened: bool) -> bool:
-        self._skip_space()
-        return self._at == len(self._text) or (opened and self._text[self._at] == "}")
-
-    def _matcher(self) -> Matcher:
-        name = _NAME.match(self._text, self._at)
-        if name is None:
-            raise self._expected("a label's name", hint='Write name="value", e.g. application="python3".')
-        self._advance(name.end())
-        operator = _OPERATOR.match(self._text, self._at)
-        if operator is None:
-            raise self._expected("one of = != =~ !~")
-        self._advance(operator.end())
-        start = self._at
-        matcher = Matcher(_ALIASES.get(name[0], name[0]), Operator(operator[0]), self._string())
-        if matcher.operator.is_pattern:
-            patterns.full_match(matcher.value, at=start)
-        return matcher
-
-    def _string(self) -> str:
-        quote = self._text[self._at : self._at + 1]
-        if quote not in {'"', "`"}:
-            raise self._expected("a string in double quotes", hint='Write name="value".')
-        start = self._at
-        self._at += 1
-        value: list[str] = []
-        while self._at < len(self._text):
-            char = self._text[self._at]
-            if char == quote:
-                self._advance(self._at + 1)
-                return "".join(value)
-            if char == "\\" and quote == '"':
-                self._at += 1
-                escaped = _ESCAPES.get(self._text[self._at : self._at + 1])
-                if escaped is None:
-                    raise self._expected(
-                        'one of " \\ n t r after the backslash',
-                        hint="In double quotes a backslash is written twice; in back quotes once.",
-                    )
-                value.append(escaped)
-            elif char == "\0":
-                raise self._expected("no NUL character")
-            else:
-                value.append(char)
-            self._at += 1
-        raise BadSelection(
-            f"The string that begins at character {start + 1} does not end.",
-            at=start,
-            hint=f"Close it with {quote}",
-        )
-
-    def _take(self, char: str) -> bool:
-        self._skip_space()
-        if not self._text.startswith(char, self._at):
-            return False
-        self._advance(self._at + 1)
-        return True
-
-    def _advance(self, at: int) -> None:
-        self._at = at
-        self._skip_space()
-
-    def _skip_space(self) -> None:
-        space = _SPACE.match(self._text, self._at)
-        self._at = space.end() if space else self._at
-
-    def _expected(self, what: str, *, hint: str = "") -> BadSelection:
-        there = self._text[self._at : self._at + 1]
-        found = repr(there) if there else "the end"
-        return BadSelection(
-            f"Expected {what} at character {self._at + 1}, found {found}.", at=self._at, hint=hint
-        )

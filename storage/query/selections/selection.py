@@ -1,16 +1,21 @@
-"""What a question is about: event, time range, label matchers, frames. Every view takes one."""
+"""What a question is about: event, time range, matchers, stacks. Every view takes one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from storage.errors import BadSelection
 from storage.query.selections import patterns
-from storage.query.selections.matchers import Matcher, format_matchers, parse_matchers
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.matchers import Matcher, format_matchers
+from storage.query.selections.texts import require_text
 from storage.query.selections.times import format_time, parse_time
 
 DEFAULT_EVENT = "cpu"
 DEFAULT_CAMPAIGN = "fleet"
-_LONGEST_NAME = 200
+LONGEST_NAME = 200
+"""Characters of an event's, unit's or campaign's name."""
+PATTERNS = ("focus", "ignore", "hide", "show", "show_from")
+"""The parameters that are regular expressions on frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,9 @@ class Selection:
     """The samples of one event of one campaign whose visit was drawn in [start, end).
 
     Two campaigns are two samples of one population, so a selection never adds them (docs/numbers.md).
+    What is said of labels chooses the whole, of which shares are; what is said of frames (`filters_stacks`)
+    a part of it. A pattern matches a frame whose function, file or binary it matches somewhere;
+    the empty one asks for nothing (docs/selections.md).
     """
 
     start: datetime
@@ -26,31 +34,51 @@ class Selection:
     unit: str = ""
     """Of the sample type; empty: nanoseconds where the event has them, else its first unit."""
     matchers: tuple[Matcher, ...] = ()
+    """Those on labels."""
+    frames: tuple[Matcher, ...] = ()
+    """Those on frames: which stacks are kept."""
     campaign: str = DEFAULT_CAMPAIGN
     focus: str = ""
-    """Keep stacks with a function whose name matches this somewhere; empty: all."""
+    """Keep stacks with a frame that matches."""
     ignore: str = ""
-    """Drop stacks with a function whose name matches this somewhere; empty: none."""
+    """Drop stacks with a frame that matches."""
+    hide: str = ""
+    """Take frames that match out of their stacks."""
+    show: str = ""
+    """Take frames that do not match out of their stacks."""
+    show_from: str = ""
+    """Of what is left take away what is above the outermost frame that matches; drop stacks without one."""
 
     def __post_init__(self) -> None:
         if self.start >= self.end:
             raise BadSelection(
                 f"The time range is empty: it goes from {format_time(self.start)} to {format_time(self.end)}.",
                 hint="Give a `from` that lies before `to`.",
+                parameter="from",
             )
-        names = (self.event, self.unit, self.campaign)
-        if not self.event or any(len(name) > _LONGEST_NAME or "\0" in name for name in names):
-            raise BadSelection(
-                "The event's, unit's or campaign's name is empty, too long or has a NUL character."
-            )
-        for pattern in (self.focus, self.ignore):
-            if pattern:
-                patterns.search(pattern)
+        for name in ("event", "unit", "campaign"):
+            what = f"The {name}'s name"
+            require_text(getattr(self, name), longest=LONGEST_NAME, what=what, parameter=name)
+        if not self.event:
+            raise BadSelection("The event's name is empty.", parameter="event")
+        for name in PATTERNS:
+            if getattr(self, name):
+                patterns.search(getattr(self, name), parameter=name)
 
     @property
     def select(self) -> str:
-        """The matchers as text, in the form that parses to them."""
-        return format_matchers(self.matchers)
+        """The matchers as text, in a form that parses to them."""
+        return format_matchers((*self.matchers, *self.frames))
+
+    @property
+    def filters_stacks(self) -> bool:
+        """It asks for a part of what its labels choose, or for parts of stacks."""
+        return bool(self.frames or self.focus or self.ignore or self.contracts_stacks)
+
+    @property
+    def contracts_stacks(self) -> bool:
+        """Stacks are shown without some of their frames."""
+        return bool(self.hide or self.show or self.show_from)
 
 
 def parse_selection(
@@ -63,20 +91,37 @@ def parse_selection(
     campaign: str = DEFAULT_CAMPAIGN,
     focus: str = "",
     ignore: str = "",
+    hide: str = "",
+    show: str = "",
+    show_from: str = "",
     now: datetime | None = None,
+    prefix: str = "",
 ) -> Selection:
     """The selection that these texts mean; `now` is what relative times count from.
 
-    Raises `BadSelection`, with the character position where `select` is wrong.
+    Raises `BadSelection`, with the parameter and the character where it is wrong. `prefix` begins the names
+    of its parameters where they are not the ordinary ones: `base_`.
     """
     moment = now or datetime.now(UTC)
-    return Selection(
-        start=parse_time(start, now=moment),
-        end=parse_time(end, now=moment),
-        event=event,
-        unit=unit,
-        matchers=parse_matchers(select),
-        campaign=campaign,
-        focus=focus,
-        ignore=ignore,
-    )
+    try:
+        matchers = parse_matchers(select)
+        if prefix:
+            matchers = tuple(replace(matcher, parameter=prefix + matcher.parameter) for matcher in matchers)
+        return Selection(
+            start=parse_time(start, now=moment, parameter="from"),
+            end=parse_time(end, now=moment, parameter="to"),
+            event=event,
+            unit=unit,
+            matchers=tuple(matcher for matcher in matchers if not matcher.on_frames),
+            frames=tuple(matcher for matcher in matchers if matcher.on_frames),
+            campaign=campaign,
+            focus=focus,
+            ignore=ignore,
+            hide=hide,
+            show=show,
+            show_from=show_from,
+        )
+    except BadSelection as error:
+        if error.parameter:
+            error.parameter = prefix + error.parameter
+        raise

@@ -4,7 +4,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from storage.errors import BadSelection
+from storage.query.selections.texts import require_text
 
+LONGEST = 64
+"""Characters of a time."""
 _RELATIVE = re.compile(r"now(?:\s*([+-])\s*((?:\d{1,6}[smhdw])+))?", re.ASCII)
 _PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -12,12 +15,20 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 
-def parse_time(text: str, *, now: datetime) -> datetime:
+def parse_time(text: str, *, now: datetime, parameter: str = "") -> datetime:
     """The UTC time that `2026-11-21T04:00:00Z`, `now`, `now-15m` or `now-1h30m` means.
 
-    Raises `BadSelection`, also for a time without a zone: it could mean two.
+    Raises `BadSelection` for the parameter, also for a time without a zone: it could mean two.
     """
-    text = text.strip()
+    require_text(text, longest=LONGEST, what="The time", parameter=parameter)
+    try:
+        return _parsed(text.strip(), now)
+    except BadSelection as error:
+        error.parameter = parameter
+        raise
+
+
+def _parsed(text: str, now: datetime) -> datetime:
     relative = _RELATIVE.fullmatch(text)
     if relative is not None:
         sign, parts = relative.groups()

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from storage.errors import BadSelection
 from storage.query.cells import samples as cell_samples
 from storage.query.engine import QueryEngine
-from storage.query.selections.matchers import parse_matchers
+from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.table import Page, TableQuestion

@@ -16,7 +16,7 @@ from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.landing.resolved import FunctionName, ResolvedFrames, Status
 from storage.query.selections import label_names
-from storage.query.selections.matchers import parse_matchers
+from storage.query.selections.grammar import parse_matchers
 from storage.schema import capture_system, dim_value, label_set, profile
 from tests.gateway_daemon import (
     DEADLINE_S,

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import BadSelection
-from storage.query.selections.matchers import Matcher, Operator, format_matchers, parse_matchers
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.matchers import Matcher, Operator, format_matchers
 from storage.query.selections.selection import parse_selection
 from storage.query.selections.times import format_time, parse_time
 
@@ -81,11 +82,11 @@ def test_the_grammar(text: str, expected: tuple[Matcher, ...]):
         ("{a~'1'}", 2, "one of = != =~ !~"),
         ('{a="1}', 3, "that begins at character 4 does not end"),
         (r'{a="\d"}', 5, "after the backslash"),
-        ('{a=~"("}', 4, "not valid"),
-        (r'{a=~"(x)\\1"}', 4, "not valid"),
-        ('{a="\0"}', 4, "no NUL"),
+        ('{a=~"("}', 6, "not valid"),
+        (r'{a=~"(x)\\1"}', 8, "not valid"),
+        ('{a="\0"}', 4, "has a NUL character at character 5"),
         ("{" + 'a="1",' * 33 + "}", None, "more than 32"),
-        ('{a=~"' + "x" * 600 + '"}', 4, "512 are allowed"),
+        ('{a=~"' + "x" * 600 + '"}', 517, "512 are allowed"),
         ('{a="' + "x" * 5000 + '"}', 4096, "4096 are allowed"),
     ],
 )
