@@ -1,20 +1,32 @@
-"""The flame graph of a selection: its prefix tree, cut to the heaviest nodes."""
+"""The flame graph of a selection: its tree of calls, or of callers, cut to the heaviest nodes.
+
+A node's total is its self, its children's totals, and what was cut off below it.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from storage.errors import BadSelection
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
 from storage.query.arrays import Float, Int32, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
+from storage.query.selections.label_names import FRAME_KEYS
 from storage.query.selections.selection import Selection
 from storage.query.shapes.design_effect import effective_sizes
+from storage.query.shapes.frame_tree import Borne, FrameTree, below_labels, from_callees, from_callers
+from storage.query.shapes.label_groups import label_groups
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import FunctionRow, Functions
 
 MOST_NODES = 200_000
+MOST_LABELS = 4
+DEEPEST = 256
+"""Functions of a path; stacks have 128, and a marker or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +48,20 @@ class Flame:
     effective: tuple[float | None, ...]
     """For each of `functions`, independent samples that would say as much about its total's share."""
     pruned_nodes: int
+    """Of a tree of callers at least so many: below a light node it is not followed further."""
     pruned_share: float
     """Share of the units that are self of a pruned node, 0…1."""
+    labels: tuple[str, ...] = ()
+    """For each of `functions`, the label whose value it is, empty for a function; none at all without labels."""
+
+    @property
+    def pruned_weight(self) -> Float:
+        """Units of the fleet below each node that none of its nodes shows."""
+        units, weight = self.self.copy(), self.self_weight.copy()
+        np.add.at(units, self.parent[1:], self.total[1:])
+        np.add.at(weight, self.parent[1:], self.total_weight[1:])
+        # What is observed is exact, and says where a difference is rounding alone.
+        return np.where(units < self.total, np.maximum(self.total_weight - weight, 0.0), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +71,8 @@ class FlameAnswer:
     kind: SampleType
     totals: Totals
     flame: Flame
+    path: tuple[FunctionRow, ...] = ()
+    """From the root of the whole tree to the root of this one, which is its last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +81,121 @@ class FlameQuestion:
 
     selection: Selection
     nodes: int = 20_000
+    root: tuple[int, ...] = ()
+    """Draw what lies below this path of functions: from the outermost on, of an inverted tree from the innermost."""
+    inverted: bool = False
+    """Callees above their callers."""
+    min_share: float = 0.0
+    """Of the tree's root, 0…1: lighter nodes are cut off, however many are left."""
+    by: tuple[str, ...] = ()
+    """Labels whose values are the first levels, above all functions."""
+
+    def __post_init__(self) -> None:
+        if len(self.by) > MOST_LABELS or len(set(self.by)) < len(self.by):
+            raise BadSelection(f"A flame graph begins with at most {MOST_LABELS} different labels.")
+        for key in self.by:
+            if key in FRAME_KEYS:
+                raise BadSelection(
+                    f"A flame graph cannot begin with {key}: its nodes are functions.",
+                    hint="Use labels, e.g. by=application.",
+                )
+        if len(self.root) > DEEPEST or not all(0 < function < 1 << 31 for function in self.root):
+            raise BadSelection(
+                "`root` is a path of functions' ids, each above 0.",
+                hint="Take them from `functions`, from a child of the root down to the node.",
+            )
 
     def answer(self, reading: Reading) -> FlameAnswer:
-        """The tree. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        samples = reading.samples(self.selection, frame="function")
-        drawn = draw(reading.functions, samples, self.nodes)
-        return FlameAnswer(samples.kind, totals(reading.functions, samples), drawn)
+        """The tree. Raises `BadSelection`, also where no stack has the path; `UnknownCampaign`, `DatabaseError`."""
+        samples = reading.samples(self.selection, self.by, "function")
+        path = _present(reading.functions, self.root)
+        borne = Borne.of(samples.shape, samples.facts.units, samples.weighted)
+        labelled = self._labelled(reading, samples, path) if self.by else None
+        if labelled is None:
+            tree = self._grown(borne, path)
+            if tree is None:
+                raise BadSelection(
+                    "No stack of the selection goes along the path that `root` names.",
+                    hint="Choose the node again in this selection's tree; inverted trees have other paths.",
+                )
+            labelled = Labelled(tree)
+        flame = cut(labelled, reading.functions, samples, borne, most=self.nodes, min_share=self.min_share)
+        rows = tuple(reading.functions.row(function) for function in path)
+        return FlameAnswer(samples.kind, totals(reading.functions, samples), flame, rows)
+
+    def _grown(self, borne: Borne, path: tuple[int, ...]) -> FrameTree | None:
+        return from_callees(borne, self.nodes, path) if self.inverted else from_callers(borne, path)
+
+    def _labelled(self, reading: Reading, samples: Samples, path: tuple[int, ...]) -> "Labelled | None":
+        """The tree below labels; None: nothing has the path."""
+        trees: list[tuple[tuple[str, ...], FrameTree]] = []
+        for group in label_groups(reading, samples, self.by):
+            part = group.samples
+            tree = self._grown(Borne.of(part.shape, part.facts.units, part.weighted), path)
+            if tree is not None:
+                trees.append((group.values, tree))
+        if not trees:
+            return None
+        tree, frames = below_labels(trees)
+        return Labelled(tree, tuple((self.by[level], value) for level, value in frames))
 
 
-def draw(functions: Functions, samples: Samples, most: int) -> Flame:
-    """The `most` heaviest nodes; a node is never there without its callers."""
-    shape = samples.shape
-    own = shape.self_at(samples.facts.units)
-    totals = shape.totals(own)
-    own_weight = np.where(own > 0, shape.weight_at(samples.weighted), 0.0)
-    weights = shape.weight_totals(own_weight)
-    used = np.flatnonzero(totals)
-    if not len(used):
-        used = np.array([prefix_tree.ROOT])
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A tree, and what its label frames −1, −2, … are: label and value."""
+
+    tree: FrameTree
+    frames: tuple[tuple[str, str], ...] = ()
+
+    def row(self, functions: Functions, function: int) -> FunctionRow:
+        """What a frame of the tree is called."""
+        if function >= 0:
+            return functions.row(function)
+        return FunctionRow(function, self.frames[-1 - function][1], "", "", Status.FULL, Kind.MARKER)
+
+    def label(self, function: int) -> str:
+        """The label whose value the frame is; empty for a function."""
+        return "" if function >= 0 else self.frames[-1 - function][0]
+
+
+def _present(functions: Functions, path: tuple[int, ...]) -> tuple[int, ...]:
+    """The path by what functions are called now, as the tree has them."""
+    canonical = functions.naming.canonical
+    return tuple(int(canonical[f]) or f if f < len(canonical) else f for f in path)
+
+
+def cut(
+    labelled: Labelled,
+    functions: Functions,
+    samples: Samples,
+    borne: Borne,
+    *,
+    most: int,
+    min_share: float,
+) -> Flame:
+    """The `most` heaviest nodes of these samples' tree, those below `min_share` of its root left out."""
+    tree = labelled.tree
+    weights = tree.total_weight
     # A caller weighs at least as much as its callees and stands before them: sorting keeps it first.
-    kept = used[np.sort(np.argsort(-weights[used], kind="stable")[:most])]
-    parent = np.where(shape.parent[kept] < 0, -1, np.searchsorted(kept, shape.parent[kept]))
-    position, _ = prefix_tree.preorder(parent, shape.depth[kept], -weights[kept])
-    order = kept[np.argsort(position)]
-    ids, index = np.unique(shape.function[order], return_inverse=True)
-    new_parent = np.full(len(kept), -1, np.int32)
-    new_parent[position] = np.where(parent < 0, -1, position[parent])
-    whole = float(own_weight.sum())
+    heaviest = np.argsort(-weights, kind="stable")[:most]
+    heaviest = heaviest[(weights[heaviest] >= min_share * weights[0]) | (heaviest == prefix_tree.ROOT)]
+    kept = tree.of(np.sort(heaviest))
+    position, _ = prefix_tree.preorder(kept.parent, kept.depth, -kept.total_weight)
+    back = np.argsort(position)
+    ids, index = np.unique(kept.function[back], return_inverse=True)
+    whole = float(tree.total_weight[0])
+    shown = float(kept.own_weight.sum())
+    effective = effective_sizes(samples, borne.total_weight, ids[ids >= 0])
     return Flame(
-        total=totals[order],
-        self=own[order],
-        total_weight=weights[order],
-        self_weight=own_weight[order],
-        parent=new_parent,
+        total=kept.total[back],
+        self=kept.own[back],
+        total_weight=kept.total_weight[back],
+        self_weight=kept.own_weight[back],
+        parent=np.where(kept.parent < 0, -1, position[kept.parent])[back].astype(np.int32),
         function=index.astype(np.int32),
-        functions=tuple(functions.row(id_) for id_ in ids.tolist()),
-        effective=effective_sizes(samples, weights, ids),
-        pruned_nodes=len(used) - len(kept),
-        pruned_share=min(max(1 - float(own_weight[kept].sum()) / whole, 0.0), 1.0) if whole else 0.0,
+        functions=tuple(labelled.row(functions, id_) for id_ in ids.tolist()),
+        effective=(*[None] * int((ids < 0).sum()), *effective),
+        pruned_nodes=len(tree) - len(kept),
+        pruned_share=min(max(1 - shown / whole, 0.0), 1.0) if whole else 0.0,
+        labels=tuple(labelled.label(id_) for id_ in ids.tolist()) if labelled.frames else (),
     )

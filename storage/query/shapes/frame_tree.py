@@ -1,0 +1,207 @@
+"""Trees of frames before they are cut: from callers to callees, from callees to callers, and below labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storage.query.arrays import Bool, Float, Int64, sum_at, weight_at
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.stack_tree import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTree:
+    """Columns over nodes; node 0 is the root, and a parent stands before its children."""
+
+    parent: Int64
+    """−1 for the root."""
+    depth: Int64
+    function: Int64
+    """Ids; below 0 a label's value (`below_labels`), of the root 0 or the function it was drawn below."""
+    total: Int64
+    """Units observed."""
+    own: Int64
+    total_weight: Float
+    """Units of the fleet."""
+    own_weight: Float
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def of(self, nodes: Int64) -> "FrameTree":
+        """Some of them, ascending, the root and every parent among them."""
+        parent = self.parent[nodes]
+        return FrameTree(
+            np.where(parent < 0, -1, np.searchsorted(nodes, parent)),
+            self.depth[nodes],
+            self.function[nodes],
+            self.total[nodes],
+            self.own[nodes],
+            self.total_weight[nodes],
+            self.own_weight[nodes],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Borne:
+    """A shape and what each of its nodes bears."""
+
+    shape: Shape
+    own: Int64
+    """Units observed."""
+    total: Int64
+    own_weight: Float
+    """Units of the fleet."""
+    total_weight: Float
+
+    @classmethod
+    def of(cls, shape: Shape, units: Int64, weighted: Float) -> "Borne":
+        """From values of each fact of the shape's stacks."""
+        own = shape.self_at(units)
+        own_weight = np.where(own > 0, shape.weight_at(weighted), 0.0)
+        return cls(shape, own, shape.totals(own), own_weight, shape.weight_totals(own_weight))
+
+
+def from_callers(borne: Borne, path: Sequence[int] = ()) -> FrameTree | None:
+    """Callers above callees, in depth-first preorder; below a path of functions from the outermost on, if there is one.
+
+    None: no stack begins so.
+    """
+    shape = borne.shape
+    at = prefix_tree.ROOT
+    for depth, function in enumerate(path, 1):
+        inside = slice(at + 1, int(shape.end[at]))
+        found = np.flatnonzero((shape.depth[inside] == depth) & (shape.function[inside] == function))
+        if not len(found):
+            return None
+        at += 1 + int(found[0])
+    used = at + np.flatnonzero(borne.total[at : int(shape.end[at])])
+    if not len(used):
+        if path:
+            return None
+        used = np.array([prefix_tree.ROOT])
+    parent = np.searchsorted(used, shape.parent[used])
+    parent[0] = -1
+    return FrameTree(
+        parent,
+        shape.depth[used] - shape.depth[at],
+        shape.function[used],
+        borne.total[used],
+        borne.own[used],
+        borne.total_weight[used],
+        borne.own_weight[used],
+    )
+
+
+def from_callees(borne: Borne, most: int, path: Sequence[int] = ()) -> FrameTree | None:
+    """Callees above callers: the stacks turned round; below a path from the innermost function on, if there is one.
+
+    None: no stack ends so. The nodes that are made are few more than the `most` heaviest, which are always among them: a
+    callee that weighs no more than so many others are known to is not followed to its callers.
+    """
+    shape = borne.shape
+    at = np.flatnonzero(borne.own > 0)
+    own, weight = borne.own[at], borne.own_weight[at]
+    for function in path:
+        here = shape.function[at] == function
+        at, own, weight = shape.parent[at[here]], own[here], weight[here]
+    if path and not len(at):
+        return None
+    made = [
+        _level(
+            np.zeros(1, np.int64), at == prefix_tree.ROOT, own, weight, np.zeros(len(at), np.int64), depth=0
+        )
+    ]
+    made[0] = replace(
+        made[0], parent=np.full(1, -1, np.int64), function=np.array([path[-1] if path else 0], np.int64)
+    )
+    node, count = np.zeros(len(at), np.int64), 1
+    while True:
+        alive = at != prefix_tree.ROOT
+        if count > most:
+            weights = np.concatenate([level.total_weight for level in made])
+            bound = np.partition(weights, count - most)[count - most]
+            alive &= weights[node] > bound
+        at, own, weight, node = at[alive], own[alive], weight[alive], node[alive]
+        if not len(at):
+            break
+        keys, which = np.unique((node << 32) | shape.function[at], return_inverse=True)
+        at = shape.parent[at]
+        made.append(
+            _level(keys, at == prefix_tree.ROOT, own, weight, which.astype(np.int64), depth=len(made))
+        )
+        node, count = count + which, count + len(keys)
+    return FrameTree(*(np.concatenate([getattr(level, name) for level in made]) for name in _COLUMNS))
+
+
+_COLUMNS = ("parent", "depth", "function", "total", "own", "total_weight", "own_weight")
+
+
+def _level(keys: Int64, ended: Bool, own: Int64, weight: Float, which: Int64, *, depth: int) -> FrameTree:
+    """The nodes of one depth from what passes through each (`which`), and what ends there."""
+    size = len(keys)
+    return FrameTree(
+        keys >> 32,
+        np.full(size, depth),
+        keys & 0xFFFFFFFF,
+        sum_at(which, own, size),
+        sum_at(which[ended], own[ended], size),
+        weight_at(which, weight, size),
+        weight_at(which[ended], weight[ended], size),
+    )
+
+
+def below_labels(
+    groups: Sequence[tuple[tuple[str, ...], FrameTree]],
+) -> tuple[FrameTree, list[tuple[int, str]]]:
+    """One tree of all groups' trees, each below frames that are the values of its labels; one group at least.
+
+    Returned with it are the label frames: frame −1−k is the k-th, and has (place of its label, value). A value of a label is the
+    same frame wherever it stands.
+    """
+    frames: dict[tuple[int, str], int] = {}
+    nodes: dict[tuple[str, ...], int] = {(): 0}
+    parents, functions = [-1], [int(groups[0][1].function[0])]
+    for labels, _ in groups:
+        for depth in range(1, len(labels) + 1):
+            prefix = labels[:depth]
+            if prefix not in nodes:
+                nodes[prefix] = len(parents)
+                parents.append(nodes[prefix[:-1]])
+                functions.append(-1 - frames.setdefault((depth - 1, prefix[-1]), len(frames)))
+    heads = len(parents)
+    head = FrameTree(
+        np.array(parents),
+        np.array([len(prefix) for prefix in nodes]),
+        np.array(functions),
+        np.zeros(heads, np.int64),
+        np.zeros(heads, np.int64),
+        np.zeros(heads),
+        np.zeros(heads),
+    )
+    parts, first = [head], heads
+    for labels, tree in groups:
+        for depth in range(len(labels) + 1):
+            place = nodes[labels[:depth]]
+            head.total[place] += tree.total[0]
+            head.total_weight[place] += tree.total_weight[0]
+        place = nodes[labels]
+        head.own[place] += tree.own[0]
+        head.own_weight[place] += tree.own_weight[0]
+        below = np.arange(1, len(tree))
+        parent = tree.parent[below]
+        parts.append(
+            FrameTree(
+                np.where(parent == 0, place, parent + first - 1),
+                tree.depth[below] + len(labels),
+                tree.function[below],
+                tree.total[below],
+                tree.own[below],
+                tree.total_weight[below],
+                tree.own_weight[below],
+            )
+        )
+        first += len(below)
+    joined = FrameTree(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+    return joined, list(frames)

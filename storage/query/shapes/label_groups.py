@@ -1,0 +1,46 @@
+"""A selection's samples divided by the values of labels, the heaviest combinations apart."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.query.arrays import sum_at
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+
+MOST_GROUPS = 100
+"""Combinations of values that stand alone: each costs a pass over its own part of the tree."""
+OTHERS = "[others]"
+"""What stands for the values of all other combinations together."""
+NO_VALUE = "[none]"
+"""What stands for the value of a label that a profile does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelGroup:
+    """Samples of one combination of values; of all light ones together."""
+
+    values: tuple[str, ...]
+    samples: Samples
+
+
+def label_groups(
+    reading: Reading, samples: Samples, labels: tuple[str, ...], most: int = MOST_GROUPS
+) -> list[LabelGroup]:
+    """The samples by these labels, which they were read with; heaviest first, the others last."""
+    columns = [reading.label_values(label, samples.profiles.label(label)) for label in labels]
+    of_profile = list(zip(*columns, strict=True))
+    numbers = {values: number for number, values in enumerate(dict.fromkeys(of_profile))}
+    group = np.fromiter((numbers[values] for values in of_profile), np.int64, len(of_profile))
+    units = sum_at(group[samples.facts.profile], samples.facts.units, len(numbers))
+    heaviest = np.argsort(-units, kind="stable")
+    heaviest = heaviest[units[heaviest] > 0]
+    place = np.full(len(numbers), min(len(heaviest), most), np.int64)
+    place[heaviest[:most]] = np.arange(len(heaviest[:most]))
+    names = list(numbers)
+    found = [tuple(value or NO_VALUE for value in names[number]) for number in heaviest[:most].tolist()]
+    if len(heaviest) > most:
+        found.append((OTHERS,) * len(labels))
+    # One more than there are groups: profiles without a unit.
+    parts = samples.in_groups(place[group], len(found) + 1)[:-1] if found else []
+    return [LabelGroup(values, part) for values, part in zip(found, parts, strict=True)]
