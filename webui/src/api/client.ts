@@ -24,7 +24,7 @@ export interface TableQuery extends SelectionQuery {
   find?: string;
 }
 
-const api = createClient<paths>({ baseUrl: '/' });
+const api = createClient<paths, 'application/json'>({ baseUrl: '/' });
 
 interface Reply<T> {
   data?: T;

@@ -887,7 +887,7 @@ export interface components {
         ProblemDocument: {
             /**
              * At
-             * @description Position of the mistake in `select`, from 0; only for those.
+             * @description Position of the mistake in the parameter, in characters from 0, where it is known.
              */
             at?: number | null;
             /**
@@ -901,6 +901,12 @@ export interface components {
              * @description What to change; may be empty.
              */
             hint: string;
+            /**
+             * Parameter
+             * @description The query parameter that is at fault, where it is a single one.
+             * @example select
+             */
+            parameter?: string | null;
             /**
              * Request Id
              * @description Stands in the server's log, too.
@@ -1060,7 +1066,7 @@ export interface components {
             event: string;
             /**
              * Focus
-             * @description Empty: not asked for.
+             * @description Empty: not asked for, like those below.
              */
             focus: string;
             /**
@@ -1069,17 +1075,20 @@ export interface components {
              * @example 2026-11-21T04:00:00Z
              */
             from: string;
-            /**
-             * Ignore
-             * @description Empty: not asked for.
-             */
+            /** Hide */
+            hide: string;
+            /** Ignore */
             ignore: string;
             /**
              * Select
-             * @description The label matchers.
+             * @description The matchers, those on labels first.
              * @example {application="nginx"}
              */
             select: string;
+            /** Show */
+            show: string;
+            /** Show From */
+            show_from: string;
             /**
              * To
              * @description RFC 3339, UTC; exclusive.
@@ -1640,7 +1649,7 @@ export interface operations {
     diff: {
         parameters: {
             query: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
+                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
                 /** @description Rows to compare. */
                 limit?: number;
@@ -1654,14 +1663,20 @@ export interface operations {
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
                 select?: string;
                 /** @description Whose visits. */
                 campaign?: string;
-                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 focus?: string;
-                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
@@ -1670,6 +1685,10 @@ export interface operations {
                 base_select?: string | null;
                 /** @description Whose visits the base is of; the selection's unless given. */
                 base_campaign?: string | null;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
             };
             header?: never;
             path?: never;
@@ -1684,6 +1703,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DiffAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -1706,6 +1727,15 @@ export interface operations {
             };
             /** @description No such campaign. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1746,14 +1776,24 @@ export interface operations {
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
                 select?: string;
                 /** @description Whose visits. */
                 campaign?: string;
-                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 focus?: string;
-                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "columns" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
             };
             header?: never;
             path?: never;
@@ -1768,7 +1808,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FlameAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
                     "application/vnd.fleetprof.flame": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -1791,6 +1833,15 @@ export interface operations {
             };
             /** @description No such campaign. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1833,14 +1884,24 @@ export interface operations {
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
                 select?: string;
                 /** @description Whose visits. */
                 campaign?: string;
-                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 focus?: string;
-                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
             };
             header?: never;
             path?: never;
@@ -1855,6 +1916,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LabelsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -1877,6 +1940,15 @@ export interface operations {
             };
             /** @description No such campaign. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1945,7 +2017,7 @@ export interface operations {
     reliability: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
+                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -1955,14 +2027,24 @@ export interface operations {
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
                 select?: string;
                 /** @description Whose visits. */
                 campaign?: string;
-                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 focus?: string;
-                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
             };
             header?: never;
             path?: never;
@@ -1977,6 +2059,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReliabilityAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -1999,6 +2083,15 @@ export interface operations {
             };
             /** @description No such campaign. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2171,7 +2264,12 @@ export interface operations {
     };
     status: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2185,10 +2283,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatusAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description Not signed in. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2481,7 +2599,7 @@ export interface operations {
     table: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels. */
+                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
                 /** @description With a minus: largest first. Ties go by name. */
                 sort?: components["schemas"]["Sort"];
@@ -2499,14 +2617,24 @@ export interface operations {
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Label matchers, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
                 select?: string;
                 /** @description Whose visits. */
                 campaign?: string;
-                /** @description Only stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 focus?: string;
-                /** @description No stacks with a function whose name this RE2 expression matches somewhere. */
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
             };
             header?: never;
             path?: never;
@@ -2521,6 +2649,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TableAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -2543,6 +2673,15 @@ export interface operations {
             };
             /** @description No such campaign. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
                 headers: {
                     [name: string]: unknown;
                 };
