@@ -1,6 +1,7 @@
 """GIVEN a simulated fleet whose truth is known WHEN its past has landed THEN each model's question answers with it."""
 
 from collections.abc import Iterator
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from storage import campaigns
 from storage.archive import Archive
 from storage.campaigns import Counted, Definition, EventPlan
 from storage.query.engine import QueryEngine
+from storage.query.models.apu import ApuQuestion
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.models.ratios import RatioQuestion
 from storage.query.selections.selection import Selection
@@ -67,6 +69,7 @@ def queries(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[QueryE
 def test_models_find_what_is_true_of_the_fleet(queries: QueryEngine) -> None:
     _check_cpi(queries)
     _check_accounts(queries)
+    _check_cores(queries)
 
 
 def _check_cpi(queries: QueryEngine) -> None:
@@ -101,3 +104,24 @@ def _check_accounts(queries: QueryEngine) -> None:
     assert answer.unsaid is None
     assert answer.rows
     assert all(row.found.verdict is Verdict.AGREE for row in answer.rows)
+
+
+def _check_cores(queries: QueryEngine) -> None:
+    nothing = queries.ask(ApuQuestion(WHOLE))
+    assert nothing.unsaid is not None
+    assert "calibrate" in nothing.unsaid.detail
+    assert sum(nothing.left_out.values()) == nothing.inputs.visits
+    # With OC 1 threads do not hinder each other, with 2 the second adds nothing: both ends are known measures.
+    for coefficient, same in ((1.0, "utilisation"), (2.0, "thread_any")):
+        rows = queries.ask(ApuQuestion(WHOLE, "datacenter", coefficient)).loads
+        assert len(rows) > 1
+        for row in rows:
+            other = getattr(row, same)
+            assert astuple(row.apu) == pytest.approx(astuple(other))
+            assert row.utilisation.value <= row.thread_any.value
+    between = queries.ask(ApuQuestion(WHOLE, "datacenter", 1.4))
+    for row in between.loads:
+        assert row.utilisation.value < row.apu.value < row.thread_any.value
+    used = queries.ask(ApuQuestion(WHOLE, "application", 1.0)).uses
+    # With OC 1 a CPU second uses up half of a core's.
+    assert all(row.per_cpu_second.value == pytest.approx(0.5, rel=0.1) for row in used[:10])
