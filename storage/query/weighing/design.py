@@ -184,7 +184,8 @@ def read_watched(
             segment.seconds > 0,
             *(() if only is None else (only,)),
         )
-        .group_by(visit.c.visit_id, segment.stacks),
+        # All columns shown, though the id says them all: not every database knows that.
+        .group_by(visit.c.visit_id, visit.c.stratum_id, visit.c.hour, visit.c.utilisation, segment.stacks),
         limit=_MAX_BYTES,
     )
     deep = np.array(rows.values("stacks"), np.bool_)
