@@ -25,9 +25,8 @@ from storage.query.facts.scan import (
     sample_type_of,
     scan,
 )
-from storage.query.selections import patterns
 from storage.query.selections.selection import Selection
-from storage.query.stacks import prefix_tree
+from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import Functions, Naming
 from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree
@@ -50,10 +49,12 @@ class Samples:
     evidence: Visits | Merged
     loose: Seen | None = None
     """Facts that merged cells do not have; None: they come from the visits one by one."""
+    sampled: Shape | None = None
+    """The stacks with all their frames, where `shape` shows only some; one node per fact as there."""
 
     @property
     def whole(self) -> float:
-        """Units of the fleet in the whole selection, before `focus` and `ignore`: what shares are of."""
+        """Units of the fleet in all that the selection's labels choose: what shares are of."""
         return self.evidence.whole
 
     @property
@@ -84,7 +85,8 @@ class Samples:
             )
         )
         shape = replace(self.shape, leaf=self.shape.leaf[keep])
-        return replace(self, facts=facts, weighted=self.weighted[keep], shape=shape)
+        sampled = None if self.sampled is None else replace(self.sampled, leaf=self.sampled.leaf[keep])
+        return replace(self, facts=facts, weighted=self.weighted[keep], shape=shape, sampled=sampled)
 
 
 _NONE = np.zeros(0, np.int64)
@@ -99,7 +101,7 @@ class SampleSource:
         self.stacks = StackTree(stacks)
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The samples of a selection, its `focus` and `ignore` applied.
+        """The samples of a selection, and of their stacks what it asks for.
 
         Of more than is read for one answer a random part of the visits, which then stand for all;
         `TooMuch` where visits are no random sample. `connection` must be a snapshot.
@@ -137,7 +139,7 @@ class SampleSource:
         visits = _visits(design, weights, profiles, facts)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
-        return self._filtered(samples, selection) if selection.focus or selection.ignore else samples
+        return self._filtered(samples, selection) if selection.filters_stacks else samples
 
     def read_merged(
         self, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
@@ -206,16 +208,10 @@ class SampleSource:
         return _named(stacks, self.functions)
 
     def _filtered(self, samples: Samples, selection: Selection) -> Samples:
-        shape = samples.shape
-        used, which = distinct(shape.function)
-        keep = np.ones(len(shape), np.bool_)
-        if selection.focus:
-            chosen = self.functions.matching(used, patterns.search(selection.focus))[which]
-            keep &= prefix_tree.below_any(chosen, shape.end)
-        if selection.ignore:
-            chosen = self.functions.matching(used, patterns.search(selection.ignore))[which]
-            keep &= ~prefix_tree.below_any(chosen, shape.end)
-        return samples.of(keep[shape.leaf])
+        left = filter_stacks(self.functions, samples.shape, selection)
+        if left.shape is not samples.shape:
+            samples = replace(samples, shape=left.shape, sampled=samples.shape)
+        return samples.of(left.keep)
 
 
 def _read_stacks(connection: Connection, ids: Int64 | None) -> Stacks:

@@ -25,7 +25,9 @@ class TotalsAnswer(Answer):
     visits: int | None = Field(description="Visits with at least one of the samples.")
     profiles: int = Field(description="Process groups with at least one of the samples.")
     kept: float = Field(
-        description="Estimated share of the selection that focus and ignore left; 1 without them.", ge=0, le=1
+        description="Estimated share of what the labels choose that is left; 1 if nothing was asked of frames.",
+        ge=0,
+        le=1,
     )
     symbolized: float = Field(description="Share whose every function has a name.", ge=0, le=1)
     leaf_symbolized: float = Field(description="Share whose innermost function has a name.", ge=0, le=1)

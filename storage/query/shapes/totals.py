@@ -32,7 +32,7 @@ class Totals:
     visits: int | None
     profiles: int
     kept: float
-    """Estimated share of the selection that `focus` and `ignore` left; 1 without them."""
+    """Estimated share of what the labels choose that is left; 1 if nothing was asked of frames."""
     symbolized: float
     """Share of units whose stack has a name for every function; 1 when there are none, like the two below."""
     leaf_symbolized: float
@@ -49,7 +49,7 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     """What stands behind these samples, whose functions are loaded."""
     units = int(samples.facts.units.sum())
     behind = _behind(samples)
-    shape = samples.shape
+    shape = samples.shape if samples.sampled is None else samples.sampled  # a hidden frame is no unnamed one
     status, kind = functions.status(shape.function), functions.kind(shape.function)
     marker = kind == Kind.MARKER
     nameless = (status < Status.SYMTAB) & ~marker

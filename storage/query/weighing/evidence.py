@@ -61,7 +61,7 @@ class Visits:
     group: Int64
     """Variance stratum; -1: it weighs nothing."""
     selected: Int64
-    """Units before `focus` and `ignore`: what shares are of."""
+    """Units of all that the labels choose: what shares are of."""
 
     def __len__(self) -> int:
         return len(self.machine)

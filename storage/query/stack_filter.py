@@ -1,0 +1,168 @@
+r"""What a selection says of frames, done to the tree: which stacks are kept, and which of their frames are shown.
+
+The meanings are pprof's (docs/selections.md). Taking frames out of stacks makes a new tree, whose
+siblings of the same function are one node:
+
+    main          hide=^lib     main
+    ├ lib                       ├ read
+    │ ├ read                    └ work
+    │ └ work
+    └ read
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.query.arrays import Bool, Int64, distinct, group_starts, sorting
+from storage.query.selections import patterns
+from storage.query.selections.matchers import SELF
+from storage.query.selections.selection import Selection
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.functions import Functions
+from storage.query.stacks.prefix_tree import ROOT
+from storage.query.stacks.stack_tree import Shape
+
+Test = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What is left of some stacks."""
+
+    keep: Bool
+    """For each stack: it counts."""
+    shape: Shape
+    """The tree of what is shown; stacks that do not count end anywhere in it."""
+
+
+def filter_stacks(functions: Functions, shape: Shape, selection: Selection) -> Filtered:
+    """The stacks that the selection asks for, their functions being loaded, and what it shows of them."""
+    frames = _Frames(functions, shape)
+    keep = np.ones(len(shape.leaf), np.bool_)
+    for matcher in selection.frames:
+        chosen = frames.with_member(matcher.label.removeprefix(SELF), matcher.positive())
+        found = chosen[shape.leaf] if matcher.label.startswith(SELF) else through_any(chosen, shape)
+        keep &= ~found if matcher.operator.negative else found
+    if selection.focus:
+        keep &= through_any(frames.matching(selection.focus), shape)
+    if selection.ignore:
+        keep &= ~through_any(frames.matching(selection.ignore), shape)
+    if not selection.contracts_stacks:
+        return Filtered(keep, shape)
+    shown = np.ones(len(shape), np.bool_)
+    if selection.hide:
+        shown &= ~frames.matching(selection.hide)
+    if selection.show:
+        shown &= frames.matching(selection.show)
+    if selection.show_from:
+        # What is above the outermost match is just what is neither a match nor below one.
+        shown &= prefix_tree.below_any(shown & frames.matching(selection.show_from), shape.end)
+    contracted = contract(shape, shown)
+    return Filtered(keep & (contracted.leaf != ROOT), contracted)
+
+
+def through_any(chosen: Bool, shape: Shape) -> Bool:
+    """For each stack, whether any of its frames is at a chosen node."""
+    found: Bool = prefix_tree.below_any(chosen, shape.end)[shape.leaf]
+    return found
+
+
+def contract(shape: Shape, shown: Bool) -> Shape:
+    """The tree of the stacks' frames that are shown, by node; the root's entry does not count.
+
+    A stack ends at its innermost frame that is shown, at the root without one.
+    """
+    if shown[1:].all():
+        return shape
+    nearest = _nearest(shape.parent, shown)
+    nodes = np.flatnonzero(shown[1:]) + 1
+    depths = _depths(shown, shape.end)[nodes]
+    nodes, depths = nodes[order := sorting(depths)], depths[order]
+    above = nearest[shape.parent[nodes]]
+    number = np.zeros(len(shape), np.int64)
+    parents, functions, widths = [np.array([-1])], [np.array([0])], [1]
+    bounds = [*group_starts(depths).tolist(), len(nodes)]
+    count = 1
+    for low, high in itertools.pairwise(bounds):
+        key = (number[above[low:high]] << 32) | shape.function[nodes[low:high]]
+        found, which = np.unique(key, return_inverse=True)
+        number[nodes[low:high]] = count + which
+        count += len(found)
+        parents.append(found >> 32)
+        functions.append(found & 0xFFFFFFFF)
+        widths.append(len(found))
+    parent, function = np.concatenate(parents), np.concatenate(functions)
+    depth = np.repeat(np.arange(len(widths)), widths)
+    position, size = prefix_tree.preorder(parent, depth, function)
+    back = np.argsort(position)
+    function, end = function[back], (position + size)[back]
+    return Shape(
+        parent=np.where(parent < 0, -1, position[parent])[back],
+        function=function,
+        end=end,
+        depth=depth[back],
+        # Not as it was: a caller that was taken away may have been the same function.
+        outermost=prefix_tree.outermost(function, end),
+        leaf=position[number[nearest[shape.leaf]]],
+    )
+
+
+def _nearest(parent: Int64, shown: Bool) -> Int64:
+    """For each node itself if it is shown, else its nearest ancestor that is, else the root."""
+    nearest = np.where(shown, np.arange(len(parent)), parent)
+    nearest[ROOT] = ROOT
+    while True:  # each pass doubles how far it looks
+        further = nearest[nearest]
+        if np.array_equal(further, nearest):
+            return nearest
+        nearest = further
+
+
+def _depths(shown: Bool, end: Int64) -> Int64:
+    """How many shown nodes there are on the way from the root to each node, itself among them."""
+    edges = np.zeros(len(shown) + 1, np.int64)
+    nodes = np.flatnonzero(shown[1:]) + 1
+    edges[nodes] = 1
+    np.subtract.at(edges, end[nodes], 1)
+    return np.cumsum(edges[:-1])
+
+
+class _Frames:
+    """Which nodes are frames that pass a test; the root is none."""
+
+    def __init__(self, functions: Functions, shape: Shape) -> None:
+        self._functions = functions
+        self._used, self._which = distinct(shape.function)
+
+    def matching(self, pattern: str) -> Bool:
+        """Those whose function, file or binary the pattern matches somewhere."""
+        test = patterns.search(pattern)
+        chosen = self._functions.matching(self._used, test)
+        chosen |= self._texts(self._functions.file(self._used), test)
+        # As in pprof: a frame without a binary has no empty one, while its file may be the empty text.
+        chosen |= self._texts(self._functions.binary(self._used), lambda text: text != "" and test(text))
+        return self._at_nodes(chosen)
+
+    def with_member(self, key: str, test: Test) -> Bool:
+        """Those whose function, file or binary, as `key` says, passes."""
+        match key:
+            case "function":
+                return self._at_nodes(self._functions.matching(self._used, test))
+            case "file":
+                return self._at_nodes(self._texts(self._functions.file(self._used), test))
+            case _:
+                return self._at_nodes(self._texts(self._functions.binary(self._used), test))
+
+    def _texts(self, numbers: Int64, test: Test) -> Bool:
+        """Which of these texts pass; each is tested once."""
+        used, which = distinct(numbers)
+        passed = np.fromiter((test(self._functions.text(n)) for n in used.tolist()), np.bool_, len(used))
+        return passed[which]
+
+    def _at_nodes(self, chosen: Bool) -> Bool:
+        nodes = chosen[self._which]
+        nodes[ROOT] = False
+        return nodes
