@@ -69,6 +69,15 @@ def shares(moments: Moments, level: float = LEVEL) -> Estimates:
     )
 
 
+def share_at(share: float, effective: float, level: float = LEVEL) -> tuple[float, float]:
+    """The interval of a share, 0…1, that is worth so many independent samples: for rows that borrow their number."""
+    p, n = np.clip(np.array([share]), 0.0, 1.0), max(effective, 1e-9)
+    tail = (1 - level) / 2
+    lo = 0.0 if share <= 0 else float(_beta(p * n, n - p * n + 1, tail)[0])
+    hi = 1.0 if share >= 1 else float(_beta(p * n + 1, n - p * n, 1 - tail)[0])
+    return lo, hi
+
+
 def totals(moments: Moments, level: float = LEVEL) -> Estimates:
     """Totals y in units of the moments, ≥ 0. Of a row that nobody has seen, at most what its share could be."""
     y, variance = moments.y, moments.vyy

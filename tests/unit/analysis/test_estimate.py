@@ -147,3 +147,14 @@ def test_intervals_of_a_skewed_share_cover_it() -> None:
         found = estimate.shares(of_visits(rng.binomial(x, p[machine])[:, None], x))
         covered += found.lo[0] <= truth <= found.hi[0]
     assert 0.91 <= covered / 300 <= 0.985
+
+
+@given(st.floats(0.001, 0.999), st.integers(20, 2000))
+def test_a_borrowed_number_of_samples_makes_the_interval_of_its_lender(share: float, visits: int):
+    seen = max(1, min(visits - 1, round(share * visits)))
+    lo, hi = estimate.share_at(seen / visits, visits)
+    assert lo < seen / visits < hi
+    exact = stats.binomtest(seen, visits).proportion_ci(0.95, method="exact")
+    assert (lo, hi) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert estimate.share_at(0.0, visits)[0] == 0
+    assert estimate.share_at(1.0, visits)[1] == 1
