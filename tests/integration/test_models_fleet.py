@@ -23,6 +23,7 @@ from storage import campaigns
 from storage.archive import Archive
 from storage.campaigns import Counted, Definition, EventPlan
 from storage.query.engine import QueryEngine
+from storage.query.models.affinity import AffinityQuestion
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.models.ratios import RatioQuestion
@@ -70,6 +71,7 @@ def test_models_find_what_is_true_of_the_fleet(queries: QueryEngine) -> None:
     _check_cpi(queries)
     _check_accounts(queries)
     _check_cores(queries)
+    _check_platforms(queries)
 
 
 def _check_cpi(queries: QueryEngine) -> None:
@@ -125,3 +127,27 @@ def _check_cores(queries: QueryEngine) -> None:
     used = queries.ask(ApuQuestion(WHOLE, "application", 1.0)).uses
     # With OC 1 a CPU second uses up half of a core's.
     assert all(row.per_cpu_second.value == pytest.approx(0.5, rel=0.1) for row in used[:10])
+
+
+def _check_platforms(queries: QueryEngine) -> None:
+    # CPI of the simulated fleet is a product of application and platform: no exchange of equal work saves anything.
+    answer = queries.ask(AffinityQuestion(WHOLE, applications=12))
+    assert answer.unsaid is None
+    placed = answer.placed
+    assert placed is not None
+    assert len(answer.platforms) > 1
+    assert placed.planned <= placed.present
+    assert placed.saving.value == pytest.approx(0, abs=0.02 * placed.present)
+    # With room, all work goes where CPI is lowest of where anybody has measured it.
+    roomy = queries.ask(AffinityQuestion(WHOLE, applications=12, room=5.0, cautious=False)).placed
+    assert roomy is not None
+    least = sum(
+        sum(loads) * min(measured.value for measured in row if measured is not None)
+        for loads, row in zip(answer.instructions, answer.cpi, strict=True)
+    )
+    assert roomy.planned == pytest.approx(least, rel=1e-6)
+    pinned = queries.ask(
+        AffinityQuestion(WHOLE, applications=12, room=5.0, pinned=answer.applications)
+    ).placed
+    assert pinned is not None
+    assert pinned.moves == ()

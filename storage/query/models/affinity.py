@@ -1,0 +1,199 @@
+"""Which applications should run on which platforms, by their measured cycles per instruction (DIGEST G30).
+
+Load is what each application runs on each platform now, in instructions of the fleet in the covered time; the plan needs fewest
+cycles under the constraints. Because a plan is chosen by measurements with errors, what it promises is corrected for that.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.errors import CannotSay
+from analysis.measured import Measured
+from analysis.placement import affinity
+from analysis.placement.affinity import Fleet
+from analysis.placement.moves import moves, that_matter
+from analysis.placement.uncertainty import promise
+from storage.errors import BadSelection
+from storage.query.models.ratios import RatioAnswer, RatioQuestion
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+
+MOST_APPLICATIONS = 200
+_Z = 1.959964
+_SEED = 1
+"""One question has one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRow:
+    """Work that should change platforms."""
+
+    application: str
+    source: str
+    destination: str
+    instructions: float
+    """Of the fleet in the covered time."""
+    share: float
+    """Of all that the application runs, 0…1."""
+    saving: float
+    """Cycles; 0 or less for a move that makes room for another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The plan."""
+
+    present: float
+    """Cycles of the applications that are in it, as they run today."""
+    planned: float
+    saving: Measured
+    """Cycles, optimism taken off."""
+    optimism: float
+    certain: float
+    """Cycles saved even if every CPI lies at the worse end of its interval."""
+    unknown: int
+    """Pairs of an application and a platform whose CPI nobody has measured: nothing is moved there."""
+    moves: tuple[MoveRow, ...]
+    """Most saving first; those that bring four fifths of it, and those that make room for them."""
+    moves_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityAnswer:
+    """The plan, or why there is none."""
+
+    applications: tuple[str, ...]
+    platforms: tuple[str, ...]
+    cpi: tuple[tuple[Measured | None, ...], ...]
+    """By application, then platform; None: not measured."""
+    instructions: tuple[tuple[float, ...], ...]
+    """Likewise: what runs where today."""
+    placed: Placed | None
+    inputs: Inputs
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityQuestion:
+    """The assignment of the largest applications to platforms with the fewest cycles."""
+
+    selection: Selection
+    applications: int = 50
+    pinned: tuple[str, ...] = ()
+    """Applications that stay where they are."""
+    largest_share: float = 1.0
+    """Of any application that one platform may hold, 0…1: for availability."""
+    floor: float = 0.0
+    """Share of what each application runs on a platform that must stay there, 0…1: replicas that must not go."""
+    room: float = 0.0
+    """Share by which a platform may give more cycles than today, ≥ 0."""
+    cautious: bool = True
+    """Move only what pays off at the worse ends of the intervals."""
+
+    def answer(self, reading: Reading) -> AffinityAnswer:
+        """The plan. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        _check(self)
+        ratios = RatioQuestion(self.selection, "cpi", ("application", "platform"), limit=10_000).answer(
+            reading
+        )
+        return _answer(self, ratios)
+
+
+def _check(question: AffinityQuestion) -> None:
+    if not 1 <= question.applications <= MOST_APPLICATIONS:
+        raise BadSelection(f"A plan is of 1 to {MOST_APPLICATIONS} applications.", hint="applications=50")
+    for name, value in (("largest_share", question.largest_share), ("floor", question.floor)):
+        if not 0 <= value <= 1:
+            raise BadSelection(f"{name} is a share, 0 to 1, not {value:g}.")
+    if not 0 <= question.room <= 10:
+        raise BadSelection(f"room is a share by which capacity grows, 0 to 10, not {question.room:g}.")
+
+
+def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
+    if ratios.unsaid is not None:
+        return AffinityAnswer((), (), (), (), None, ratios.inputs, ratios.unsaid)
+    load_of: dict[str, float] = {}
+    for row in ratios.rows:
+        load_of[row.key["application"]] = load_of.get(row.key["application"], 0.0) + row.x
+    applications = sorted(load_of, key=lambda name: (-load_of[name], name))[: question.applications]
+    platforms = sorted({row.key["platform"] for row in ratios.rows})
+    shape = (len(platforms), len(applications))
+    cpi, lo, hi, load = (np.full(shape, fill) for fill in (np.nan, np.nan, np.nan, 0.0))
+    known: dict[tuple[str, str], Measured | None] = {}
+    for row in ratios.rows:
+        if row.value is None or row.key["application"] not in applications:
+            continue
+        at = platforms.index(row.key["platform"]), applications.index(row.key["application"])
+        known[row.key["application"], row.key["platform"]] = row.value
+        cpi[at], lo[at], hi[at], load[at] = row.value.value, row.value.lo, row.value.hi, row.x
+    measured = tuple(tuple(known.get((a, p)) for p in platforms) for a in applications)
+    runs = tuple(tuple(column) for column in load.T.tolist())
+    placed, unsaid = _placed(question, applications, platforms, (cpi, lo, hi, load))
+    return AffinityAnswer(
+        tuple(applications), tuple(platforms), measured, runs, placed, ratios.inputs, unsaid
+    )
+
+
+def _placed(
+    question: AffinityQuestion,
+    applications: list[str],
+    platforms: list[str],
+    known: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> tuple[Placed | None, Unsaid | None]:
+    cpi, lo, hi, load = known
+    if len(platforms) < 2:
+        return None, Unsaid("constant", "All of it runs on one platform: there is nothing to choose.")
+    present = np.where(load > 0, cpi * load, 0.0).sum(axis=1)
+    # A share that is exceeded today cannot be asked for: what is there counts as allowed.
+    held = np.divide(load, load.sum(axis=0), out=np.zeros_like(load), where=load.sum(axis=0) > 0).max(axis=0)
+    ends = (lo, hi) if question.cautious else (None, None)
+    try:
+        fleet = Fleet(
+            cpi=cpi,
+            load=load,
+            capacity=present * (1 + question.room),
+            pinned=np.array([name in question.pinned for name in applications], np.bool_),
+            floor=load * question.floor,
+            largest_share=np.maximum(held, question.largest_share),
+        )
+        plan = affinity.assign(fleet, cpi_lo=ends[0], cpi_hi=ends[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = (np.log(hi) - np.log(lo)) / (2 * _Z)
+        found = promise(
+            fleet,
+            plan,
+            np.where(np.isfinite(error), error, np.where(load > 0, 1.0, np.nan)),
+            seed=_SEED,
+            cpi_lo=ends[0],
+            cpi_hi=ends[1],
+        )
+    except CannotSay as unsaid:
+        return None, Unsaid(unsaid.reason, str(unsaid))
+    every = moves(fleet, plan)
+    least = {id(move) for move in that_matter(every)}
+    total = load.sum(axis=0)
+    rows = tuple(
+        MoveRow(
+            applications[move.application],
+            platforms[move.source],
+            platforms[move.destination],
+            move.load,
+            move.load / float(total[move.application]),
+            move.saving,
+        )
+        for move in every
+        if id(move) in least or move.saving <= 0
+    )
+    placed = Placed(
+        plan.present,
+        plan.cycles,
+        found.saving,
+        found.optimism,
+        plan.certain_saving,
+        plan.unknown,
+        rows,
+        len(every),
+    )
+    return placed, None
