@@ -12,7 +12,8 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
-from storage.query.shapes.table import Page, Sort, TableQuestion
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import TableQuestion
 
 Json = dict[str, Any]
 

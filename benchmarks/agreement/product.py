@@ -21,7 +21,8 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import MOST_NODES, FlameQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander

@@ -16,7 +16,8 @@ from benchmarks.coverage.store import Writer
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from storage.query.shapes.diff import DiffQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

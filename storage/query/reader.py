@@ -11,6 +11,7 @@ from storage.query.arrays import Int64
 from storage.query.cells import planner
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import sample_type_of
+from storage.query.lined import LinedSamples, read_lined
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
@@ -49,6 +50,10 @@ class Reading:
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""
         return self.source.read(self.connection, selection, labels)
+
+    def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
+        """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
+        return read_lined(self.source, self.connection, selection, labels)
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
         """What the stored ids of a label mean, in their order."""

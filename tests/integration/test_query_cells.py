@@ -15,7 +15,8 @@ from storage import partitions
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
-from storage.query.shapes.table import Page, Sort, TableQuestion
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import TableQuestion
 from storage.rolling.compact import compact
 from storage.rolling.roll import Roller
 from storage.schema import chunk, function, profile, roll_queue, roll_replaced

@@ -11,7 +11,8 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from tests.designed import Campaign
 
 pytestmark = pytest.mark.integration

@@ -19,8 +19,9 @@ from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
+from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.status import StatusQuestion
-from storage.query.shapes.table import Page, Sort, TableQuestion
+from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import StackTree
 from tests.facts import FactWriter

@@ -15,7 +15,8 @@ from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from tests.designed import Campaign
 from tests.weights_oracle import Drawn, weights
 

@@ -12,8 +12,9 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
+from storage.query.shapes.row_order import Page
 from storage.query.shapes.status import StatusQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.table import TableQuestion
 from storage.schema import chunk, function, profile, stack, stack_block
 from tests.facts import FactWriter
 

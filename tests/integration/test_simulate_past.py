@@ -23,7 +23,8 @@ from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from storage.schema import capture, visit
 from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver

@@ -21,7 +21,8 @@ from storage.query.cells import samples as cell_samples
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from storage.query.weighing.strata import read_strata
 from storage.rolling.fold import FOLDED_AFTER, fold
 from storage.rolling.roll import Roller

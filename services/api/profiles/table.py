@@ -13,7 +13,8 @@ from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import MOST_ROWS, Page, Row, Sort, TableQuestion
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import MOST_ROWS, Row, TableQuestion
 from storage.query.shapes.table import TableAnswer as FoundTable
 
 

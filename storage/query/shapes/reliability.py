@@ -12,7 +12,8 @@ from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import all_rows, split_keys
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.design import Ids
 from storage.query.weighing.evidence import Visits

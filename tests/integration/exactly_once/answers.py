@@ -16,7 +16,8 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import FlameQuestion
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from storage.query.shapes.totals import Totals
 from tests.integration.exactly_once.made import Names, pattern, plain
 from tests.integration.exactly_once.truth import Checked, Landed

@@ -17,7 +17,8 @@ from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Page, TableQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from tests.integration.exactly_once.made import pattern
