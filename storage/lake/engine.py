@@ -1,0 +1,115 @@
+"""Answers out of the lake: the same questions as PostgreSQL's engine takes, the same answers."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, timedelta
+from typing import Any, Generic, TypeVar
+
+from storage.errors import BadSelection
+from storage.lake import manifest
+from storage.lake.bulk import LakeReads
+from storage.lake.dialect import connected
+from storage.lake.duck import DEFAULT, Limits, opened
+from storage.lake.errors import LakeChanged
+from storage.lake.place import Lake
+from storage.query.elsewhere import set_elsewhere
+from storage.query.reader import Question, Reading
+from storage.query.samples import Samples, SampleSource
+from storage.query.selections.selection import Selection
+
+_Answer = TypeVar("_Answer")
+_TRIES = 3
+"""Of an answer whose files are replaced while it is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeAnswer(Generic[_Answer]):
+    """An answer, and which days of its selections it knows nothing of."""
+
+    answer: _Answer
+    days: tuple[date, ...]
+    """That it was read from, ascending."""
+    missing: tuple[date, ...]
+    """Days of the selections that the lake does not have, between its first and its last; they are not covered."""
+    first: date
+    """Of the whole lake."""
+    last: date
+
+
+class LakeReading(Reading):
+    """A reading that knows every visit, and no merged cells."""
+
+    def samples(
+        self,
+        selection: Selection,
+        labels: tuple[str, ...] = (),
+        frame: str | None = None,  # noqa: ARG002 - as `Reading`
+    ) -> Samples:
+        """The selection's samples, visit by visit. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
+        return self.visits(selection, labels)
+
+
+class LakeEngine:
+    """Answers selections out of a lake; each answer is of the files that counted when it began."""
+
+    def __init__(self, lake: Lake, limits: Limits = DEFAULT) -> None:
+        """`limits` bound DuckDB; what is made of its rows takes as much memory as with PostgreSQL."""
+        self._lake = lake
+        self._limits = limits
+
+    def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
+        """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
+
+        A day that is exported again meanwhile is read again, from the new files.
+        """
+        for tried in range(_TRIES):
+            try:
+                return self._ask(question)
+            except LakeChanged:
+                if tried == _TRIES - 1:
+                    raise
+        raise AssertionError("the last try raises")
+
+    def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
+        there = manifest.days(self._lake)
+        if not there:
+            raise BadSelection(
+                "The lake has no day yet.", hint="`fleetprof lake export` exports closed days."
+            )
+        ranges = [_days_of(selection) for selection in _selections(question)]
+        wanted = [day for day in there if any(first <= day <= last for first, last in ranges)]
+        known = [found for day in wanted if (found := manifest.read(self._lake, day)) is not None]
+        if not known:
+            raise BadSelection(
+                f"The lake has nothing of that time: it has {there[0]} to {there[-1]}.",
+                hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
+            )
+        with (
+            opened(self._lake, known, self._limits) as duck,
+            connected(duck) as connection,
+        ):
+            set_elsewhere(connection, LakeReads(connection, duck))
+            answer = question.answer(LakeReading(connection, SampleSource()))
+        days = tuple(found.day for found in known)
+        return LakeAnswer(answer, days, tuple(_missing(ranges, there, days)), there[0], there[-1])
+
+
+def _selections(question: Any) -> list[Selection]:
+    """The selections that a question is about."""
+    values = (getattr(question, field.name) for field in dataclasses.fields(question))
+    return [value for value in values if isinstance(value, Selection)]
+
+
+def _days_of(selection: Selection) -> tuple[date, date]:
+    """First and last UTC day that a selection has a moment of."""
+    last = selection.end.astimezone(UTC) - timedelta(microseconds=1)
+    return selection.start.astimezone(UTC).date(), last.date()
+
+
+def _missing(ranges: list[tuple[date, date]], there: list[date], read: tuple[date, ...]) -> Iterator[date]:
+    day = there[0]
+    while day <= there[-1]:
+        if day not in read and any(first <= day <= last for first, last in ranges):
+            yield day
+        day += timedelta(days=1)

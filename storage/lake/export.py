@@ -1,0 +1,235 @@
+"""Export of a day: everything out of one snapshot of PostgreSQL, checked, and then made to count at once.
+
+A broken-off export leaves files that nobody counts, and is simply begun again. Two exporters of one day
+exclude each other; a day that is dropped under an exporter's eyes is dropped after it.
+"""
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, Engine, func, select, text
+
+from storage import partitions
+from storage.database import snapshot
+from storage.errors import PartitionMissing
+from storage.lake import dictionaries, landed, manifest
+from storage.lake.dictionaries import columns_of
+from storage.lake.duck import DEFAULT, Limits
+from storage.lake.errors import LakeDamaged, LakeDiffers
+from storage.lake.facts import Weights, write_facts
+from storage.lake.manifest import Manifest
+from storage.lake.place import Lake, folder_of
+from storage.lake.tables import TABLES
+from storage.lake.verify import faults
+from storage.lake.writer import ROWS_A_FILE, TableWriter
+from storage.query.arrays import Int64
+from storage.query.copy_binary import read_fixed
+from storage.query.selections.selection import Selection
+from storage.query.weighing.design import Ids, read_design
+from storage.schema import campaign, capture_segment, coverage, profile, sample_type, visit
+
+_LOCK = 0x666C6C6B
+"""First key of the advisory locks; the second is the day, since 1970."""
+_MAX_BYTES = 1 << 30
+_ROWS_AT_ONCE = 20_000
+_EPOCH = date(1970, 1, 1)
+
+
+def due(engine: Engine, lake: Lake, now: datetime) -> list[date]:
+    """The closed days whose copy in the lake is missing, damaged or old, ascending. Raises `LakeUnavailable`."""
+    with engine.connect() as connection:
+        days = landed.closed(connection, now)
+        return [day for day in days if not _up_to_date(connection, lake, day)]
+
+
+def export_day(
+    engine: Engine,
+    lake: Lake,
+    day: date,
+    *,
+    on_facts: Callable[[int], None] = lambda _: None,
+    limits: Limits = DEFAULT,
+    now: datetime | None = None,
+    rows_a_file: int = ROWS_A_FILE,
+) -> Manifest | None:
+    """Put a day into the lake, in place of what it has of it; None: somebody else is doing that.
+
+    `on_facts` gets the number of facts of each batch. Raises `DatabaseError` (`PartitionMissing` for a day without facts), `LakeUnavailable`, and
+    `LakeDiffers` when what was written does not add up: then the lake is as it was.
+    """
+    stamp = manifest.stamp_of((now or datetime.now(UTC)).astimezone(UTC), secrets.token_hex(4))
+    with snapshot(engine) as connection:
+        partitions.keep(connection)
+        ours = connection.scalar(
+            text("SELECT pg_try_advisory_xact_lock(:class, :day)"),
+            {"class": _LOCK, "day": (day - _EPOCH).days},
+        )
+        if not ours:
+            return None
+        if day not in partitions.existing(connection):
+            raise PartitionMissing(f"PostgreSQL has no facts of {day} any more, or none yet.")
+        made = _Day(connection, lake, day, stamp, rows_a_file).write(on_facts)
+        if wrong := faults(lake, made, limits):
+            _discard(lake, made)
+            raise LakeDiffers(f"{day} was not exported. {' '.join(wrong)}")
+        manifest.write(lake, made)
+        clear(lake, made)
+    return made
+
+
+def clear(lake: Lake, made: Manifest) -> int:
+    """Delete the files of the day that do not count; their number. For who alone exports the day."""
+    deleted = 0
+    for table in TABLES:
+        for key in lake.keys(folder_of(table, made.day)):
+            if key not in made.keys(table):
+                lake.delete(key)
+                deleted += 1
+    return deleted
+
+
+def _up_to_date(connection: Connection, lake: Lake, day: date) -> bool:
+    try:
+        known = manifest.read(lake, day)
+    except LakeDamaged:
+        return False
+    return known is not None and known.landed == landed.landed(connection, day)
+
+
+def _discard(lake: Lake, made: Manifest) -> None:
+    for table in TABLES:
+        for key in made.keys(table):
+            lake.delete(key)
+
+
+class _Day:
+    """One export."""
+
+    def __init__(self, connection: Connection, lake: Lake, day: date, stamp: str, rows_a_file: int) -> None:
+        self._connection = connection
+        self._day = day
+        self._stamp = stamp
+        self._writers = {
+            name: TableWriter(lake, name, day, stamp, rows_a_file=rows_a_file) for name in TABLES
+        }
+
+    def write(self, on_facts: Callable[[int], None]) -> Manifest:
+        connection, day, open_table = self._connection, self._day, self._writers.__getitem__
+        ids, machines = self._write_visits()
+        self._write_segments(ids)
+        self._write_coverage()
+        met = write_facts(
+            connection,
+            day,
+            open_table("profiles"),
+            open_table("samples"),
+            self._weights(ids),
+            on_facts=on_facts,
+        )
+        met.machines.add(machines)
+        dictionaries.write_stacks(connection, open_table, met.stacks)
+        dictionaries.write_values(connection, open_table("values"), met.values)
+        dictionaries.write_label_sets(connection, open_table("label_sets"), met.label_sets)
+        dictionaries.write_machines(connection, open_table("machines"), met.machines)
+        dictionaries.write_small(connection, open_table)
+        return Manifest(
+            day=day,
+            stamp=self._stamp,
+            landed=landed.landed(connection, day),
+            totals=landed.totals(connection, day),
+            tables={name: writer.close() for name, writer in self._writers.items()},
+            begun=self._begun(),
+        )
+
+    def _write_visits(self) -> tuple[Ids, Int64]:
+        """The ids of the day's visits, whose places are their numbers, and their machines."""
+        v, table = visit.c, self._writers["visits"]
+        columns = (
+            v.visit_id, v.hour, v.campaign_id, v.round, v.machine_id, v.stratum_id, v.population, v.drawn,
+            v.probability, v.drawn_at, v.outcome, v.seconds, v.utilisation,
+        )  # fmt: skip
+        ordered = select(*columns).where(v.day == self._day).order_by(v.visit_id)
+        ids: list[bytes] = []
+        machines: list[int] = []
+        rows = self._connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(ordered)
+        for some in rows.partitions():
+            first = len(ids)
+            ids += [row.visit_id.bytes for row in some]
+            machines += [row.machine_id for row in some]
+            uuids, *others = columns_of(some, len(columns))
+            table.add([range(first, len(ids)), list(map(str, uuids)), *others])
+        return np.array(ids, "S16"), np.array(machines, np.int64)
+
+    def _write_segments(self, ids: Ids) -> None:
+        c = capture_segment.c
+        rows = read_fixed(
+            self._connection,
+            select(c.visit_id, c.segment, c.sample_type_id, c.stacks, c.seconds, c.period, c.samples)
+            .where(c.day == self._day, c.sample_type_id.is_not(None), c.seconds.is_not(None))
+            .order_by(c.visit_id, c.segment),
+            limit=_MAX_BYTES,
+        )
+        self._writers["segments"].add(
+            [
+                np.searchsorted(ids, rows.uuids("visit_id")),
+                *(rows.ints(name) for name in ("segment", "sample_type_id")),
+                np.array(rows.values("stacks"), np.bool_),
+                rows.floats("seconds"),
+                *(rows.ints(name) for name in ("period", "samples")),
+            ]
+        )
+
+    def _write_coverage(self) -> None:
+        c = coverage.c
+        columns = (
+            c.campaign_id, c.stratum_id, c.hour, c.utilisation_class, c.population, c.drawn, c.answered, c.failed,
+            c.seconds,
+        )  # fmt: skip
+        rows = read_fixed(
+            self._connection,
+            select(*columns).where(c.day == self._day).order_by(*columns[:4]),
+            limit=_MAX_BYTES,
+        )
+        whole = [rows.ints(column.name) for column in columns[:-1]]
+        self._writers["coverage"].add([*whole, rows.floats("seconds")])
+
+    def _weights(self, ids: Ids) -> Weights:
+        """What each visit stands for when this day alone is asked about."""
+        c = profile.c
+        start = datetime.combine(self._day, time(), UTC)
+        kinds = self._connection.execute(
+            select(
+                c.campaign_id,
+                campaign.c.name,
+                c.sample_type_id,
+                sample_type.c.event,
+                sample_type.c.kind,
+                c.stacks,
+            )
+            .distinct()
+            .join(campaign, campaign.c.campaign_id == c.campaign_id)
+            .join(sample_type, sample_type.c.sample_type_id == c.sample_type_id)
+            .where(c.day == self._day)
+        ).all()
+        weights: dict[tuple[int, int, bool], npt.NDArray[np.float64]] = {}
+        for kind in kinds:
+            selection = Selection(start, start + timedelta(days=1), event=kind.event, campaign=kind.name)
+            _, known = read_design(
+                self._connection,
+                selection,
+                kind.campaign_id,
+                kind.sample_type_id,
+                stacks=kind.stacks,
+                gauge=kind.kind == "gauge",
+            )
+            key = (kind.campaign_id, kind.sample_type_id, kind.stacks)
+            weights[key] = np.ones(len(ids)) if known is None else known.of(ids)[0]
+        return weights
+
+    def _begun(self) -> dict[int, int]:
+        c = coverage.c
+        first = select(c.campaign_id, func.min(c.hour)).where(c.drawn > 0).group_by(c.campaign_id)
+        return {row[0]: row[1] for row in self._connection.execute(first)}

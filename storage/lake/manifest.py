@@ -1,0 +1,164 @@
+"""What of the lake counts: a small file for each day, written after all the day's files, that names them.
+
+A reader takes the files that manifests name and no others, so what a broken-off export left is not there, and a
+day is replaced in the moment its manifest is. Files below the folders of tables that no manifest names
+are deleted by the next export.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Any
+
+from storage.lake.errors import LakeDamaged
+from storage.lake.place import Lake, folder_of
+from storage.lake.tables import TABLES
+
+FORMAT = 1
+_KEY = re.compile(r"manifests/day=(\d{4}-\d\d-\d\d)\.json")
+_FILE = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}-[0-9]{5}\.parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a table; `name` is that within the folder of its table and day."""
+
+    name: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What PostgreSQL had of a day: another value, and the day is to be exported again."""
+
+    captures: int
+    """Landed at least once."""
+    generations: int
+    """Sum over the captures: landing one again adds one."""
+    visits: int
+    """Drawn."""
+    ended: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TypeTotals:
+    """What a day has of one event of one campaign."""
+
+    campaign: str
+    event: str
+    unit: str
+    stacks: bool
+    profiles: int
+    facts: int
+    samples: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A day as it was exported."""
+
+    day: date
+    stamp: str
+    """Begins the names of its files; later exports have greater ones."""
+    landed: Landed
+    totals: tuple[TypeTotals, ...]
+    """Ascending."""
+    tables: Mapping[str, tuple[File, ...]]
+    begun: Mapping[int, int]
+    """The hour of the first draw ever of each campaign (id), as PostgreSQL knew it."""
+
+    @property
+    def facts(self) -> int:
+        """Rows of `samples`."""
+        return sum(file.rows for file in self.tables["samples"])
+
+    @property
+    def bytes(self) -> int:
+        """Of all its files."""
+        return sum(file.bytes for files in self.tables.values() for file in files)
+
+    def keys(self, table: str) -> list[str]:
+        """Keys of a table's files."""
+        return [f"{folder_of(table, self.day)}/{file.name}" for file in self.tables[table]]
+
+
+def key_of(day: date) -> str:
+    """Where a day's manifest lies."""
+    return f"manifests/day={day.isoformat()}.json"
+
+
+def read(lake: Lake, day: date) -> Manifest | None:
+    """A day's manifest; None: the lake does not have the day. Raises `LakeError`."""
+    text = lake.text(key_of(day))
+    return None if text is None else parse(text, day)
+
+
+def days(lake: Lake) -> list[date]:
+    """The days that the lake has, ascending. Raises `LakeUnavailable`."""
+    found = (_KEY.fullmatch(key) for key in lake.keys("manifests"))
+    return sorted(date.fromisoformat(match[1]) for match in found if match)
+
+
+def write(lake: Lake, manifest: Manifest) -> None:
+    """Make these the day's files. Raises `LakeUnavailable`."""
+    lake.put(key_of(manifest.day), render(manifest).encode())
+
+
+def render(manifest: Manifest) -> str:
+    """The manifest as JSON."""
+    document = {
+        "format": FORMAT,
+        "day": manifest.day.isoformat(),
+        "stamp": manifest.stamp,
+        "landed": asdict(manifest.landed),
+        "totals": [asdict(total) for total in manifest.totals],
+        "tables": {name: [asdict(file) for file in files] for name, files in manifest.tables.items()},
+        "begun": {str(campaign): hour for campaign, hour in manifest.begun.items()},
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def parse(text: str, day: date) -> Manifest:
+    """The manifest that this is. Raises `LakeDamaged` for anything an export cannot have written."""
+    try:
+        document = json.loads(text)
+        _check_format(document["format"], day)
+        manifest = Manifest(
+            day=date.fromisoformat(document["day"]),
+            stamp=str(document["stamp"]),
+            landed=Landed(**document["landed"]),
+            totals=tuple(TypeTotals(**total) for total in document["totals"]),
+            tables={name: tuple(map(_file, document["tables"][name])) for name in TABLES},
+            begun={int(campaign): int(hour) for campaign, hour in document["begun"].items()},
+        )
+    except LakeDamaged:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise LakeDamaged(f"The lake's manifest of {day} cannot be read: {error!r}.") from error
+    if manifest.day != day:
+        raise LakeDamaged(f"The lake's manifest of {day} is that of {manifest.day}.")
+    return manifest
+
+
+def _check_format(found: object, day: date) -> None:
+    if found != FORMAT:
+        raise LakeDamaged(f"The lake's manifest of {day} has format {found!r}, not {FORMAT}.")
+
+
+def _file(entry: Any) -> File:
+    file = File(**entry)
+    # The name goes into SQL and paths: somebody may have written a manifest who must not read our disk.
+    if not isinstance(file.name, str) or not _FILE.fullmatch(file.name):
+        raise ValueError(f"{file.name!r} is no name of a file")
+    if not isinstance(file.rows, int) or not isinstance(file.bytes, int):
+        raise TypeError("rows and bytes are numbers")
+    return file
+
+
+def stamp_of(now: datetime, token: str) -> str:
+    """The stamp of an export that begins at `now` (UTC); `token` is 8 random hex digits."""
+    return f"{now:%Y%m%dT%H%M%S%f}Z-{token}"

@@ -1,0 +1,95 @@
+"""Where the lake lies: a folder, or whatever fsspec reaches.
+
+A file is there whole or not at all, and never changes: a later export of the same day has files of other
+names (`storage.lake.manifest` says which count).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import fsspec
+
+from storage.blob_bucket import BlobBucket
+from storage.blob_directory import BlobDirectory
+from storage.errors import ArchiveError, BlobMissing
+from storage.lake.errors import LakeDamaged, LakeUnavailable
+
+_LONGEST_MANIFEST = 16 << 20
+_UNREADABLE = frozenset("*?[]{}\\'\"\0\n\r")
+"""DuckDB and Spark take the first ones in a path for a pattern, and know no way to write them otherwise."""
+
+
+class Lake:
+    """Files by key below a URL: `/path`, `file:///path`, `s3://bucket/prefix` …; opens nothing until it is used.
+
+    Raises `LakeUnavailable` for a URL that readers of Parquet would misread, and for every failure below.
+    """
+
+    def __init__(self, url: str) -> None:
+        scheme, separator, rest = url.partition("://")
+        self.url = url
+        self.local = not separator or scheme in {"file", "local"}
+        if not url or _UNREADABLE & set(url):
+            raise LakeUnavailable(
+                f"The lake cannot lie at {url!r}: readers of Parquet take * ? [ ] {{ }}, quotes and backslashes in a path for a pattern."
+            )
+        self._root = str(Path(rest if separator else url).absolute()) if self.local else url.rstrip("/")
+        self._store = BlobDirectory(Path(self._root)) if self.local else BlobBucket(self._root)
+
+    @property
+    def root(self) -> str:
+        """The folder, absolute, or the URL without its last slash."""
+        return self._root
+
+    def path(self, key: str) -> str:
+        """Where readers of Parquet find a file."""
+        return f"{self._root}/{key}"
+
+    def file_system(self) -> Any | None:
+        """Fsspec's file system for readers that do not know the URL's scheme; None: it is a folder."""
+        return None if self.local else fsspec.core.url_to_fs(self._root)[0]
+
+    def put(self, key: str, data: bytes | memoryview) -> None:
+        """Write a file; once this returns it survives a power cut."""
+        with self._errors():
+            self._store.put(key, [bytes(data)])
+
+    def text(self, key: str) -> str | None:
+        """A small text file; None: it is not there. Raises `LakeDamaged` for bytes that are no text."""
+        try:
+            with self._errors():
+                return b"".join(self._store.chunks(key, _LONGEST_MANIFEST)).decode()
+        except BlobMissing:
+            return None
+        except UnicodeDecodeError as error:
+            raise LakeDamaged(f"{self.path(key)} is no text.") from error
+
+    def keys(self, prefix: str) -> list[str]:
+        """Every file below a folder, in order."""
+        with self._errors():
+            try:
+                return sorted(key for key, _ in self._store.keys(prefix))
+            except BlobMissing:
+                return []
+
+    def delete(self, key: str) -> None:
+        """Remove a file if it is there."""
+        with self._errors():
+            self._store.delete(key)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BlobMissing:
+            raise
+        except ArchiveError as error:
+            raise LakeUnavailable(str(error).replace("The archive", "The lake", 1)) from error
+
+
+def folder_of(table: str, day: date) -> str:
+    """The folder of a table's files of a day, as Hive, Spark and DuckDB read a partition."""
+    return f"{table}/day={day.isoformat()}"

@@ -1,0 +1,149 @@
+"""The tables of the lake: what a day's files hold. Each day is complete in itself.
+
+`samples` is for everybody: one row a fact with the names of what it goes by, so that
+`SELECT application, sum(samples * period * weight) FROM samples GROUP BY application` estimates the fleet.
+The others are the store's own tables as they were at the export, which answers with intervals are made of.
+The column `day` is the name of the folder.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pyarrow as pa
+
+Column = tuple[str, pa.DataType]
+_NAME = pa.dictionary(pa.int32(), pa.string())
+
+
+def _schema(columns: list[Column]) -> pa.Schema:
+    return pa.schema([pa.field(name, type_) for name, type_ in columns])
+
+
+SAMPLES = _schema(
+    [
+        ("event", _NAME),
+        ("unit", _NAME),
+        ("campaign", _NAME),
+        ("application", _NAME),
+        ("version", _NAME),
+        ("datacenter", _NAME),
+        ("cluster", _NAME),
+        ("platform", _NAME),
+        ("kernel", _NAME),
+        ("machine", _NAME),
+        ("stacks", pa.bool_()),  # false: leaves only; a campaign's event has one or the other
+        ("hour", pa.int32()),  # since 1970 UTC, the visit's
+        ("visit", pa.int32()),  # number within the day, see visits
+        ("profile", pa.int32()),  # number within the day, see profiles; ascending
+        ("stack_id", pa.int32()),  # ascending within a profile
+        ("samples", pa.int64()),
+        ("period", pa.int64()),  # units one sample stands for
+        ("weight", pa.float64()),  # units of the fleet for one unit observed, of the day asked alone
+    ]
+)
+PROFILES = _schema(
+    [
+        ("profile", pa.int32()),
+        ("visit", pa.int32()),
+        ("profile_id", pa.int64()),
+        *((name, pa.int32()) for name in ("generation", "campaign_id", "stratum_id", "hour")),
+        ("sample_type_id", pa.int32()),
+        ("stacks", pa.bool_()),
+        *((name, pa.int32()) for name in ("segment", "machine_id", "application", "version", "image")),
+        *((name, pa.int32()) for name in ("build_id", "container", "job", "compiler", "datacenter")),
+        *((name, pa.int32()) for name in ("cluster", "platform", "kernel", "label_set_id", "facts")),
+        ("samples", pa.int64()),
+        ("period", pa.int64()),
+    ]
+)
+VISITS = _schema(
+    [
+        ("visit", pa.int32()),
+        ("visit_id", pa.string()),  # Spark reads no Parquet UUIDs
+        ("hour", pa.int32()),
+        ("campaign_id", pa.int32()),
+        ("round", pa.int64()),
+        ("machine_id", pa.int32()),
+        ("stratum_id", pa.int32()),
+        ("population", pa.int32()),
+        ("drawn", pa.int32()),
+        ("probability", pa.float64()),
+        ("drawn_at", pa.timestamp("us", tz="UTC")),
+        ("outcome", pa.string()),
+        ("seconds", pa.float64()),
+        ("utilisation", pa.float64()),
+    ]
+)
+SEGMENTS = _schema(
+    [
+        ("visit", pa.int32()),
+        ("segment", pa.int32()),
+        ("sample_type_id", pa.int32()),
+        ("stacks", pa.bool_()),
+        ("seconds", pa.float64()),
+        ("period", pa.int64()),
+        ("samples", pa.int64()),
+    ]
+)
+COVERAGE = _schema(
+    [
+        *((name, pa.int32()) for name in ("campaign_id", "stratum_id", "hour", "utilisation_class")),
+        *((name, pa.int32()) for name in ("population", "drawn", "answered", "failed")),
+        ("seconds", pa.float64()),
+    ]
+)
+STACKS = _schema(
+    [
+        ("stack_id", pa.int32()),
+        ("leaf", pa.int32()),  # the last of `functions`
+        ("functions", pa.list_(pa.int32())),  # outermost first
+    ]
+)
+FUNCTIONS = _schema(
+    [
+        ("function_id", pa.int32()),
+        ("kind", pa.int32()),
+        ("name", pa.string()),
+        ("raw_name", pa.string()),
+        ("file", pa.string()),
+        ("binary_name", pa.string()),
+        ("start_line", pa.int32()),
+        ("status", pa.int32()),
+        ("binary_key", pa.string()),
+        ("alias_of", pa.int32()),  # take that function instead
+    ]
+)
+VALUES = _schema([("value_id", pa.int32()), ("dim", pa.string()), ("value", pa.string())])
+LABEL_SETS = _schema([("label_set_id", pa.int32()), ("labels", pa.string())])  # JSON
+MACHINES = _schema([("machine_id", pa.int32()), ("name", pa.string())])
+STRATA = _schema(
+    [
+        ("stratum_id", pa.int32()),
+        ("datacenter", pa.string()),
+        ("platform", pa.string()),
+        ("thinning", pa.int32()),
+    ]
+)
+CAMPAIGNS = _schema([("campaign_id", pa.int32()), ("name", pa.string())])
+SAMPLE_TYPES = _schema(
+    [("sample_type_id", pa.int32()), ("event", pa.string()), ("unit", pa.string()), ("kind", pa.string())]
+)
+
+TABLES: Mapping[str, pa.Schema] = MappingProxyType(
+    {
+        "samples": SAMPLES,
+        "profiles": PROFILES,
+        "visits": VISITS,
+        "segments": SEGMENTS,
+        "coverage": COVERAGE,
+        "stacks": STACKS,
+        "functions": FUNCTIONS,
+        "values": VALUES,
+        "label_sets": LABEL_SETS,
+        "machines": MACHINES,
+        "strata": STRATA,
+        "campaigns": CAMPAIGNS,
+        "sample_types": SAMPLE_TYPES,
+    }
+)
+"""Every table by the name of its folder."""

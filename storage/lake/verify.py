@@ -1,0 +1,73 @@
+"""Whether a day's files hold what they are said to hold, by reading all of them."""
+
+import duckdb
+
+from storage.lake.dialect import translated
+from storage.lake.duck import DEFAULT, Limits, opened, table_of
+from storage.lake.manifest import Manifest, TypeTotals
+from storage.lake.place import Lake
+
+_TOTALS = """
+SELECT c.name, t.event, t.unit, p.stacks, p.profiles, coalesce(s.facts, 0), coalesce(s.samples, 0), coalesce(s.units, 0)
+FROM (SELECT campaign_id, sample_type_id, stacks, count(*) AS profiles FROM profiles GROUP BY ALL) p
+JOIN campaigns c USING (campaign_id)
+JOIN sample_types t USING (sample_type_id)
+LEFT JOIN (
+    SELECT campaign, event, unit, stacks, count(*) AS facts, sum(samples) AS samples, sum(samples * period) AS units
+    FROM samples GROUP BY ALL
+) s ON s.campaign = c.name AND s.event = t.event AND s.unit = t.unit AND s.stacks = p.stacks
+"""
+_DANGLING = (
+    (
+        "samples of profiles that are not there",
+        "SELECT count(*) FROM (SELECT DISTINCT profile FROM samples) ANTI JOIN profiles USING (profile)",
+    ),
+    (
+        "profiles of visits that are not there",
+        "SELECT count(*) FROM profiles ANTI JOIN visits USING (visit)",
+    ),
+    (
+        "stacks of samples that are not there",
+        "SELECT count(*) FROM (SELECT DISTINCT stack_id FROM samples) ANTI JOIN stacks USING (stack_id)",
+    ),
+    (
+        "functions of stacks that are not there",
+        "SELECT count(*) FROM (SELECT DISTINCT unnest(functions) AS function_id FROM stacks) ANTI JOIN functions USING (function_id)",
+    ),
+    (
+        "functions named by one that is not there",
+        "SELECT count(*) FROM functions WHERE alias_of NOT IN (SELECT function_id FROM functions)",
+    ),
+    (
+        "rows more than there should be of a stack",
+        "SELECT count(*) - count(DISTINCT stack_id) FROM stacks",
+    ),
+)
+
+
+def faults(lake: Lake, manifest: Manifest, limits: Limits = DEFAULT) -> list[str]:
+    """What is wrong with a day's files, a sentence each; none: they hold all that the manifest says.
+
+    Raises `LakeError` for files that are missing or cannot be read.
+    """
+    with opened(lake, [manifest], limits) as connection, translated():
+        found = tuple(sorted(TypeTotals(*row) for row in connection.execute(_TOTALS).fetchall()))
+        wrong = [
+            f"{what} in the files, not in PostgreSQL." for what in sorted(set(found) - set(manifest.totals))
+        ]
+        wrong += [
+            f"{what} in PostgreSQL, not in the files." for what in sorted(set(manifest.totals) - set(found))
+        ]
+        for what, sql in _DANGLING:
+            if count := _count(connection, sql):
+                wrong.append(f"There are {count:,} {what}.")
+        for table, files in manifest.tables.items():
+            rows = _count(connection, f"SELECT count(*) FROM ({table_of(lake, table, [manifest])})")  # noqa: S608 - paths are checked
+            if rows != sum(file.rows for file in files):
+                wrong.append(f"{table} has {rows:,} rows, not {sum(file.rows for file in files):,}.")
+    return wrong
+
+
+def _count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    (row,) = connection.execute(sql).fetchall()
+    return int(row[0])
