@@ -113,6 +113,8 @@ capture = Table(
         comment="it was set aside because its layout is this one, newer than the program; NULL: not for that",
     ),
     Index(None, "day"),
+    Index(None, "landed_at"),
+    Index(None, "archived_at", postgresql_using="brin"),  # rows come in that order, and are many
     Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
     Index(
         "ix_capture_fresh",

@@ -36,7 +36,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("kind", "platform", "workload", name=op.f("pk_calibration")),
         comment="what models of cores and memory need besides counters; one figure a platform and workload",
     )
+    op.create_index(
+        op.f("ix_capture_archived_at"), "capture", ["archived_at"], unique=False, postgresql_using="brin"
+    )
+    op.create_index(op.f("ix_capture_landed_at"), "capture", ["landed_at"], unique=False)
 
 
 def downgrade() -> None:
+    op.drop_index(op.f("ix_capture_landed_at"), table_name="capture")
+    op.drop_index(op.f("ix_capture_archived_at"), table_name="capture", postgresql_using="brin")
     op.drop_table("calibration")
