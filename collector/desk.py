@@ -23,9 +23,10 @@ _T = TypeVar("_T")
 class Desk:
     """Runs blocking work on a few threads of its own, one transaction a call."""
 
-    def __init__(self, stop: asyncio.Event) -> None:
-        """Once `stop` is set nothing waits for a database any more."""
+    def __init__(self, stop: asyncio.Event, *, failed: Callable[[], None] = lambda: None) -> None:
+        """Once `stop` is set nothing waits for a database any more; `failed` is called when that is away."""
         self._stop = stop
+        self._failed = failed
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="collector-desk")
         self._outage = Outage("the database")
 
@@ -41,6 +42,7 @@ class Desk:
                 result = await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
             except PASSING as error:
                 wait_s = self._outage.failed(error)
+                self._failed()
                 if self._stop.is_set():
                     raise
                 await pause(self._stop, wait_s)

@@ -30,9 +30,11 @@ class Dispatch(Generic[_T]):
         *,
         resend_s: float = RESEND_S,
         clock: Callable[[], float] = time.monotonic,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`send` puts one task on the queue or raises whatever its broker's client raises."""
+        """`send` puts one task on the queue or raises whatever its broker's client raises; `failed` is told of that."""
         self._send = send
+        self._failed = failed
         self._resend_s = resend_s
         self._clock = clock
         self._outage = Outage("the broker", clock=clock)
@@ -64,6 +66,7 @@ class Dispatch(Generic[_T]):
             self._send(task)
         except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
             self._not_before = max(now, self._clock()) + self._outage.failed(error)
+            self._failed()
             return False
         self._outage.over()
         self._sent[task] = now

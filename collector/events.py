@@ -1,6 +1,7 @@
 """What a collector tells whoever watches it, in the order it happens.
 
-A watcher is a plain function; it is called from the collector's event loop and must return at once.
+A watcher is a plain function; it is called from the collector's event loop, or from a thread of its desk, and must
+return at once.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,8 @@ class RoundDrawn:
     campaign: str
     number: int
     visits: int
+    late_s: float = 0.0
+    """How long after the round's beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,15 @@ class VisitEnded:
     campaign: str
     machine: str
     visited: Visited
+    late_s: float = 0.0
+    """How long after the moment it was drawn for the machine was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisitsCalledOff:
+    """Visits that were drawn and not made."""
+
+    visits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,35 @@ class CampaignStopped:
     why: str
 
 
-Event = RoundDrawn | VisitEnded | CampaignStopped
+@dataclass(frozen=True, slots=True)
+class BeatDone:
+    """One of the things that are done again and again was done."""
+
+    beat: str
+    """One of `BEATS`."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep found of collectors that had ended."""
+
+    adopted: int
+    """Captures in the archive whose row was missing."""
+    lost: int
+    """Visits that nobody could still be making."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAway:
+    """A use of a server failed; it is tried again."""
+
+    server: str
+    """database or broker."""
+
+
+BEATS = ("draw", "describe", "sweep", "merge", "tidy", "ask")
+Event = RoundDrawn | VisitEnded | VisitsCalledOff | CampaignStopped | BeatDone | Swept | ServerAway
 Watcher = Callable[[Event], None]
 
 

@@ -10,6 +10,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from time import monotonic
 
 import numpy as np
 import structlog
@@ -20,9 +21,9 @@ from collector.appointments import Appointment, draw_round
 from collector.describing import Describer
 from collector.desk import PASSING, Desk, pause
 from collector.dispatch import RESEND_S, Dispatch
-from collector.events import RoundDrawn, Watcher, nobody
+from collector.events import BeatDone, RoundDrawn, ServerAway, Swept, Watcher, nobody
 from collector.merging import Merging
-from collector.schedule import round_at
+from collector.schedule import round_at, round_start
 from collector.standing import ensure_standing
 from collector.symbol_asks import AskTerms, SymbolAsks
 from collector.visit import Visitor
@@ -86,11 +87,13 @@ class Collector:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
-        desk = Desk(stop)
+        desk = Desk(stop, failed=lambda: self.watcher(ServerAway("database")))
         describer = Describer(
             self.engine, desk=desk, credentials=self.visitor.credentials, clock=self.visitor.clock
         )
-        dispatch = Dispatch(self.send, resend_s=self.pace.resend_s)
+        dispatch = Dispatch(
+            self.send, resend_s=self.pace.resend_s, failed=lambda: self.watcher(ServerAway("broker"))
+        )
         announcing = Dispatch(self.announce, resend_s=ANNOUNCE_AGAIN_S) if self.announce else None
         merging = Merging(self.engine, every_s=self.pace.merge_s, stopped=stop.is_set)
         visiting = Visiting(
@@ -108,18 +111,22 @@ class Collector:
             asking = SymbolAsks(
                 self.engine, stop=stop, desk=desk, credentials=self.visitor.credentials, terms=self.asks
             )
-            works.append(_every(self.pace.ask_s, stop, asking.look))
+            works.append(self._beat("ask", self.pace.ask_s, stop, asking.look))
         try:
             await desk.do(self._prepare)
             await _within(FIRST_DESCRIPTIONS_S, describer.look())
             _log.info("collector is running")
             await _all(
                 stop,
-                _every(self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
-                _every(self.pace.describe_s, stop, describer.look),
-                _every(self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch, announcing)),
-                _every(self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())),
-                _every(self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
+                self._beat("draw", self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
+                self._beat("describe", self.pace.describe_s, stop, describer.look),
+                self._beat(
+                    "sweep", self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch, announcing)
+                ),
+                self._beat(
+                    "merge", self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())
+                ),
+                self._beat("tidy", self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
                 *works,
             )
         except PASSING as error:  # the desk waits these out, until it is told to stop
@@ -129,6 +136,15 @@ class Collector:
             await visiting.stop(self.pace.grace_s)
             await asyncio.to_thread(desk.close)
             _log.info("collector has ended")
+
+    async def _beat(
+        self, name: str, seconds: float, stop: asyncio.Event, work: Callable[[], Awaitable[object]]
+    ) -> None:
+        while not stop.is_set():
+            begun = monotonic()
+            await work()
+            self.watcher(BeatDone(name, monotonic() - begun))
+            await pause(stop, seconds)
 
     def _now(self) -> datetime:
         return self.visitor.clock()
@@ -150,7 +166,8 @@ class Collector:
             if appointments is None:
                 continue
             _log.info("round drawn", campaign=campaign.name, round=number, visits=len(appointments))
-            self.watcher(RoundDrawn(campaign.name, number, len(appointments)))
+            late_s = (self._now() - round_start(number, campaign.definition.period_s)).total_seconds()
+            self.watcher(RoundDrawn(campaign.name, number, len(appointments), max(late_s, 0.0)))
             visiting.arrange(appointments)
 
     def _campaigns(self) -> list[Campaign]:
@@ -175,6 +192,7 @@ class Collector:
             _log.info("captures adopted whose collector had ended", captures=len(adopted))
         if lost := sweep.give_up(self.engine, now=now):
             _log.info("visits given up whose collector had ended", visits=lost)
+        self.watcher(Swept(len(adopted), lost))
         if announcing is not None:
             sweep.announce_improved(self.engine, announcing)
         sweep.land_again(self.engine)
@@ -205,12 +223,6 @@ def run_until_signalled(collector: Collector) -> None:
         await collector.run(stop)
 
     asyncio.run(main())
-
-
-async def _every(seconds: float, stop: asyncio.Event, work: Callable[[], Awaitable[object]]) -> None:
-    while not stop.is_set():
-        await work()
-        await pause(stop, seconds)
 
 
 async def _within(seconds: float, work: Awaitable[object]) -> None:

@@ -15,7 +15,7 @@ from collector.describing import Describer
 from collector.desk import Desk
 from collector.dispatch import Dispatch
 from collector.errors import BadPlan
-from collector.events import CampaignStopped, VisitEnded, Watcher
+from collector.events import CampaignStopped, VisitEnded, VisitsCalledOff, Watcher
 from collector.plan import deadline_s, plan_message
 from collector.sweep import LATEST_S
 from collector.visit import Visited, Visitor
@@ -96,7 +96,7 @@ class Visiting:
             task = asyncio.current_task()
             assert task is not None
             self._calling[task] = self._waiting.pop(task)
-            late_s = (self._clock() - moment).total_seconds()
+            late_s = max((self._clock() - moment).total_seconds(), 0.0)
             if late_s > LATEST_S:
                 why = (
                     f"The collector was {late_s:.0f} s late: it makes all the visits at once that it may. "
@@ -104,9 +104,9 @@ class Visiting:
                 )
                 await self._call_off([appointment], why)
                 return
-            await self._call(appointment)
+            await self._call(appointment, late_s)
 
-    async def _call(self, appointment: Appointment) -> None:
+    async def _call(self, appointment: Appointment, late_s: float) -> None:
         campaign, definition = appointment.campaign, appointment.campaign.definition
         events = definition.events
         try:
@@ -124,7 +124,7 @@ class Visiting:
         _report(appointment, visited)
         if kept is Kept.CAPTURE and visited.brought is not None:
             self._tell(Due(appointment.visit_id, 1, visited.brought.partition, again=False))
-        self._watcher(VisitEnded(campaign.name, appointment.machine.name, visited))
+        self._watcher(VisitEnded(campaign.name, appointment.machine.name, visited, late_s))
         if visited.brought is None:
             await self._brake(appointment)
         else:
@@ -146,6 +146,7 @@ class Visiting:
         if not appointments:
             return
         _log.info("visits called off", visits=len(appointments), why=why)
+        self._watcher(VisitsCalledOff(len(appointments)))
         drawn = [appointment.visit for appointment in appointments]
         try:
             await self._desk.do(books.call_off, self._engine, drawn, why, self._clock())

@@ -81,11 +81,12 @@ def _run(settings: Settings) -> int:
     with contextlib.ExitStack() as resources:
         user = find_user(settings.user) if settings.user else None
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
+        watched = resources.enter_context(_listening(settings.observe)) if settings.observe else []
         resources.enter_context(_leaving_nobody_waiting([socket for _, socket in bound]))
         # Checks again: whether a socket that was handed over needs TLS is known only now.
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
-            _hand_over(bound, user)
+            _hand_over([*bound, *watched], user)
         # From here on nothing can be had that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
@@ -106,6 +107,8 @@ def _run(settings: Settings) -> int:
         def on_ready() -> None:
             for address, socket in bound:
                 _log.info("listening on %s", _bound(address, socket))
+            for address, socket in watched:
+                _log.info("answering probes on %s", _bound(address, socket))
             fields = {"uid": os.geteuid(), "capabilities": ",".join(each.name for each in capabilities)}
             _log.info("confined", extra={"fields": fields})
 
@@ -118,7 +121,22 @@ def _run(settings: Settings) -> int:
             on_ready=on_ready,
             prepare=folder.restore,
             exit_when_idle=settings.exit_when_idle,
+            observed=watched[0][1] if watched else None,
+            figures=lambda: _figures(ledger),
         ).run()
+
+
+def _figures(ledger: Ledger) -> dict[str, tuple[str, str, float]]:
+    """What metrics say of the captures."""
+    return {
+        "fleetprof_gateway_captures_total": (
+            "counter",
+            "Captures delivered since the start.",
+            ledger.finished,
+        ),
+        "fleetprof_gateway_captures_active": ("gauge", "Captures being taken.", ledger.active),
+        "fleetprof_gateway_uptime_seconds": ("gauge", "Since the daemon started.", ledger.uptime_s),
+    }
 
 
 def _memories(folder: Path | None) -> tuple[Ledger, Sightings]:

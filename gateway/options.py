@@ -16,6 +16,7 @@ from gateway.containers.settings import (
 )
 from gateway.roles import Role, parse_caller
 from gateway.settings import (
+    Address,
     Limits,
     OwnProcesses,
     PassedSockets,
@@ -197,6 +198,17 @@ def build_parser() -> argparse.ArgumentParser:
         "(default: stay who started it, with only those)",
     )
     parser.add_argument(
+        "--observe",
+        metavar="ADDRESS",
+        help="answer /healthz, /readyz and /metrics over HTTP at unix:/PATH or HOST:PORT; asking starts nothing. "
+        "Not with --exit-when-idle (default: nowhere)",
+    )
+    parser.add_argument(
+        "--observe-openly",
+        action="store_true",
+        help="--observe may be an address that other machines can reach",
+    )
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -223,6 +235,7 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         parser.error(str(error))
     if options.exit_when_idle and not all(isinstance(address, PassedSockets) for address in addresses):
         parser.error("--exit-when-idle: nobody would listen; it goes with --listen systemd alone")
+    observe = _observed(options, parser)
     files = (options.tls_cert, options.tls_key, options.tls_client_ca)
     if any(files) and not all(files):
         parser.error("--tls-cert, --tls-key and --tls-client-ca must be set together")
@@ -250,7 +263,23 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         callers=tuple(options.allow_caller),
         sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
         names=_names(options, parser),
+        observe=observe,
+        observe_openly=options.observe_openly,
     )
+
+
+def _observed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Address | None:
+    if options.observe is None:
+        return None
+    try:
+        address = parse_address(options.observe)
+    except ValueError as error:
+        parser.error(str(error))
+    if isinstance(address, PassedSockets):
+        parser.error("--observe: must be unix:/PATH or HOST:PORT")
+    if options.exit_when_idle:
+        parser.error("--observe: with --exit-when-idle nobody would answer between captures")
+    return address
 
 
 def _add_names(parser: argparse.ArgumentParser) -> None:

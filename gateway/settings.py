@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -13,6 +14,7 @@ from gateway.roles import Role
 
 _UNIX: Final = "unix:"
 _SYSTEMD: Final = "systemd"
+_LOOPBACK: Final = re.compile(r"127(\.\d{1,3}){3}")
 
 
 class OwnProcesses(Enum):
@@ -84,6 +86,11 @@ class TcpAddress:
     host: str
     port: int
 
+    @property
+    def is_loopback(self) -> bool:
+        """Only this machine can reach it."""
+        return self.host in {"localhost", "::1"} or _LOOPBACK.fullmatch(self.host) is not None
+
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
@@ -121,9 +128,17 @@ class Settings:
     user: str | None = None
     state_dir: Path | None = None
     names: NamesSettings = NO_NAMES
+    observe: Address | None = None
+    """Where probes and scrapes are answered."""
+    observe_openly: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an address that anybody could use; raises UnsafeAddress."""
+        if isinstance(self.observe, TcpAddress) and not (self.observe.is_loopback or self.observe_openly):
+            raise UnsafeAddress(
+                f"metrics at {self.observe} can be had by others; they say how many captures this machine gave and what "
+                "that cost. Add --observe-openly if that is meant, or take 127.0.0.1:PORT or unix:/PATH"
+            )
         if self.tls is None:
             for address in self.listen:
                 if isinstance(address, TcpAddress):

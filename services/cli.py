@@ -14,6 +14,7 @@ from services.commands import (
     db,
     doctor,
     gateway,
+    health,
     machines,
     query,
     simulate,
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command("up", rich_help_panel="On this machine")(up.up)
 app.command("url", rich_help_panel="On this machine")(url.url)
 app.command("doctor", rich_help_panel="On this machine")(doctor.doctor)
+app.command("health", rich_help_panel="On this machine")(health.health)
 app.command("query", rich_help_panel="Ask")(query.query)
 app.command("visit", rich_help_panel="Ask")(visit.visit)
 app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")

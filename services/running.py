@@ -14,6 +14,7 @@ from pathlib import Path
 
 from services.embedded.folder import make_folder
 from services.errors import AlreadyRunning, CannotStart
+from services.observing.address import ObserveAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,15 @@ class RunningStack:
 def run_dir(state_dir: Path) -> Path:
     """Folder of sockets and of what is written here; only its user may enter."""
     return state_dir / "run"
+
+
+OBSERVED = ("collector", "worker", "gateway")
+"""Parts of `up` that answer probes and scrapes on a socket of their own; the API does at its address."""
+
+
+def observed_at(state_dir: Path, part: str) -> ObserveAddress:
+    """Where a part of `up` answers /healthz, /readyz and /metrics."""
+    return ObserveAddress(path=run_dir(state_dir) / f"{part}-observe.sock")
 
 
 @contextmanager

@@ -147,6 +147,18 @@ class Settings(BaseSettings):
         ge=0,
         description="What an hour of one core costs, in any currency. Not set: answers are not shown in money.",
     )
+    collector_observe: str | None = Field(
+        default=None,
+        description="Where the collector answers `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Not set: nowhere.",
+    )
+    worker_observe: str | None = Field(
+        default=None,
+        description="Where a worker answers `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Not set: nowhere.",
+    )
+    observe_openly: bool = Field(
+        default=False,
+        description="Let probes and metrics of collectors and workers be asked from other machines.",
+    )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
     cell_retention_days: int = Field(
         default=400,

@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
-from kombu.exceptions import KombuError
 from sqlalchemy import Connection, Engine
 
 from collector.dispatch import Dispatch
@@ -26,7 +25,9 @@ from collector.sweep import make_room, send_due
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
-from services.running import RunningStack, run_dir
+from services.observing.address import ObserveAddress
+from services.observing.asking import is_ok
+from services.running import RunningStack, observed_at, run_dir
 from services.settings import Settings
 from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, parts
@@ -37,7 +38,7 @@ from storage.archive import Archive
 from storage.captures import Due
 from storage.database import normalized, open_engine
 from storage.errors import DatabaseError, UnknownCampaign
-from symbolizer.worker.broker import make_broker, make_sender
+from symbolizer.worker.broker import make_sender
 
 Say = Callable[[str], None]
 
@@ -107,6 +108,9 @@ class Stack:
 
     def start(self) -> None:
         """Start every part in order and say so; raises CannotStart, with what was started still running."""
+        self.port = _free_port(
+            self._settings.api_port, explicit="api_port" in self._settings.model_fields_set
+        )
         if self._postgres is not None:
             with self._step("PostgreSQL"):
                 self._postgres.start()
@@ -120,7 +124,6 @@ class Stack:
                 self._valkey.start()
         with self._step("tables"):
             self._prepare_database()
-        self.port = _free_port(self._settings.api_port)
         if self.fleet is None:
             with self._step("gateway"):
                 self._start_child(self._gateway())
@@ -269,6 +272,8 @@ class Stack:
             "FLEETPROF_API_TOKENS": ",".join((f"viewer:{self.token}", *self._settings.api_tokens)),
             "FLEETPROF_WORKER_PROCESSES": str(self._settings.worker_processes or 1),
             "FLEETPROF_SYMBOL_ASKS_PER_HOUR": str(self._symbol_asks()),
+            "FLEETPROF_COLLECTOR_OBSERVE": str(self._observed("collector")),
+            "FLEETPROF_WORKER_OBSERVE": str(self._observed("worker")),
         }
 
     def _symbol_asks(self) -> int:
@@ -300,41 +305,47 @@ class Stack:
         path = self._folder / "gateway.sock"
         # Only its own user can call it.
         arguments = ["--listen", self.gateway, "--share-symbols", "symbols", "--allow-event", "*"]
+        arguments += ["--observe", str(self._observed("gateway"))]
         return self._part("gateway", "gateway", arguments, lambda: _listens(path))
 
     def _api(self) -> Part:
         return self._part("api", "services", ["api"], lambda: _answers(self.port, "/readyz"))
 
     def _worker(self) -> Part:
-        return self._part("worker", "services", ["worker"], lambda: _worker_answers(self._redis_url()))
+        return self._part(
+            "worker", "services", ["worker"], lambda: is_ok(self._observed("worker"), "/readyz")
+        )
 
     def _collector(self) -> Part:
-        return self._part("collector", "services", ["collector"], lambda: True)
+        # Alive is enough: the first look at the fleet waits for machines to say what they are.
+        return self._part(
+            "collector", "services", ["collector"], lambda: is_ok(self._observed("collector"), "/healthz")
+        )
+
+    def _observed(self, part: str) -> ObserveAddress:
+        return observed_at(self._settings.state_dir, part)
 
 
-def _free_port(wanted: int) -> int:
-    """`wanted` if nobody listens there, else one the kernel picks."""
-    for port in (wanted, 0):
+def _free_port(wanted: int, *, explicit: bool) -> int:
+    """`wanted` if nobody listens there, else one the kernel picks. Raises CannotStart for one that was asked for."""
+    for port in (wanted,) if explicit else (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
-            except OSError:
+            except OSError as error:
+                why = error.strerror
                 continue
             return int(probe.getsockname()[1])
-    raise CannotStart("No port is free on 127.0.0.1 for the API.")
+    raise CannotStart(
+        f"Port {wanted} of 127.0.0.1, which was asked for, cannot be used: {why}. "
+        "Choose another with --port or FLEETPROF_API_PORT, or 0 for a free one."
+    )
 
 
 def _listens(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         return probe.connect_ex(str(path)) == 0
-
-
-def _worker_answers(broker_url: str) -> bool:
-    try:
-        return bool(make_broker(broker_url).control.ping(timeout=0.3))
-    except KombuError:
-        return False
 
 
 def _answers(port: int, path: str) -> bool:

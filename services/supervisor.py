@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from services.embedded.folder import set_aside_long_log
 from services.errors import CannotStart
+from services.log_files import cut_long_log
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -57,7 +57,7 @@ class Child:
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Start the process; its output is appended to the part's log, or to a new one when that is long."""
+        """Start the process; its output is appended to the part's log."""
         parent = os.getpid()
 
         def follow_parent() -> None:
@@ -66,7 +66,7 @@ class Child:
                 os._exit(1)
 
         self.part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        set_aside_long_log(self.part.log)
+        cut_long_log(self.part.log)
         with self.part.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self.part.command,
@@ -81,7 +81,11 @@ class Child:
         self._started = time.monotonic()
 
     def tend(self) -> str | None:
-        """Start the process again if it has ended and its delay is over; a sentence when it ended."""
+        """Start the process again if it has ended and its delay is over; a sentence when it ended.
+
+        Its log is set aside when it has become long.
+        """
+        cut_long_log(self.part.log)
         process = self._process
         if process is not None:
             code = process.poll()

@@ -19,11 +19,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gateway.serving.observing import Observing, cpu_seconds, exposition, resident_bytes
 from gateway.serving.quiet import Quiet
 from gateway.serving.relay import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
@@ -70,7 +71,24 @@ class Doorman:
         on_ready: Callable[[], None],
         prepare: Callable[[], None] = lambda: None,
         exit_when_idle: bool = False,
+        observed: socket.socket | None = None,
+        figures: Callable[[], Mapping[str, tuple[str, str, float]]] = dict,
     ) -> None:
+        """`observed` is where probes and scrapes come; `figures` what metrics say besides the doorman's own."""
+        self._figures = figures
+        self._starts = self._deaths = 0
+        self._ill = False
+        self._observing = observed and Observing(
+            observed,
+            {
+                "/healthz": lambda: (True, "alive\n"),
+                "/readyz": lambda: (
+                    self._ready_to_serve,
+                    "ready\n" if self._ready_to_serve else "the server part does not come up\n",
+                ),
+                "/metrics": lambda: (True, self._metrics()),
+            },
+        )
         self._doors = doors
         self._serve = serve
         self._idle_s = idle_s
@@ -104,6 +122,8 @@ class Doorman:
         for door in self._doors:
             # A caller may hang up between poll and accept, which would then wait for the next one.
             door.public.setblocking(False)
+        if self._observing:
+            self._observing.attend(self._selector)
         try:
             self._start()
             while self._status is None:
@@ -139,6 +159,7 @@ class Doorman:
             self._fail(1)
             return
         reading, writing = os.pipe()
+        self._starts += 1
         self._server = os.fork()
         if not self._server:
             status = 1
@@ -149,6 +170,8 @@ class Doorman:
                     door.public.close()
                 for relay in self._relays:
                     relay.let_go()
+                if self._observing:
+                    self._observing.let_go()
                 signal.set_wakeup_fd(-1)
                 for number in _SIGNALS:
                     signal.signal(number, signal.SIG_DFL)
@@ -169,7 +192,7 @@ class Doorman:
         self._ready = -1
         if not ready:
             return  # it ended instead; SIGCHLD tells how
-        self._up = True
+        self._up, self._ill = True, False
         self._last_bytes = time.monotonic()
         if not self._was_up:
             self._was_up = True
@@ -207,6 +230,8 @@ class Doorman:
 
         Who is left waiting in a socket that a service manager holds would have it start the service again at once.
         """
+        self._deaths += 1
+        self._ill = True
         turn_away([door.public for door in self._doors])
         if self._was_up:
             self._watch_doors(self._knock)
@@ -280,6 +305,50 @@ class Doorman:
                 os.kill(self._server, signal.SIGKILL)
             os.waitpid(self._server, 0)
             self._server = 0
+
+    @property
+    def _ready_to_serve(self) -> bool:
+        """The last server came up and did not die; whether one runs now does not matter."""
+        return self._was_up and not self._ill and not self._stopping
+
+    def _metrics(self) -> str:
+        own = os.times()
+        memory = resident_bytes(os.getpid()) + (resident_bytes(self._server) if self._server else 0)
+        cpu = own.user + own.system + own.children_user + own.children_system
+        cpu += cpu_seconds(self._server) if self._server else 0.0
+        prefix = "fleetprof_gateway"
+        return exposition(
+            {
+                f"{prefix}_ready": (
+                    "gauge",
+                    "1 unless the server part died or could not start.",
+                    self._ready_to_serve,
+                ),
+                f"{prefix}_server_running": (
+                    "gauge",
+                    "1 while the server part runs: it ends when idle.",
+                    self._up,
+                ),
+                f"{prefix}_server_starts_total": (
+                    "counter",
+                    "Times the server part was started.",
+                    self._starts,
+                ),
+                f"{prefix}_server_deaths_total": (
+                    "counter",
+                    "Times it died or could not start.",
+                    self._deaths,
+                ),
+                f"{prefix}_callers": ("gauge", "Connections open now.", len(self._relays)),
+                f"{prefix}_cpu_seconds_total": ("counter", "CPU time of both parts, captures included.", cpu),
+                f"{prefix}_resident_bytes": (
+                    "gauge",
+                    "Resident memory of both parts, what they share counted twice.",
+                    memory,
+                ),
+                **self._figures(),
+            }
+        )
 
     def _timeout(self) -> float | None:
         until = [since + self._drained_in_s for since in self._draining.values()]

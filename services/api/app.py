@@ -1,6 +1,6 @@
 """The web application: routes, and what every request passes on its way to them."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from services.api.routes import api_router
 from services.api.symbols import LARGEST_SOURCES, symbols_router
 from services.symbols.desk import SymbolDesk
 from storage.query.engine import QueryEngine
+from storage.query.shapes.operations import OperationsQuestion
 from storage.query.shapes.status import LandingQuestion
 
 CONCURRENT_QUERIES = 4
@@ -63,15 +64,22 @@ def create_app(
     price_per_core_hour: float | None = None,
     symbols: SymbolDesk | None = None,
     uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
+    connections: Callable[[], int] | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
     `allowed_hosts` are the names it may be called by besides loopback ones; `secure`: it is served
     over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
-    the folder that is filled while something is uploaded.
+    the folder that is filled while something is uploaded; `connections`: how many to the database are in
+    use, for the metrics.
     """
-    metrics = Metrics(lambda: queries.ask(LandingQuestion()), queries.caches)
+    metrics = Metrics(
+        lambda: queries.ask(LandingQuestion()),
+        lambda: queries.ask(OperationsQuestion()),
+        queries.caches,
+        connections,
+    )
     leftovers = Leftovers()
 
     @asynccontextmanager

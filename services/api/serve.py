@@ -11,6 +11,7 @@ from pathlib import Path
 
 import structlog
 import uvicorn
+from sqlalchemy import QueuePool
 
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
@@ -134,6 +135,7 @@ def serve(
                 largest_bytes=symbols.largest_bytes,
             ),
             uploads=state_dir / "uploads",
+            connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
         )
         config = uvicorn.Config(
             app,

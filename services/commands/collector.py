@@ -1,5 +1,8 @@
 """`fleetprof collector`: the process that draws machines and visits them."""
 
+from contextlib import ExitStack
+from typing import Annotated
+
 import typer
 
 from services.settings import read_settings
@@ -8,7 +11,15 @@ _GIVE_BACK_S = 15.0
 """Merging, once a minute, leaves three times as much free as the rest of the process needs."""
 
 
-def collector() -> None:
+def collector(
+    observe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Answer /healthz, /readyz and /metrics there: HOST:PORT or unix:/PATH. Default: FLEETPROF_COLLECTOR_OBSERVE.",
+        ),
+    ] = None,
+) -> None:
     """Draw machines at random, visit them, archive what they bring.
 
     Runs until SIGTERM or Ctrl-C, then lets visits under way finish for 10 s. Needs
@@ -21,6 +32,11 @@ def collector() -> None:
     from services.asking import ask_terms  # noqa: PLC0415
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
+    from services.observing import checks  # noqa: PLC0415
+    from services.observing.address import allowed  # noqa: PLC0415
+    from services.observing.collector import CollectorMetrics  # noqa: PLC0415
+    from services.observing.readiness import Readiness  # noqa: PLC0415
+    from services.observing.server import ObservingServer  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.retention.retain import Keep  # noqa: PLC0415
@@ -28,12 +44,26 @@ def collector() -> None:
 
     share_arenas()
     keep_giving_back(_GIVE_BACK_S)
-    settings = read_settings()
+    settings = read_settings(collector_observe=observe)
     log_to_stderr()
+    address = allowed(settings.collector_observe, openly=settings.observe_openly)
+    metrics = CollectorMetrics()
     engine = open_engine(settings.needed_database_url(), application="collector")
     archive = Archive(settings.archive)
     call_workers = make_caller(settings.needed_redis_url())
-    try:
+    with ExitStack() as ending:
+        ending.callback(engine.dispose)
+        if address is not None:
+            readiness = Readiness(
+                {
+                    "database": checks.database(settings.needed_database_url()),
+                    "archive": checks.archive(settings.archive),
+                    "rounds": metrics.looks,
+                }
+            )
+            observing = ObservingServer(address, readiness, metrics.text)
+            ending.callback(observing.close)
+            observing.start()
         run_until_signalled(
             Collector(
                 engine,
@@ -41,6 +71,7 @@ def collector() -> None:
                 make_sender(settings.needed_redis_url()),
                 lambda key: call_workers(key, ""),
                 visitor=Visitor(gateway_credentials(settings)),
+                watcher=metrics.watch,
                 asks=ask_terms(settings, engine, archive),
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
@@ -52,6 +83,4 @@ def collector() -> None:
                 ),
             )
         )
-    finally:
-        engine.dispose()
     typer.echo("The collector has ended.", err=True)

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,13 @@ def worker(
             help="Take captures of this share of the partitions first, e.g. 2/3. Default: FLEETPROF_WORKER_PARTITIONS.",
         ),
     ] = None,
+    observe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Answer /healthz, /readyz and /metrics there: HOST:PORT or unix:/PATH. Default: FLEETPROF_WORKER_OBSERVE.",
+        ),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run a symbolizer worker: it takes captures from the queue, names their functions, and lands them.
@@ -32,21 +39,51 @@ def worker(
     up; one that is killed loses nothing. Captures whose machines run the same program go to the same
     worker while it keeps up; a worker with nothing of its own to do helps the others.
     """
-    from celery.signals import worker_process_init  # noqa: PLC0415 - a command imports what it runs
+    from billiard import current_process  # noqa: PLC0415 - a command imports what it runs
+    from celery.signals import worker_process_init, worker_ready  # noqa: PLC0415
 
     from services.allocator import keep_giving_back, share_arenas  # noqa: PLC0415
+    from services.observing import checks  # noqa: PLC0415
+    from services.observing.address import allowed  # noqa: PLC0415
+    from services.observing.readiness import Readiness  # noqa: PLC0415
+    from services.observing.server import ObservingServer  # noqa: PLC0415
+    from services.observing.worker import WorkerMetrics  # noqa: PLC0415
     from symbolizer.sources.chain import SourcePlaces  # noqa: PLC0415
     from symbolizer.sources.local_files import DEBUG_ROOTS  # noqa: PLC0415
     from symbolizer.worker.routing import WHOLE, Share  # noqa: PLC0415
     from symbolizer.worker.tasks import make_app, worker_main  # noqa: PLC0415
 
+    settings = read_settings(worker_processes=processes, worker_partitions=partitions, worker_observe=observe)
+    address = allowed(settings.worker_observe, openly=settings.observe_openly)
+    count = settings.worker_processes or len(os.sched_getaffinity(0))
+    metrics = WorkerMetrics(count, settings.needed_redis_url())
+    observing = None
+    if address is not None:
+        readiness = Readiness(
+            {
+                "database": checks.database(settings.needed_database_url()),
+                "broker": checks.broker(settings.needed_redis_url()),
+                "archive": checks.archive(settings.archive),
+                "pool": metrics.has_workers,
+            }
+        )
+        observing = ObservingServer(address, readiness, metrics.text)
+        observing.start()
+
     def begin(**_: object) -> None:
         """Of every process of the pool, once it is forked: threads do not come along."""
+        if observing is not None:
+            observing.let_go()
+        metrics.sit(getattr(current_process(), "index", 0))
         share_arenas()
         keep_giving_back(_GIVE_BACK_S)
 
+    def ready(sender: Any, **_: object) -> None:
+        """Of the parent, which takes tasks from now on."""
+        metrics.has_pool(sender.pool)
+
     worker_process_init.connect(begin, weak=False)
-    settings = read_settings(worker_processes=processes, worker_partitions=partitions)
+    worker_ready.connect(ready, weak=False)
     share = Share.parse(settings.worker_partitions) if settings.worker_partitions else WHOLE
     app = make_app(
         settings.needed_redis_url(),
@@ -60,11 +97,16 @@ def worker(
             copies_bytes=settings.symbol_copies_bytes,
         ),
         cache_bytes=settings.symbol_cache_bytes,
+        watcher=metrics.watch,
     )
-    worker_main(
-        app,
-        processes=settings.worker_processes,
-        log_level=log_level,
-        name=f"worker-{platform.node()}-{os.getpid()}",
-        share=share,
-    )
+    try:
+        worker_main(
+            app,
+            processes=count,
+            log_level=log_level,
+            name=f"worker-{platform.node()}-{os.getpid()}",
+            share=share,
+        )
+    finally:
+        if observing is not None:
+            observing.close()

@@ -31,6 +31,7 @@ from storage.landing.resolved import BinaryReport, Status
 from storage.symbols import relanding
 from storage.symbols.improved import is_answered
 from symbolizer.images.resolve import Resolver
+from symbolizer.worker.events import CaptureFailed, CapturesLanded, Watcher, nobody
 from symbolizer.worker.hearing import Hearing
 from symbolizer.worker.held_leases import HeldLeases
 
@@ -71,6 +72,7 @@ class Lander:
         *,
         terms: LeaseTerms = DEFAULT_TERMS,
         has_better: Callable[[str], None] = lambda _: None,
+        watcher: Watcher = nobody,
     ) -> None:
         """`has_better` is told of a binary with better symbols than captures were landed with before; best effort."""
         self._engine = engine
@@ -79,6 +81,7 @@ class Lander:
         self._interner = Interner(engine)
         self._terms = terms
         self._has_better = has_better
+        self._watcher = watcher
         self._noted: dict[str, BinaryReport] = {}
         self._hearing = Hearing(engine, resolver.forget)
 
@@ -122,6 +125,16 @@ class Lander:
                 "%s: visit=%s generation=%d samples=%d seconds=%.3f together=%d",
                 result.outcome, lease.visit_id, lease.generation, result.samples, took, len(waiting),
             )  # fmt: skip
+        if landed:
+            self._watcher(
+                CapturesLanded(
+                    outcomes=tuple(result.outcome for result in landed.values()),
+                    again=sum(lease.generation > 1 for lease in waiting if lease.visit_id in landed),
+                    samples=sum(result.samples for result in landed.values()),
+                    facts=sum(result.facts for result in landed.values()),
+                    seconds=took,
+                )
+            )
         self._note_binaries(
             report
             for lease, item in read.items()
@@ -172,7 +185,9 @@ class Lander:
     def _failed(self, lease: Lease, error: Exception) -> None:
         """Set the capture aside, or give it back with the reason."""
         visit_id = lease.visit_id
-        if isinstance(error, BadCapture | BlobTooLarge):
+        hopeless = isinstance(error, BadCapture | BlobTooLarge)
+        self._watcher(CaptureFailed(error, set_aside=hopeless))
+        if hopeless:
             why = str(error)
             log.warning("set aside: visit=%s why=%s", visit_id, why)
             newer = error.found if isinstance(error, FormatTooNew) else None

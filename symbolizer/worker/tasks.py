@@ -17,12 +17,14 @@ from storage.errors import DatabaseError
 from storage.landing.decode import NEWEST_FORMAT
 from symbolizer.builds.build import BuildLimits
 from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
+from symbolizer.builds.outcome import Built, NotBuilt
 from symbolizer.builds.symbol_cache_folder import DEFAULT_LIMIT_BYTES
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.chain import SourcePlaces, make_sources
 from symbolizer.worker.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_broker
 from symbolizer.worker.descriptors import allow_descriptors
+from symbolizer.worker.events import FunctionsNamed, SymbolsBuilt, Watcher, nobody, told
 from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
 from symbolizer.worker.renaming import Renaming
 from symbolizer.worker.routing import WHOLE, Share, queues
@@ -48,6 +50,7 @@ def make_app(
     terms: LeaseTerms = DEFAULT_TERMS,
     limits: BuildLimits | None = None,
     cache_bytes: int = DEFAULT_LIMIT_BYTES,
+    watcher: Watcher = nobody,
 ) -> Celery:
     """The application with the tasks of `symbolizer.worker.broker`.
 
@@ -82,7 +85,7 @@ def make_app(
             caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
             resolver = Resolver(source, caches, wants_build=wants_build)
             at[process] = Workplace(
-                Lander(engine, archive, resolver, terms=terms, has_better=has_better),
+                Lander(engine, archive, resolver, terms=terms, has_better=has_better, watcher=watcher),
                 SymCacheBuilder(engine, archive, patient, folder, limits, folder_bytes=cache_bytes),
                 Renaming(engine, source, caches, wants_build=wants_build),
             )
@@ -90,16 +93,20 @@ def make_app(
 
     @app.task(name=LAND_CAPTURE)
     def land_capture(visit_id: str) -> None:
-        here().lander.land(UUID(visit_id))
+        with told(watcher, LAND_CAPTURE):
+            here().lander.land(UUID(visit_id))
 
     @app.task(name=BUILD_SYMCACHE)
     def build_symcache(key: str, path: str = "") -> None:
-        here().builder.build(key, path)
-        here().renaming.names_for(key)  # also if it failed: then by the symbol table
+        with told(watcher, BUILD_SYMCACHE):
+            watcher(SymbolsBuilt(_outcome(here().builder.build(key, path))))
+            # Also if it failed: then by the symbol table.
+            watcher(FunctionsNamed(here().renaming.names_for(key).functions))
 
     @app.task(name=NAMES_FOR)
     def names_for(key: str, why: str = "") -> None:
-        here().renaming.names_for(key, why)
+        with told(watcher, NAMES_FOR):
+            watcher(FunctionsNamed(here().renaming.names_for(key, why).functions))
 
     return app
 
@@ -133,6 +140,12 @@ def worker_main(
             "--without-heartbeat",
         ]
     )
+
+
+def _outcome(outcome: Built | NotBuilt) -> str:
+    if isinstance(outcome, Built):
+        return "built"
+    return "pending" if outcome.pending else "failed"
 
 
 def _retry_readable(engine: Engine) -> None:

@@ -1,0 +1,129 @@
+"""Probes and scrapes, answered by the process that waits: asking how a gateway is starts no server.
+
+    GET /healthz   200 as long as the daemon can answer at all
+    GET /readyz    200, or 503 after a server that could not start or died, until one is up again
+    GET /metrics   Prometheus' text format, written by hand: a client library would double this process
+
+One request a connection, of which the first line counts. It lives in the doorman's selector: no thread, no timer.
+Of callers who connect and say nothing only so many are kept, and each new one takes the place of the oldest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from socket import socket
+
+_MOST_CALLERS: Final = 8
+_LONGEST_REQUEST: Final = 4096
+_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Observing:
+    """Answers on one listening socket; `answers` gives for a path whether all is well, and the text."""
+
+    def __init__(self, listening: socket, answers: Mapping[str, Callable[[], tuple[bool, str]]]) -> None:
+        self._listening = listening
+        self._answers = answers
+        self._selector: selectors.BaseSelector | None = None
+        self._callers: dict[socket, bytearray] = {}
+        listening.setblocking(False)
+
+    def attend(self, selector: selectors.BaseSelector) -> None:
+        """Answer whenever this selector says that somebody asks; its owner calls each key's data with the mask."""
+        self._selector = selector
+        selector.register(self._listening, selectors.EVENT_READ, self._accept)
+
+    def let_go(self) -> None:
+        """Close our descriptors: for a forked child, whose selector is its parent's."""
+        for each in (self._listening, *self._callers):
+            each.close()
+
+    def _accept(self, _: int) -> None:
+        try:
+            caller, _who = self._listening.accept()
+        except OSError:
+            return  # it has gone already
+        assert self._selector is not None
+        caller.setblocking(False)
+        if len(self._callers) >= _MOST_CALLERS:
+            self._drop(next(iter(self._callers)))
+        self._callers[caller] = bytearray()
+        self._selector.register(caller, selectors.EVENT_READ, lambda _: self._hear(caller))
+
+    def _hear(self, caller: socket) -> None:
+        said = self._callers.get(caller)
+        if said is None:
+            return  # dropped for another, in this very round of the selector
+        try:
+            more = caller.recv(_LONGEST_REQUEST)
+        except BlockingIOError:
+            return
+        except OSError:
+            more = b""
+        said += more
+        whole = b"\r\n\r\n" in said or b"\n\n" in said
+        if more and not whole and len(said) < _LONGEST_REQUEST:
+            return
+        if whole:
+            # A few kilobytes into an empty buffer: taken at once, or the caller is not worth waiting for.
+            with contextlib.suppress(OSError):
+                caller.sendall(self._answer(bytes(said)))
+        self._drop(caller)
+
+    def _drop(self, caller: socket) -> None:
+        assert self._selector is not None
+        del self._callers[caller]
+        self._selector.unregister(caller)
+        caller.close()
+
+    def _answer(self, request: bytes) -> bytes:
+        method, _, rest = request.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
+        path = rest.partition(" ")[0].partition("?")[0]
+        answer = self._answers.get(path)
+        if method not in {"GET", "HEAD"}:
+            status, text = "405 Method Not Allowed", "Only GET is answered.\n"
+        elif answer is None:
+            status, text = "404 Not Found", "There are /healthz, /readyz and /metrics.\n"
+        else:
+            well, text = answer()
+            status = "200 OK" if well else "503 Service Unavailable"
+        body = text.encode()
+        head = (
+            f"HTTP/1.1 {status}\r\nContent-Type: {_TEXT}\r\nContent-Length: {len(body)}\r\n"
+            "Connection: close\r\n\r\n"
+        )
+        return head.encode() + (body if method != "HEAD" else b"")
+
+
+def exposition(values: Mapping[str, tuple[str, str, float]]) -> str:
+    """Prometheus' text of single numbers: by name the type (counter, gauge), what it is, and the number."""
+    lines = []
+    for name, (kind, text, value) in values.items():
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name} {value:.17g}"]
+    return "\n".join(lines) + "\n"
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process so far; 0 when it has gone (proc(5): fields 14 and 15 of stat, after the name)."""
+    try:
+        with Path(f"/proc/{pid}/stat").open("rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of a process; 0 when it has gone."""
+    try:
+        with Path(f"/proc/{pid}/statm").open("rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

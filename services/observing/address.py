@@ -1,0 +1,70 @@
+"""Where a process answers probes and scrapes, and which addresses need a second word.
+
+Metrics hold no secrets (no machine, no function, no text of a capture; names of campaigns, counts and times), and
+nothing can be changed by asking. So a loopback address is free. Any other address tells strangers how large the
+fleet is and whether it is well: it needs FLEETPROF_OBSERVE_OPENLY.
+"""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from services.errors import SettingsProblem
+
+_UNIX = "unix:"
+
+
+@dataclass(frozen=True, slots=True)
+class ObserveAddress:
+    """A socket's path, or host and port."""
+
+    path: Path | None = None
+    host: str = ""
+    port: int = 0
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return f"{_UNIX}{self.path}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_private(self) -> bool:
+        """Only processes of this machine can reach it, or only this user's."""
+        if self.path is not None or self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @classmethod
+    def parse(cls, text: str) -> "ObserveAddress":
+        """`unix:/path`, or `host:port` with IPv6 in brackets. Raises SettingsProblem."""
+        if text.startswith(_UNIX):
+            path = Path(text.removeprefix(_UNIX))
+            if not path.is_absolute():
+                raise SettingsProblem(
+                    f"{text}: the socket's path must be absolute, e.g. unix:/run/fleetprof/observe.sock"
+                )
+            return cls(path=path)
+        host, colon, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not (colon and host and port.isascii() and port.isdigit() and int(port) <= 0xFFFF):
+            raise SettingsProblem(
+                f"{text!r} is no address; write unix:/PATH or HOST:PORT, e.g. 127.0.0.1:9464"
+            )
+        return cls(host=host, port=int(port))
+
+
+def allowed(text: str | None, *, openly: bool) -> ObserveAddress | None:
+    """The address; None: there is none. Raises SettingsProblem for one that others can reach and that nobody meant."""
+    if not text:
+        return None
+    address = ObserveAddress.parse(text)
+    if not address.is_private and not openly:
+        raise SettingsProblem(
+            f"Metrics and probes would be answered at {address}, where others can reach them: they tell how large the "
+            "fleet is and how it is. Set FLEETPROF_OBSERVE_OPENLY=true if that is meant, or take a loopback "
+            "address or unix:/PATH."
+        )
+    return address

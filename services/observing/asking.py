@@ -1,0 +1,44 @@
+"""Asking a process how it is, over TCP or its Unix socket."""
+
+import http.client
+import socket
+from http import HTTPStatus
+
+from services.errors import NotRunning
+from services.observing.address import ObserveAddress
+
+
+class _OverUnix(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def ask(address: ObserveAddress, route: str, *, timeout_s: float = 15.0) -> tuple[int, str]:
+    """Status and text of a route, e.g. `/readyz`. Raises NotRunning when nobody answers."""
+    connection = (
+        http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
+        if address.path is None
+        else _OverUnix(str(address.path), timeout_s)
+    )
+    try:
+        connection.request("GET", route)
+        response = connection.getresponse()
+        return response.status, response.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        raise NotRunning(f"Nobody answers at {address}: {error or type(error).__name__}") from error
+    finally:
+        connection.close()
+
+
+def is_ok(address: ObserveAddress, route: str) -> bool:
+    """Whether the route answers 200 now."""
+    try:
+        return ask(address, route, timeout_s=5.0)[0] == HTTPStatus.OK
+    except NotRunning:
+        return False

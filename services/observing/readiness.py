@@ -1,0 +1,35 @@
+"""Whether a process can do its work now: named checks, each a sentence when it fails.
+
+Alive is not ready: a collector whose database is away is alive, and to restart it would mend nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from time import monotonic
+
+REMEMBERED_S = 1.0
+"""Who asks all the time must not cause a connection to the database each time."""
+
+Check = Callable[[], str | None]
+"""None: well. Else a sentence that says what is wrong. May block for some seconds; must not raise."""
+
+
+@dataclass(slots=True)
+class Readiness:
+    """The checks of one process; safe to ask from several threads, of which one checks and the others wait."""
+
+    checks: Mapping[str, Check]
+    clock: Callable[[], float] = monotonic
+    _lock: Lock = field(default_factory=Lock, init=False)
+    _asked_at: float = field(default=float("-inf"), init=False)
+    _failing: dict[str, str] = field(default_factory=dict, init=False)
+
+    def failing(self) -> Mapping[str, str]:
+        """What keeps it from working, by the check's name; empty: it is ready. At most `REMEMBERED_S` old."""
+        with self._lock:
+            if self.clock() - self._asked_at >= REMEMBERED_S:
+                answers = {name: check() for name, check in self.checks.items()}
+                self._failing = {name: why for name, why in answers.items() if why is not None}
+                self._asked_at = self.clock()
+            return dict(self._failing)

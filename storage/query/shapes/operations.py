@@ -1,0 +1,116 @@
+"""The store's own state, for whoever keeps it running: campaigns, what waits, what was made ahead.
+
+Every figure is that of the whole store, whichever process reads it. Cheap enough to be read every few seconds:
+counts are of what waits, by indexes, and stop at `COUNTED`.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, literal, select
+
+from storage import partitions
+from storage.query.reader import Reading
+from storage.schema import (
+    campaign,
+    machine,
+    relanding,
+    roll_queue,
+    symcache,
+    visit,
+)
+
+COUNTED = 100_000
+"""What waits is counted up to this many."""
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignOperation:
+    """What a campaign is doing."""
+
+    name: str
+    state: str
+    """running, paused or stopped (by its brake, or a person)."""
+    period_s: float
+    last_round_began: float | None
+    """Seconds since 1970 at which the last round that was drawn began; None: none was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """All of it at one moment."""
+
+    campaigns: tuple[CampaignOperation, ...]
+    machines_enabled: int
+    visits_last_hour: dict[str, int]
+    """Drawn for the last hour, by outcome."""
+    roll_queue: int
+    """Visits that are not merged into cells yet; at most `COUNTED`."""
+    partition_days_ahead: int
+    """Days after today that facts can be landed in; −1: not even today."""
+    oldest_partition: float | None
+    """Seconds since 1970 of the oldest day with facts."""
+    relandings: int
+    """Binaries whose better symbols have not reached every capture yet."""
+    builds_under_way: int
+    builds_failed: int
+    """Symbol files of which the last build failed."""
+    database_bytes: int
+    """Of the database on its disk, as `pg_database_size` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationsQuestion:
+    """What whoever keeps the store running watches."""
+
+    def answer(self, reading: Reading) -> Operations:
+        """The state of the snapshot. Raises `DatabaseError`."""
+        return read_operations(reading.connection)
+
+
+def read_operations(connection: Connection) -> Operations:
+    """The state as the snapshot shows it."""
+    now: datetime = connection.execute(select(func.now())).scalar_one()
+    rows = connection.execute(
+        select(campaign.c.name, campaign.c.state, campaign.c.period_s, campaign.c.last_round).order_by(
+            campaign.c.campaign_id
+        )
+    ).all()
+    outcomes = connection.execute(
+        select(visit.c.outcome, func.count())
+        .where(visit.c.day >= (now - timedelta(hours=1)).date(), visit.c.drawn_at >= now - timedelta(hours=1))
+        .where(visit.c.drawn_at <= now)
+        .group_by(visit.c.outcome)
+    )
+    days = partitions.existing(connection)
+    leased = symcache.c.leased_until > now
+    under_way, failed = connection.execute(
+        select(func.count().filter(leased), func.count().filter(symcache.c.failure != "")).select_from(
+            symcache
+        )
+    ).one()
+    return Operations(
+        campaigns=tuple(
+            CampaignOperation(name, state, period_s, last_round * period_s if last_round >= 0 else None)
+            for name, state, period_s, last_round in rows
+        ),
+        machines_enabled=_count(
+            connection, select(literal(1)).where(machine.c.removed_at.is_(None), machine.c.enabled)
+        ),
+        visits_last_hour=dict(tuple(row) for row in outcomes),
+        roll_queue=_count(connection, select(roll_queue.c.entry_id)),
+        partition_days_ahead=max(((day - now.date()).days for day in days if day >= now.date()), default=-1),
+        oldest_partition=((days[0] - date(1970, 1, 1)).total_seconds() if days else None),
+        relandings=_count(connection, select(literal(1)).where(relanding.c.finished_at.is_(None))),
+        builds_under_way=under_way,
+        builds_failed=failed,
+        database_bytes=connection.execute(
+            select(func.pg_database_size(func.current_database()))
+        ).scalar_one(),
+    )
+
+
+def _count(connection: Connection, rows: Select[Any]) -> int:
+    some = rows.limit(COUNTED).subquery()
+    return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
