@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
+import numpy as np
 from sqlalchemy import Connection, Table, insert, select, update
 
 from storage import partitions
 from storage.landing.codec import encode
+from storage.landing.lines import Lines, encode_lines
 from storage.schema import (
     campaign,
     capture,
@@ -17,6 +19,7 @@ from storage.schema import (
     dim_value,
     function,
     label_set,
+    line_chunk,
     machine,
     profile,
     sample_type,
@@ -135,8 +138,12 @@ class FactWriter:
         event: str = "cpu",
         unit: str = "nanoseconds",
         stacks: bool = True,
+        lines: Mapping[tuple[int, int], tuple[int, int]] | None = None,
     ) -> None:
-        """`samples` by stack id; labels that are no dimension go into the label set."""
+        """`samples` by stack id; labels that are no dimension go into the label set.
+
+        `lines` has (samples as leaf, samples anywhere) by (function id, line ≥ 1).
+        """
         given = dict(labels or {})
         dims = {dim: self._value(dim, given.pop(dim, "")) for dim in DIMENSIONS}
         key = {
@@ -170,6 +177,11 @@ class FactWriter:
         self._connection.execute(
             insert(chunk).values(**key, data=encode(list(ordered), list(ordered.values())))
         )
+        if lines:
+            rows = sorted((*where, *counts) for where, counts in lines.items())
+            function_ids, numbers, own, total = (np.array(column) for column in zip(*rows, strict=True))
+            blob = encode_lines(Lines(function_ids, numbers, own, total))
+            self._connection.execute(insert(line_chunk).values(**key, facts=len(rows), data=blob))
 
     def _value(self, dim: str, value: str) -> int:
         return self._known(dim_value, dim_value.c.value_id, {"dim": dim, "value": value}, {})

@@ -143,9 +143,9 @@ Base = Annotated[Selection, Depends(base_selection)]
 Keys = Annotated[
     str,
     Query(
-        description="Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may "
-        "stand in double quotes.",
-        examples=["function", "application,version"],
+        description="Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of "
+        "/labels; a label may stand in double quotes.",
+        examples=["function", "application,version", "function,line"],
         max_length=500,
     ),
 ]

@@ -41,10 +41,11 @@ def read_lined(
 
     Raises `BadSelection` for one that narrows stacks: lines know none. `connection` must be a snapshot.
     """
-    if selection.focus or selection.ignore:
+    if selection.filters_stacks:
         raise BadSelection(
-            "Lines cannot be narrowed by the functions of their stacks: they are kept beside stacks, not in them.",
-            hint="Leave focus and ignore out, or go by function instead of line; matchers on labels may stay.",
+            "Lines cannot be narrowed by the frames of their stacks: they are kept beside stacks, not in them.",
+            hint="Leave out what speaks of frames (focus, ignore, hide, show, show_from, matchers on function, file and "
+            "binary), or go by function instead of line.",
         )
     try:
         return _read_part(source, connection, selection, labels, WHOLE)

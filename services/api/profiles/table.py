@@ -12,6 +12,7 @@ from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.selections.patterns import LONGEST as LONGEST_PATTERN
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import MOST_ROWS, Row, TableQuestion
@@ -22,8 +23,8 @@ class TableRow(Answer):
     """One row; a sample counts once in a row's total, recursion or not."""
 
     key: dict[str, str] = Field(
-        description="One member for each key of `by`; with function also file, binary, status and kind. "
-        "The empty text: the profile has no such label.",
+        description="One member for each key of `by`; with function also file, binary, status and kind, with line also "
+        "file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.",
         examples=[
             {
                 "function": "malloc",
@@ -90,7 +91,7 @@ class TableAnswer(Answer):
     totals: TotalsAnswer
     by: list[str]
     rows: list[TableRow]
-    rows_total: int = Field(description="Rows that match `find`; all rows without it.")
+    rows_total: int = Field(description="Rows that match `find` and `find_regex`; all rows without them.")
     remainder: Remainder
 
 
@@ -133,7 +134,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         selection: Selected,
         by: Keys = "function",
         sort: Annotated[
-            Sort, Query(description="With a minus: largest first. Ties go by name.")
+            Sort, Query(description="With a minus: largest first, names from the end. Ties go by name.")
         ] = Sort.SELF_DESC,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
         offset: Annotated[int, Query(ge=0, le=100_000_000, description="Rows to skip.")] = 0,
@@ -144,9 +145,16 @@ def add(router: APIRouter, asker: Asker) -> None:
                 description="Only rows with this text in one of their names, whatever its case.",
             ),
         ] = "",
+        find_regex: Annotated[
+            str,
+            Query(
+                max_length=LONGEST_PATTERN,
+                description="Only rows with a name that this RE2 expression matches somewhere.",
+            ),
+        ] = "",
     ) -> Response:
         def document() -> Json:
-            question = TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find))
+            question = TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find, find_regex))
             return table_document(selection, asker.queries.ask(question))
 
         return await asker.answer(request, _FORMS, document)

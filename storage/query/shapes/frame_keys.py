@@ -45,6 +45,7 @@ def split_keys(by: Sequence[str]) -> Keys:
         raise BadSelection(
             f"`by` needs one to {MOST_KEYS} different keys.",
             hint="For example by=function, by=application,version or by=function,line.",
+            parameter="by",
         )
     frames = {key for key in by if key in FRAME_KEYS}
     if "function" in frames:

@@ -72,7 +72,7 @@ def _test(page: Page) -> Callable[[str], bool] | None:
     if not page.find and not page.find_regex:
         return None
     sought = page.find.casefold()
-    matches = patterns.search(page.find_regex) if page.find_regex else None
+    matches = patterns.search(page.find_regex, parameter="find_regex") if page.find_regex else None
     return lambda text: sought in text.casefold() and (matches is None or matches(text))
 
 
