@@ -63,6 +63,10 @@ def test_the_cube_is_the_smallest_that_covers_the_question(monkeypatch: pytest.M
     [
         ({"focus": "x"}, (), "function"),
         ({"ignore": "x"}, (), "function"),
+        ({"hide": "x"}, (), "function"),
+        ({"show": "x"}, (), "function"),
+        ({"show_from": "x"}, (), "function"),
+        ({"select": '{function="x"}'}, (), "function"),
         ({"select": '{platform="Zen 3"}'}, (), "function"),
         ({"select": '{application="x",machine="m"}'}, (), "function"),
         ({}, (), "binary"),

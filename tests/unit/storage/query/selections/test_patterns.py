@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,3 +30,42 @@ def test_any_text_is_a_pattern_or_an_error(pattern: str, text: str):
     except BadSelection:
         return
     assert test(text) in {True, False}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "at"),
+    [
+        ("(", 1),
+        ("a(b", 3),
+        ("a)b", 1),
+        ("(a))b)", 3),
+        ("[abc", 4),
+        ("a**", 1),
+        ("x[**]**", 5),
+        (r"\*\*a**", 5),
+        (r"a\q", 1),
+        (r"\Q\q\E\q", 6),
+        ("é[z-a]", 2),
+        ("*a", 0),
+        ("(?=x)", 0),
+        ("a{2,1}", 1),
+        ("a{1}b{1001}", 5),
+        ("[[:foo:]]", 1),
+        ("a\\", 1),
+        (r"[\pL\pN]{500}", 0),
+    ],
+)
+def test_mistakes_are_pointed_at(pattern: str, at: int):
+    with pytest.raises(BadSelection) as caught:
+        patterns.search(pattern, parameter="focus")
+    assert (caught.value.parameter, caught.value.at) == ("focus", at)
+
+
+@given(st.text("()[]{}*+?|\\abqQE1,-^:é", max_size=15))
+def test_mistakes_are_in_the_pattern(pattern: str):
+    try:
+        patterns.search(pattern, parameter="focus")
+        at: int | None = 0
+    except BadSelection as error:
+        at = error.at
+    assert at in range(len(pattern) + 1)

@@ -7,94 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import BadSelection
-from storage.query.selections.grammar import parse_matchers
-from storage.query.selections.matchers import Matcher, Operator, format_matchers
-from storage.query.selections.selection import parse_selection
+from storage.query.selections.selection import PATTERNS, parse_selection
 from storage.query.selections.times import format_time, parse_time
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-
-names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_./-]{0,10}", fullmatch=True).filter(lambda name: name != "app")
-values = st.text(st.characters(exclude_characters="\0"), max_size=20)
-matchers = st.one_of(
-    st.builds(Matcher, names, st.sampled_from([Operator.EQUAL, Operator.NOT_EQUAL]), values),
-    st.builds(
-        Matcher,
-        names,
-        st.sampled_from([Operator.MATCHES, Operator.NOT_MATCHES]),
-        st.sampled_from(["", "Zen.*", r"a\.b|\"c\"", "(?i)x+", "a`b"]),
-    ),
-)
-
-
-@given(st.lists(matchers, max_size=5).map(tuple))
-def test_what_is_written_is_read(given_matchers: tuple[Matcher, ...]):
-    assert parse_matchers(format_matchers(given_matchers)) == given_matchers
-
-
-@given(st.text(max_size=30))
-def test_any_text_is_matchers_or_an_error_with_a_position_in_it(text: str):
-    try:
-        found = parse_matchers(text)
-    except BadSelection as error:
-        at = error.at
-    else:
-        assert parse_matchers(format_matchers(found)) == found
-        at = 0
-    assert at is not None
-    assert 0 <= at <= len(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ()),
-        ("{}", ()),
-        (" { } ", ()),
-        ('app="x"', (Matcher("application", Operator.EQUAL, "x"),)),
-        ('{app="x",}', (Matcher("application", Operator.EQUAL, "x"),)),
-        ('{ a = "1" , b!="2" }', (Matcher("a", Operator.EQUAL, "1"), Matcher("b", Operator.NOT_EQUAL, "2"))),
-        (r'{a="\"\\\n\t\r"}', (Matcher("a", Operator.EQUAL, '"\\\n\t\r'),)),
-        (r"{a=~`\d+\.so`}", (Matcher("a", Operator.MATCHES, r"\d+\.so"),)),
-        (r'{a!~"\\d+"}', (Matcher("a", Operator.NOT_MATCHES, r"\d+"),)),
-        ('{app.kubernetes.io/name="x"}', (Matcher("app.kubernetes.io/name", Operator.EQUAL, "x"),)),
-        ('{a="},{"}', (Matcher("a", Operator.EQUAL, "},{"),)),
-    ],
-)
-def test_the_grammar(text: str, expected: tuple[Matcher, ...]):
-    assert parse_matchers(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "at", "said"),
-    [
-        ("{", 1, "Expected a closing brace at character 2, found the end"),
-        ("{a", 2, "Expected one of = != =~ !~ at character 3, found the end"),
-        ('{a="1"', 6, "closing brace"),
-        ('{a="1"}}', 7, "the end"),
-        ('{a="1" b="2"}', 7, "Expected a comma or a closing brace at character 8, found 'b'"),
-        ('a="1"}', 5, "comma or the end"),
-        ('{,a="1"}', 1, "label's name"),
-        ('{1a="1"}', 1, "label's name"),
-        ('{a=="1"}', 3, "double quotes"),
-        ("{a=1}", 3, "double quotes"),
-        ("{a='1'}", 3, "double quotes"),
-        ("{a~'1'}", 2, "one of = != =~ !~"),
-        ('{a="1}', 3, "that begins at character 4 does not end"),
-        (r'{a="\d"}', 5, "after the backslash"),
-        ('{a=~"("}', 6, "not valid"),
-        (r'{a=~"(x)\\1"}', 8, "not valid"),
-        ('{a="\0"}', 4, "has a NUL character at character 5"),
-        ("{" + 'a="1",' * 33 + "}", None, "more than 32"),
-        ('{a=~"' + "x" * 600 + '"}', 517, "512 are allowed"),
-        ('{a="' + "x" * 5000 + '"}', 4096, "4096 are allowed"),
-    ],
-)
-def test_mistakes_say_where_and_what(text: str, at: int | None, said: str):
-    with pytest.raises(BadSelection) as caught:
-        parse_matchers(text)
-    assert said in str(caught.value)
-    assert at is None or caught.value.at == at
 
 
 @pytest.mark.parametrize(
@@ -141,17 +57,57 @@ def test_defaults_are_the_last_hour_of_the_standing_campaign():
 
 
 @pytest.mark.parametrize(
-    "texts",
+    ("texts", "parameter", "at"),
     [
-        {"start": "now", "end": "now"},
-        {"event": ""},
-        {"event": "x" * 300},
-        {"campaign": "\0"},
-        {"focus": "["},
-        {"ignore": "(?=x)"},
-        {"focus": "x{1000}{1000}"},
+        ({"start": "now", "end": "now"}, "from", None),
+        ({"start": "yesterday"}, "from", None),
+        ({"end": "2026-11-21T04:00:00"}, "to", None),
+        ({"start": "now-" + "1d" * 5_000_000}, "from", 64),
+        ({"end": "now\0"}, "to", 3),
+        ({"event": ""}, "event", None),
+        ({"event": "x" * 300}, "event", 200),
+        ({"unit": "\ud800"}, "unit", 0),
+        ({"campaign": "a\0"}, "campaign", 1),
+        ({"select": "{a"}, "select", 2),
+        ({"focus": "x["}, "focus", 2),
+        ({"ignore": "a(?=x)"}, "ignore", 1),
+        ({"hide": "x{1000}{1000}"}, "hide", 1),
+        ({"show": "a)"}, "show", 1),
+        ({"show_from": "\udcff"}, "show_from", 0),
+        ({"show_from": "x" * 10_000_000}, "show_from", 512),
     ],
+    ids=lambda value: None if isinstance(value, dict) else str(value),
 )
-def test_selections_that_mean_nothing(texts: dict[str, str]):
-    with pytest.raises(BadSelection):
+def test_selections_that_mean_nothing(texts: dict[str, str], parameter: str, at: int | None):
+    with pytest.raises(BadSelection) as caught:
         parse_selection(now=NOW, **texts)
+    assert (caught.value.parameter, caught.value.at) == (parameter, at)
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(BadSelection) as caught:
+        parse_selection(now=NOW, prefix="base_", **texts)
+    assert caught.value.parameter == f"base_{parameter}"
+
+
+def test_matchers_are_of_labels_or_of_frames():
+    selection = parse_selection(now=NOW, select='{self.file="a.c",app="x",function!~"m.*"}')
+    assert [matcher.label for matcher in selection.matchers] == ["application"]
+    assert [matcher.label for matcher in selection.frames] == ["self.file", "function"]
+    assert selection.select == '{application="x",self.file="a.c",function!~"m.*"}'
+    assert parse_selection(now=NOW, select=selection.select) == selection
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_what_is_said_of_frames_filters_stacks(name: str):
+    plain = parse_selection(now=NOW, select='{app="x"}')
+    assert not plain.filters_stacks
+    assert parse_selection(now=NOW, select='{binary="x"}').filters_stacks
+    narrowed = parse_selection(now=NOW, **{name: "x"})
+    assert narrowed.filters_stacks
+    assert narrowed.contracts_stacks == (name not in {"focus", "ignore"})
+
+
+def test_equal_questions_are_equal():
+    one = parse_selection(now=NOW, select='{app="x", function="f"}')
+    two = parse_selection(now=NOW, select='function="f",app="x"', prefix="base_")
+    assert one == two
+    assert hash(one) == hash(two)
