@@ -1,6 +1,6 @@
 """One snapshot of the store, as the shapes of answers read it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -15,6 +15,7 @@ from storage.query.lined import LinedSamples, read_lined
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
+from storage.query.stacks.definitions import Definition, build_ids, definitions
 from storage.query.stacks.functions import Functions
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
@@ -58,6 +59,14 @@ class Reading:
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
         """What the stored ids of a label mean, in their order."""
         return label_names.values_of(self.connection, label, ids)
+
+    def definitions(self, ids: Int64) -> Mapping[int, Definition]:
+        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        return definitions(self.connection, ids)
+
+    def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Build-ids in hex by base name, of binaries that are the only ones of their name."""
+        return build_ids(self.connection, names)
 
 
 class Question(Protocol[_Answer_co]):

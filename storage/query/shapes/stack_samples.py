@@ -1,0 +1,117 @@
+"""All distinct stacks of a selection, each with what was seen of it: what exports are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.errors import BadSelection
+from storage.query.arrays import Int64
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+from storage.query.selections.label_names import FRAME_KEYS
+from storage.query.selections.selection import Selection
+from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
+from storage.query.shapes.totals import Totals, totals
+from storage.query.stacks.definitions import UNKNOWN, Definition
+from storage.query.stacks.functions import FunctionRow
+from storage.query.weighing import by_visit
+from storage.query.weighing.estimates import Estimate, estimates
+from storage.query.weighing.evidence import Visits
+
+MOST_STACKS = 2_000_000
+"""Of one answer; what is beyond is its remainder."""
+MOST_ESTIMATED = 10_000
+"""Stacks of an answer in which each has an interval."""
+MOST_LABELS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class StacksAnswer:
+    """The stacks of a selection and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    table: StackTable
+    whole: float
+    """Units of the fleet in the whole selection: what shares are of."""
+    estimates: tuple[Estimate | None, ...] | None
+    """By row; None unless they were asked for."""
+    build_ids: dict[str, str]
+    """Hex, by name of a binary, where there is one only of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackSamplesQuestion:
+    """The distinct stacks of a selection, at most so many of them, the heaviest.
+
+    They come from every visit's own samples, never from merged cells: those do not count samples by stack.
+    """
+
+    selection: Selection
+    labels: tuple[str, ...] = ()
+    """Rows are also divided by the values of these."""
+    most: int = MOST_STACKS
+    estimated: bool = False
+    """With an interval for each row, of which there are at most `MOST_ESTIMATED` then."""
+
+    def __post_init__(self) -> None:
+        if len(self.labels) > MOST_LABELS or len(set(self.labels)) < len(self.labels):
+            raise BadSelection(f"Stacks are divided by at most {MOST_LABELS} different labels.")
+        for label in self.labels:
+            if label in FRAME_KEYS:
+                raise BadSelection(
+                    f"Stacks cannot be divided by {label}: they are made of functions.",
+                    hint="Name labels, e.g. labels=application,version.",
+                )
+
+    def answer(self, reading: Reading) -> StacksAnswer:
+        """The stacks. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        samples = reading.visits(self.selection, self.labels)
+        facts = samples.facts
+        grouping = _grouping(reading, samples, self.labels)
+        rows = StackRows.of(samples.shape, grouping, facts.samples, facts.units, samples.weighted)
+        kept = rows.heaviest(min(self.most, MOST_ESTIMATED if self.estimated else MOST_STACKS))
+
+        def functions(ids: Int64) -> Sequence[tuple[FunctionRow, Definition]]:
+            known = reading.definitions(ids[ids > 0])
+            return [(reading.functions.row(id_), known.get(id_, UNKNOWN)) for id_ in ids.tolist()]
+
+        table, order = tabulated(samples.shape, rows, kept, grouping, functions)
+        return StacksAnswer(
+            kind=samples.kind,
+            totals=totals(reading.functions, samples),
+            table=table,
+            whole=samples.whole,
+            estimates=_estimates(samples, rows, kept[order]) if self.estimated else None,
+            build_ids=dict(reading.build_ids(sorted({row.binary for row in table.functions if row.binary}))),
+        )
+
+
+def _grouping(reading: Reading, samples: Samples, labels: tuple[str, ...]) -> Grouping:
+    """Equal values are one group whatever their stored ids."""
+    profiles = samples.profiles
+    if not labels:
+        return Grouping(labels, ((),), np.zeros(0, np.int64))
+    columns = [reading.label_values(label, profiles.label(label)) for label in labels]
+    values = list(zip(*columns, strict=True))
+    number = {combination: place for place, combination in enumerate(sorted(set(values)))}
+    of_profile = np.fromiter((number[combination] for combination in values), np.int64, len(values))
+    return Grouping(labels, tuple(number) or (("",) * len(labels),), of_profile[samples.facts.profile])
+
+
+def _estimates(samples: Samples, rows: StackRows, shown: Int64) -> tuple[Estimate | None, ...]:
+    """Of the rows shown, from what each visit brought to them."""
+    evidence = samples.evidence
+    assert isinstance(evidence, Visits)  # so `Reading.visits` says
+    row = np.full(len(rows.leaf), -1, np.int64)
+    row[shown] = np.arange(len(shown))
+    brought = by_visit.of_pairs(
+        row[rows.of_fact],
+        evidence.of_profile[samples.facts.profile],
+        samples.facts.units,
+        rows=len(shown),
+        visits=len(evidence),
+    )
+    return tuple(estimates(evidence.moments(brought), len(shown)))

@@ -1,0 +1,192 @@
+"""Stacks as columns over the nodes of a tree, in which each stack is the node it ends in.
+
+A selection has millions of stacks. Rows stand in the order of their functions' names from the outermost
+on, so that the same samples are the same file whatever ids a database gave.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.definitions import Definition
+from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.stack_tree import Shape
+
+_DENSE = 1 << 24
+"""Numbers that are told apart by a table of all there could be: 9 bytes each, and no sorting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much some stacks are."""
+
+    stacks: int
+    samples: int
+    units: int
+    weight: float
+    """Units of the fleet."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackTable:
+    """Stacks as columns: `leaf` and those after it have a row for each stack and combination of labels."""
+
+    parent: Int64
+    """By node, in preorder, siblings by name; -1 for the root, node 0."""
+    function: Int64
+    """By node, an index into `functions`."""
+    depth: Int64
+    """By node: functions of the stack that ends there."""
+    functions: tuple[FunctionRow, ...]
+    """The first is the root's, which is none."""
+    definitions: tuple[Definition, ...]
+    """Of `functions`."""
+    labels: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    """Combinations of the labels' values, ascending; one empty combination without labels."""
+    leaf: Int64
+    """The node a stack ends in; rows ascend by it, then by group."""
+    group: Int64
+    """Index into `groups`."""
+    samples: Int64
+    units: Int64
+    """Observed."""
+    weight: Float
+    """Units of the fleet that they stand for; the same number without a random design."""
+    remainder: Counts
+    """What is not among the rows: the lightest."""
+
+    def __len__(self) -> int:
+        return len(self.leaf)
+
+    @property
+    def heaviest_first(self) -> Int64:
+        """Places of the rows by descending weight; of equals the first stays first."""
+        return np.argsort(-self.weight, kind="stable")
+
+    def frames(self, place: int) -> list[int]:
+        """A row's functions, outermost first, as indices into `functions`."""
+        found, node = [], int(self.leaf[place])
+        while node != prefix_tree.ROOT:
+            found.append(int(self.function[node]))
+            node = int(self.parent[node])
+        return found[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Facts divided by the values of labels."""
+
+    labels: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    """Combinations of values, ascending, at least one."""
+    of_fact: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class StackRows:
+    """The sums of facts by the node their stacks end in, and by group."""
+
+    leaf: Int64
+    """Ascending, then by group."""
+    group: Int64
+    samples: Int64
+    units: Int64
+    weight: Float
+    of_fact: Int64
+
+    @classmethod
+    def of(cls, shape: Shape, grouping: Grouping, samples: Int64, units: Int64, weight: Float) -> "StackRows":
+        """From columns over facts, one for each leaf of the shape."""
+        groups = len(grouping.groups)
+        key = shape.leaf if groups == 1 else shape.leaf * groups + grouping.of_fact
+        found, of_fact = _numbered(key, len(shape) * groups)
+        return cls(
+            leaf=found // groups,
+            group=found % groups,
+            samples=sum_at(of_fact, samples, len(found)),
+            units=sum_at(of_fact, units, len(found)),
+            weight=weight_at(of_fact, weight, len(found)),
+            of_fact=of_fact,
+        )
+
+    def heaviest(self, most: int) -> Int64:
+        """Places of at most so many rows, ascending."""
+        if len(self.leaf) <= most:
+            return np.arange(len(self.leaf))
+        return np.sort(np.argsort(-self.weight, kind="stable")[:most])
+
+    def without(self, kept: Int64) -> Counts:
+        """How much the other rows are."""
+        left = np.ones(len(self.leaf), np.bool_)
+        left[kept] = False
+        return Counts(
+            int(left.sum()),
+            int(self.samples[left].sum()),
+            int(self.units[left].sum()),
+            float(self.weight[left].sum()),
+        )
+
+
+def tabulated(
+    shape: Shape,
+    rows: StackRows,
+    kept: Int64,
+    grouping: Grouping,
+    functions: Callable[[Int64], Sequence[tuple[FunctionRow, Definition]]],
+) -> tuple[StackTable, Int64]:
+    """The rows kept, in the order of names, and for each of them its place in `kept`.
+
+    `functions` says what functions are, by id; id 0 is the root's.
+    """
+    small = replace(shape, leaf=rows.leaf[kept]).above_its_leaves()
+    used, which = distinct(small.function)
+    named = list(functions(used))
+    rank, by_name = _by_name([row for row, _ in named])
+    position, _ = prefix_tree.preorder(small.parent, small.depth, rank[which])
+    back = np.argsort(position)
+    leaf = position[small.leaf]
+    order = np.lexsort((rows.group[kept], leaf))
+    shown = kept[order]
+    table = StackTable(
+        parent=np.where(small.parent < 0, -1, position[small.parent])[back],
+        function=rank[which][back],
+        depth=small.depth[back],
+        functions=tuple(named[place][0] for place in by_name),
+        definitions=tuple(named[place][1] for place in by_name),
+        labels=grouping.labels,
+        groups=grouping.groups,
+        leaf=leaf[order],
+        group=rows.group[shown],
+        samples=rows.samples[shown],
+        units=rows.units[shown],
+        weight=rows.weight[shown],
+        remainder=rows.without(kept),
+    )
+    return table, order
+
+
+def _numbered(key: Int64, size: int) -> tuple[Int64, Int64]:
+    """The different keys, ascending, and the place of each key among them."""
+    if size <= _DENSE:
+        return distinct(key)
+    order = sorting(key)
+    ordered = key[order]
+    new = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(key)]
+    place = np.empty(len(key), np.int64)
+    place[order] = np.cumsum(new) - 1
+    return ordered[new], place
+
+
+def _by_name(rows: Sequence[FunctionRow]) -> tuple[Int64, list[int]]:
+    """The place of each function in the order of their names, the root first, and the functions in it."""
+    order = sorted(
+        range(len(rows)),
+        key=lambda n: (rows[n].id > 0, rows[n].name, rows[n].binary, rows[n].file, rows[n].id),
+    )
+    rank = np.empty(len(rows), np.int64)
+    rank[order] = np.arange(len(rows))
+    return rank, order

@@ -1,0 +1,58 @@
+"""Where functions are defined: what only exports ask for, and no cache keeps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select
+
+from storage.query.arrays import Int64
+from storage.query.copy_binary import among
+from storage.query.elsewhere import elsewhere
+from storage.schema import binary, function
+
+_BATCH = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a function is called in its binary, and where its source begins."""
+
+    raw_name: str
+    """As in the symbol table; empty where that is the name."""
+    line: int
+    """0: not known."""
+
+
+UNKNOWN = Definition("", 0)
+
+
+def definitions(connection: Connection, ids: Int64) -> Mapping[int, Definition]:
+    """The definitions of those of the functions that are there, by id."""
+    c = function.c
+    found: dict[int, Definition] = {}
+    for start in range(0, len(ids), _BATCH):
+        rows = connection.execute(
+            select(c.function_id, c.raw_name, c.start_line).where(
+                among(c.function_id, ids[start : start + _BATCH].tolist())
+            )
+        )
+        found.update((id_, Definition(raw_name, line)) for id_, raw_name, line in rows)
+    return found
+
+
+def build_ids(connection: Connection, names: Sequence[str]) -> Mapping[str, str]:
+    """The build-ids, in hex, of binaries by base name: of those names that one binary only ever had.
+
+    A function knows its binary by name, and several builds of one binary share their functions.
+    """
+    if elsewhere(connection) is not None:  # a lake keeps no list of binaries
+        return {}
+    c = binary.c
+    rows = connection.execute(
+        select(c.name, func.min(c.key)).where(c.name.in_(names)).group_by(c.name).having(func.count() == 1)
+    )
+    return {name: key for name, key in rows if _is_hex(key)}
+
+
+def _is_hex(key: str) -> bool:
+    return bool(key) and not set(key) - set("0123456789abcdef")
