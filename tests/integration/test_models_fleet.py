@@ -1,7 +1,7 @@
 """GIVEN a simulated fleet whose truth is known WHEN its past has landed THEN each model's question answers with it."""
 
 from collections.abc import Iterator
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from services.simulate.gateways import Simulation
 from services.simulate.history import Past, make_up
 from services.simulate.outcomes import NEVER
 from services.simulate.platforms import PLATFORMS
+from services.simulate.rates import units_per_core_second
 from services.simulate.run import FleetPlan
 from services.simulate.seeding import seed
 from storage import campaigns
@@ -26,7 +27,9 @@ from storage.query.engine import QueryEngine
 from storage.query.models.affinity import AffinityQuestion
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.cross_check import CrossCheckQuestion
+from storage.query.models.frequency import FrequencyQuestion
 from storage.query.models.ratios import RatioQuestion
+from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.schema import capture
 from symbolizer.images.resolve import Resolver
@@ -39,6 +42,7 @@ MACHINES = 40
 DAY = datetime(2026, 11, 17, tzinfo=UTC)
 HOURS = 12
 VISITS = 160
+EVENTS = (EventPlan("cpu", 1000, rate_hz=99.0), EventPlan("llc-misses", 500, stacks=False, turn=1))
 WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
 
 
@@ -50,9 +54,7 @@ def queries(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[QueryE
         ensure_standing(connection)
         campaign = campaigns.create_or_update(
             connection,
-            Definition(
-                "fleet", 60.0, 1.0, (EventPlan("cpu", 1000, rate_hz=99.0),), counted=Counted(cgroups=8)
-            ),
+            Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=8)),
         )
     stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
     simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), NEVER)
@@ -72,6 +74,7 @@ def test_models_find_what_is_true_of_the_fleet(queries: QueryEngine) -> None:
     _check_accounts(queries)
     _check_cores(queries)
     _check_platforms(queries)
+    _check_frequencies(queries)
 
 
 def _check_cpi(queries: QueryEngine) -> None:
@@ -151,3 +154,25 @@ def _check_platforms(queries: QueryEngine) -> None:
     ).placed
     assert pinned is not None
     assert pinned.moves == ()
+
+
+def _check_frequencies(queries: QueryEngine) -> None:
+    nothing = queries.ask(FrequencyQuestion(WHOLE))
+    assert nothing.unsaid is not None
+    assert "calibrate" in nothing.unsaid.detail
+    platform = PLATFORMS[0]
+    one = replace(WHOLE, matchers=parse_matchers(f'{{platform="{platform.name}"}}'))
+    answer = queries.ask(FrequencyQuestion(one, latency_ns=20.0))
+    assert answer.unsaid is None
+    assert answer.base_mhz is not None
+    assert answer.inputs.used > 20
+    application = {each.name: each for each in APPLICATIONS}
+    for row in answer.rows[:8]:
+        assert row.off_chip is not None
+        waiting = 20e-9 * units_per_core_second("llc-misses", application[row.application], 0)
+        # Frequencies differ between visits; the base is their mean.
+        assert row.off_chip.value == pytest.approx(waiting, rel=0.1)
+        assert row.slowdowns[0].value == pytest.approx(0, abs=1e-9)
+        assert row.slowdowns[-1].value < answer.naive[-1]
+        assert row.lowest_mhz is not None
+        assert 0.85 * answer.base_mhz < row.lowest_mhz.value < 0.9 * answer.base_mhz

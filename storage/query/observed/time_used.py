@@ -1,4 +1,4 @@
-"""CPU time by samples: what each application took in each visit."""
+"""What each application took of an event in each visit, by samples: CPU time, misses of the last cache."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from storage.query.arrays import Float, Int64
 from storage.query.copy_binary import read_fixed
-from storage.query.facts.scan import TIME_UNIT, campaign_of, sample_type_of
+from storage.query.facts.scan import TIME_UNIT, SampleType, campaign_of, sample_type_of
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import profile, visit
@@ -17,22 +17,40 @@ _MAX_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class TimeUsed:
+class UnitsUsed:
     """Columns over pairs of a visit and an application, each once."""
 
     visit: Int64
     """Place in the `MachineVisits` they were read for."""
     application: Int64
     """Id of the dimension's value."""
+    units: Float
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUsed:
+    """As `UnitsUsed`, in seconds of CPU time."""
+
+    visit: Int64
+    application: Int64
     seconds: Float
 
 
 def read_time_used(connection: Connection, selection: Selection, visits: MachineVisits) -> TimeUsed:
     """The CPU seconds of every application in these visits; nothing for an event that counts no time."""
-    kind, campaign_id = sample_type_of(connection, selection), campaign_of(connection, selection)
-    none = np.zeros(0, np.int64)
-    if kind.id is None or campaign_id is None or kind.unit != TIME_UNIT:
+    kind = sample_type_of(connection, selection)
+    if kind.unit != TIME_UNIT:
+        none = np.zeros(0, np.int64)
         return TimeUsed(none, none, np.zeros(0))
+    used = read_units_used(connection, selection, kind, visits)
+    return TimeUsed(used.visit, used.application, used.units / 1e9)
+
+
+def read_units_used(
+    connection: Connection, selection: Selection, kind: SampleType, visits: MachineVisits
+) -> UnitsUsed:
+    """The units of a sample type that every application took in these visits."""
+    campaign_id = campaign_of(connection, selection)
     p, v = profile.c, visit.c
     units: Any = cast(func.sum(p.samples * p.period), BigInteger)
     rows = read_fixed(
@@ -44,12 +62,12 @@ def read_time_used(connection: Connection, selection: Selection, visits: Machine
             p.day <= selection.end.date(),
             v.drawn_at >= selection.start,
             v.drawn_at < selection.end,
-            p.campaign_id == campaign_id,
-            p.sample_type_id == kind.id,
+            p.campaign_id == (-1 if campaign_id is None else campaign_id),
+            p.sample_type_id == (-1 if kind.id is None else kind.id),
         )
         .group_by(p.visit_id, p.application),
         limit=_MAX_BYTES,
     )
     place = visits.places(rows.uuids("visit_id"))
     there = place >= 0
-    return TimeUsed(place[there], rows.ints("application")[there], rows.floats("units")[there] / 1e9)
+    return UnitsUsed(place[there], rows.ints("application")[there], rows.floats("units")[there])
