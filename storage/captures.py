@@ -121,6 +121,7 @@ def record(connection: Connection, new: NewCapture) -> bool:
             sha256=new.sha256,
             samples=new.samples,
             partition=new.partition,
+            archived_at=func.clock_timestamp(),  # not that of the beginning: see storage.data.progress
         )
     )
     return True

@@ -233,7 +233,7 @@ def _claim(connection: Connection, wanted: Mapping[UUID, int], *, expired: bool 
         .where(capture.c.visit_id == asked.c.visit_id, capture.c.landed < asked.c.generation)
         .values(
             landed=asked.c.generation,
-            landed_at=func.now(),
+            landed_at=func.clock_timestamp(),  # not that of the beginning: see storage.data.progress
             expired=expired,
             leased_until=None,
             failure="",
