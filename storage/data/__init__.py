@@ -1,0 +1,1 @@
+"""Raw captures and symbolized profiles of a selection, page by page, for programs elsewhere (DIGEST G19)."""

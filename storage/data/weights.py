@@ -1,0 +1,103 @@
+"""What the visits of one UTC day stand for, all of it of one snapshot.
+
+A weight depends on nothing but its own day (docs/numbers.md), so a stream of a month is weighed day by day:
+the sum over its records is what a table of the month says.
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from hashlib import blake2b
+
+import numpy as np
+from sqlalchemy import Connection
+
+from analysis.weights import Weights, weigh
+from storage.data.asked import Asked
+from storage.data.place import midnight
+from storage.query.arrays import Float, Int64
+from storage.query.weighing.design import Watched, read_watched
+from storage.query.weighing.kept import facts_from
+from storage.query.weighing.strata import Strata, read_strata
+
+
+@dataclass(frozen=True, slots=True)
+class VisitWeight:
+    """Of one visit."""
+
+    weight: float
+    utilisation_class: int
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayWeights:
+    """A day of a random design."""
+
+    day: date
+    strata: Strata
+    """One row a stratum."""
+    weights: Weights
+    watched: Watched
+    """The visits that were weighed, by ascending id."""
+    weight: Float
+    """By visit, like the next ones."""
+    group: Int64
+
+    @property
+    def number(self) -> int:
+        """Names these weights, 1…2⁶⁴−1: equal numbers, equal weights of equal visits."""
+        digest = blake2b(digest_size=8, person=b"fp-design")
+        for column in (self.strata.stratum, self.weights.weight, self.weights.group, self.watched.id):
+            digest.update(np.ascontiguousarray(column).tobytes())
+        return int.from_bytes(digest.digest(), "little") or 1
+
+    def of(self, visit_id: bytes) -> VisitWeight | None:
+        """What a visit stands for; None: it was not weighed."""
+        ids = self.watched.id
+        key = np.array([visit_id], "S16")
+        place = int(np.searchsorted(ids, key)[0])
+        if place == len(ids) or ids[place] != key[0]:
+            return None
+        return VisitWeight(
+            float(self.weight[place]), int(self.watched.utilisation_class[place]), int(self.group[place])
+        )
+
+    @property
+    def cells(self) -> tuple[Float, Float]:
+        """Visits and watched seconds by stratum and class; shapes (k, CLASSES)."""
+        row = self.strata.row(self.watched.stratum, self.watched.day)
+        inside = row >= 0
+        frame = self.strata.frame(
+            row[inside],
+            self.watched.utilisation_class[inside],
+            np.ones(int(inside.sum())),
+            self.watched.seconds[inside],
+        )
+        return frame.visits, frame.watched_s
+
+
+def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | None:
+    """The weights of a day's part of the selection; None: nobody was drawn at random, or its facts are gone."""
+    selection = asked.selection
+    kept = max(selection.start, facts_from(connection))
+    start, end = max(kept, midnight(day)), min(selection.end, midnight(day + timedelta(days=1)))
+    if asked.campaign_id is None or start >= end:
+        return None
+    strata = read_strata(connection, asked.campaign_id, start, end)
+    if strata is None:
+        return None
+    watched = read_watched(connection, (start, end), asked.campaign_id, asked.kind.id, stacks=asked.stacks)
+    row = strata.row(watched.stratum, watched.day)
+    inside = row >= 0
+    at, klass = row[inside], watched.utilisation_class[inside]
+    weights = weigh(strata.frame(at, klass, np.ones(len(at)), watched.seconds[inside]))
+    weight = np.zeros(len(watched))
+    weight[inside] = weights.weight[at, klass]
+    group = np.full(len(watched), -1, np.int64)
+    group[inside] = weights.group[at, klass]
+    if asked.kind.gauge:
+        # A level is not accumulated over the time it stands for, which is the whole selection's.
+        whole = read_strata(connection, asked.campaign_id, kept, selection.end)
+        covered = 0.0 if whole is None else whole.total_covered_s
+        weight *= watched.seconds / covered if covered > 0 else 0.0
+    return DayWeights(day, strata, weights, watched, weight, group)
