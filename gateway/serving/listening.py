@@ -24,7 +24,11 @@ def listen(address: Address) -> socket.socket:
     if isinstance(address, UnixAddress):
         return _listen_unix(address.path)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+    # Python's own choice would keep IPv4 callers out of [::], which is how manifests write "everybody".
+    both = address.host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server(
+        (address.host, address.port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
+    )
 
 
 def take_passed() -> list[tuple[Address, socket.socket]]:

@@ -15,7 +15,7 @@ def health(
         list[str] | None,
         typer.Argument(
             metavar="[ADDRESS]…",
-            help="HOST:PORT or unix:/PATH that processes answer probes at. None: the parts of the `up` running here.",
+            help="HOST:PORT, https://HOST:PORT or unix:/PATH that processes answer probes at. None: the parts of the `up` running here.",
         ),
     ] = None,
     live: Annotated[
@@ -26,16 +26,16 @@ def health(
     """Ask processes whether they are ready; exit code 1 if one is not.
 
     For probes of containers, `fleetprof health 127.0.0.1:9464`, and for people. A collector and a worker answer where
-    FLEETPROF_COLLECTOR_OBSERVE and FLEETPROF_WORKER_OBSERVE say, a gateway where --observe does; the API at its own
-    address, where it speaks TLS: there curl asks.
+    FLEETPROF_COLLECTOR_OBSERVE and FLEETPROF_WORKER_OBSERVE say, a gateway where --observe does, the API at its own
+    address. Certificates are not verified, as kubelets do not: nothing secret is sent.
     """
     from http import HTTPStatus  # noqa: PLC0415 - a command imports what it runs
 
     from services.errors import NotRunning  # noqa: PLC0415
-    from services.observing.address import ObserveAddress  # noqa: PLC0415
+    from services.observing.address import asked_at  # noqa: PLC0415
     from services.observing.asking import ask  # noqa: PLC0415
 
-    asked = {address: ObserveAddress.parse(address) for address in addresses} if addresses else _parts_of_up()
+    asked = {address: asked_at(address) for address in addresses} if addresses else _parts_of_up()
     route = "/metrics" if metrics else "/healthz" if live else "/readyz"
     well = True
     for name, address in asked.items():

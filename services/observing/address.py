@@ -5,13 +5,14 @@ nothing can be changed by asking. So a loopback address is free. Any other addre
 fleet is and whether it is well: it needs FLEETPROF_OBSERVE_OPENLY.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 
 from services.errors import SettingsProblem
 
 _UNIX = "unix:"
+_TLS = "https://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,14 @@ class ObserveAddress:
     path: Path | None = None
     host: str = ""
     port: int = 0
+    tls: bool = False
+    """For asking only: the API's, where it speaks TLS."""
 
     def __str__(self) -> str:
         if self.path is not None:
             return f"{_UNIX}{self.path}"
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{_TLS if self.tls else ''}{host}:{self.port}"
 
     @property
     def is_private(self) -> bool:
@@ -54,6 +58,12 @@ class ObserveAddress:
                 f"{text!r} is no address; write unix:/PATH or HOST:PORT, e.g. 127.0.0.1:9464"
             )
         return cls(host=host, port=int(port))
+
+
+def asked_at(text: str) -> ObserveAddress:
+    """As `ObserveAddress.parse`, and `https://host:port` for an API with TLS. Raises SettingsProblem."""
+    address = ObserveAddress.parse(text.removeprefix(_TLS).rstrip("/"))
+    return replace(address, tls=text.startswith(_TLS))
 
 
 def allowed(text: str | None, *, openly: bool) -> ObserveAddress | None:
