@@ -82,6 +82,8 @@ class Collector:
     watcher: Watcher = nobody
     asks: AskTerms | None = None
     """None: no gateway is ever asked for symbols."""
+    tend_lake: Callable[[datetime, Callable[[], bool]], None] | None = None
+    """Exports closed days, as of now, until it is to stop (`collector.lake`); None: there is no lake."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     _room_made_on: date | None = field(default=None, init=False)
 
@@ -112,6 +114,12 @@ class Collector:
                 self.engine, stop=stop, desk=desk, credentials=self.visitor.credentials, terms=self.asks
             )
             works.append(self._beat("ask", self.pace.ask_s, stop, asking.look))
+        if (tend_lake := self.tend_lake) is not None:
+            works.append(
+                self._beat(
+                    "lake", self.pace.tidy_s, stop, lambda: desk.do(tend_lake, self._now(), stop.is_set)
+                )
+            )
         try:
             await desk.do(self._prepare)
             await _within(FIRST_DESCRIPTIONS_S, describer.look())

@@ -15,6 +15,7 @@ from services.commands import (
     doctor,
     gateway,
     health,
+    lake,
     machines,
     query,
     simulate,
@@ -58,6 +59,7 @@ app.command(
     add_help_option=False,
 )(gateway.gateway)
 app.add_typer(db.app, name="db", rich_help_panel="Processes")
+app.add_typer(lake.app, name="lake", rich_help_panel="Processes")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,14 +1,15 @@
-"""Answers straight from the store, in the shape the API answers."""
+"""Answers straight from the store or the lake, in the shape the API answers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from services.api.profiles.diff import diff_document
 from services.api.profiles.reliability import reliability_document
 from services.api.profiles.table import table_document
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
+from storage.query.reader import Question
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
@@ -16,6 +17,15 @@ from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 
 Json = dict[str, Any]
+_Answer = TypeVar("_Answer")
+
+
+class Queries(Protocol):
+    """Whoever answers questions."""
+
+    def ask(self, question: Question[_Answer]) -> _Answer:
+        """The question's answer."""
+        ...
 
 
 def hottest_functions(
@@ -30,33 +40,32 @@ def hottest_functions(
 ) -> Json:
     """What `/api/v1/table?by=function` would answer. Raises `BadSelection`, and what the database raises."""
     selection = parse_selection(event=event, start=since, end=until, select=select, campaign=campaign)
-    return table(database_url, selection, ("function",), rows)
+    with postgres(database_url) as queries:
+        return table(queries, selection, ("function",), rows)
 
 
-def table(database_url: str, selection: Selection, by: tuple[str, ...], rows: int) -> Json:
+def table(queries: Queries, selection: Selection, by: tuple[str, ...], rows: int) -> Json:
     """What `/api/v1/table` would answer."""
-    with _queries(database_url) as queries:
-        return table_document(
-            selection, queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
-        )
+    return table_document(
+        selection, queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
+    )
 
 
-def diff(database_url: str, selection: Selection, base: Selection, by: tuple[str, ...], rows: int) -> Json:
+def diff(queries: Queries, selection: Selection, base: Selection, by: tuple[str, ...], rows: int) -> Json:
     """What `/api/v1/diff` would answer, of self shares."""
-    with _queries(database_url) as queries:
-        return diff_document(
-            selection, base, queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
-        )
+    return diff_document(
+        selection, base, queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
+    )
 
 
-def reliability(database_url: str, selection: Selection, by: tuple[str, ...]) -> Json:
+def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> Json:
     """What `/api/v1/reliability` would answer."""
-    with _queries(database_url) as queries:
-        return reliability_document(selection, queries.ask(ReliabilityQuestion(selection, by)))
+    return reliability_document(selection, queries.ask(ReliabilityQuestion(selection, by)))
 
 
 @contextmanager
-def _queries(database_url: str) -> Iterator[QueryEngine]:
+def postgres(database_url: str) -> Iterator[Queries]:
+    """PostgreSQL's answers."""
     engine = open_engine(database_url, application="query", pool_size=2)
     queries = QueryEngine(engine)
     try:

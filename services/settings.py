@@ -159,6 +159,16 @@ class Settings(BaseSettings):
         default=False,
         description="Let probes and metrics of collectors and workers be asked from other machines.",
     )
+    lake_url: str | None = Field(
+        default=None,
+        description="Where closed days are exported as Parquet: a folder or an fsspec URL. Not set: nowhere.",
+    )
+    lake_retention_days: int = Field(default=1100, ge=1, description="Days that the lake keeps.")
+    lake_memory_bytes: int = Field(
+        default=4 << 30,
+        ge=64 << 20,
+        description="Memory that DuckDB may take for one answer out of the lake, and for the check of an exported day.",
+    )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
     cell_retention_days: int = Field(
         default=400,
@@ -184,6 +194,12 @@ class Settings(BaseSettings):
     def _absolute(cls, path: Path | None) -> Path | None:
         """Paths stay what they are in parts that work in another directory."""
         return path and path.absolute()
+
+    @field_validator("lake_url")
+    @classmethod
+    def _one_folder(cls, url: str | None) -> str | None:
+        """A folder stays what it is in parts that work in another directory."""
+        return str(Path(url).absolute()) if url and "://" not in url else url
 
     @field_validator("symbol_dirs", mode="before")
     @classmethod

@@ -1,11 +1,17 @@
 """`fleetprof collector`: the process that draws machines and visits them."""
 
 from contextlib import ExitStack
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from sqlalchemy import Engine
 
 _GIVE_BACK_S = 15.0
 """Merging, once a minute, leaves three times as much free as the rest of the process needs."""
@@ -73,6 +79,7 @@ def collector(
                 visitor=Visitor(gateway_credentials(settings)),
                 watcher=metrics.watch,
                 asks=ask_terms(settings, engine, archive),
+                tend_lake=_lake_tender(settings, engine),
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
                     keep=Keep(
@@ -84,3 +91,16 @@ def collector(
             )
         )
     typer.echo("The collector has ended.", err=True)
+
+
+def _lake_tender(
+    settings: Settings, engine: "Engine"
+) -> "Callable[[datetime, Callable[[], bool]], None] | None":
+    """What exports closed days. Arrow and DuckDB, 60 MB of them, are loaded only where there is a lake."""
+    if settings.lake_url is None:
+        return None
+    from collector.lake import LakeTerms, tend  # noqa: PLC0415
+    from services.lake import limits_of, needed_lake  # noqa: PLC0415
+
+    terms = LakeTerms(needed_lake(settings), settings.lake_retention_days, limits_of(settings))
+    return lambda now, stopping: tend(engine, terms, now, stopping)

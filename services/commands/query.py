@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from services.engines import By
 from services.measures import Measure
 from services.settings import read_settings
 
@@ -55,19 +56,27 @@ def query(  # noqa: PLR0917 - the command line is its signature
         ),
     ] = False,
     rows: Annotated[int, typer.Option(min=1, max=10_000, help="Rows to print.")] = 30,
+    engine: Annotated[
+        By,
+        typer.Option(
+            help="Who answers: postgres, or duckdb out of the lake at FLEETPROF_LAKE_URL, which keeps closed days longer."
+        ),
+    ] = By.POSTGRES,
     as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")] = False,
 ) -> None:
     """Print the hottest functions of a selection, or of what else rows go by.
 
     Numbers are estimates for the whole fleet, with the interval that holds the truth 95 times of 100.
     With --diff, --diff-from or --diff-to the self shares of two selections are compared; what is not
-    given is as in the first. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    given is as in the first. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here; with --engine
+    duckdb FLEETPROF_LAKE_URL alone: the same numbers, of days that are over for 48 hours.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 
     from rich.console import Console  # noqa: PLC0415
 
     from services import hottest, terminal  # noqa: PLC0415
+    from services.answering import FromLake, answering  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
     from storage.query.shapes.diff import MOST_ROWS  # noqa: PLC0415
@@ -83,7 +92,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
         raise typer.BadParameter(
             "Differences and reliability are those of shares. Leave it out.", param_hint="--measure"
         )
-    url, keys = settings.needed_database_url(), keys_of(by)
+    keys = keys_of(by)
     asked: dict[str, Any] = {"event": event, "campaign": campaign}
     selection = parse_selection(start=since, end=until, select=select, **asked)
     if measure is Measure.MACHINES and selection.matchers:
@@ -91,18 +100,21 @@ def query(  # noqa: PLR0917 - the command line is its signature
             "Nobody has counted the machines of a part of the fleet. Ask for cores, or leave the matchers out.",
             param_hint="--measure",
         )
-    if compares:
-        other = parse_selection(
-            start=base_since or since,
-            end=base_until or until,
-            select=select if base is None else base,
-            **asked,
-        )
-        answer = hottest.diff(url, selection, other, keys, min(rows, MOST_ROWS))
-    elif trust:
-        answer = hottest.reliability(url, selection, keys)
-    else:
-        answer = hottest.table(url, selection, keys, rows)
+    with answering(settings, engine) as queries:
+        if compares:
+            other = parse_selection(
+                start=base_since or since,
+                end=base_until or until,
+                select=select if base is None else base,
+                **asked,
+            )
+            answer = hottest.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
+        elif trust:
+            answer = hottest.reliability(queries, selection, keys)
+        else:
+            answer = hottest.table(queries, selection, keys, rows)
+    if isinstance(queries, FromLake):
+        typer.echo(queries.remark, err=True)
     if as_json:
         typer.echo(json.dumps(answer))
         return

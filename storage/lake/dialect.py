@@ -17,7 +17,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
 from sqlalchemy.pool import StaticPool
 
-from storage.errors import DatabaseBusy
+from storage.errors import BadSelection, DatabaseBusy
 from storage.lake.errors import LakeChanged
 from storage.query.copy_binary import TooMuch
 
@@ -143,6 +143,11 @@ def translated() -> Iterator[None]:
         raise TooMuch(
             "The selection needs more memory than FLEETPROF_LAKE_MEMORY_BYTES lets DuckDB have.",
             hint="Choose a shorter time range, add a matcher, or allow more.",
+        ) from error
+    except duckdb.CatalogException as error:
+        raise BadSelection(
+            "The lake does not keep what this question needs.",
+            hint="Ask PostgreSQL, which keeps it for a shorter time.",
         ) from error
     except (duckdb.IOException, duckdb.HTTPException, FileNotFoundError) as error:
         raise LakeChanged(

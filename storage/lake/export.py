@@ -38,11 +38,9 @@ _ROWS_AT_ONCE = 20_000
 _EPOCH = date(1970, 1, 1)
 
 
-def due(engine: Engine, lake: Lake, now: datetime) -> list[date]:
+def due(connection: Connection, lake: Lake, now: datetime) -> list[date]:
     """The closed days whose copy in the lake is missing, damaged or old, ascending. Raises `LakeUnavailable`."""
-    with engine.connect() as connection:
-        days = landed.closed(connection, now)
-        return [day for day in days if not _up_to_date(connection, lake, day)]
+    return [day for day in landed.closed(connection, now) if not _up_to_date(connection, lake, day)]
 
 
 def export_day(

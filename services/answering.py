@@ -1,0 +1,53 @@
+"""Who answers the questions of a command: PostgreSQL, or DuckDB out of the lake."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from typing import TypeVar
+
+from services.engines import By
+from services.hottest import Queries, postgres
+from services.lake import limits_of, needed_lake
+from services.settings import Settings
+from storage.lake.engine import LakeEngine
+from storage.query.reader import Question
+
+_Answer = TypeVar("_Answer")
+_SHOWN = 5
+
+
+class FromLake:
+    """Asks the lake, and remembers which days it did not have."""
+
+    def __init__(self, engine: LakeEngine) -> None:
+        self._engine = engine
+        self.days: tuple[date, ...] = ()
+        self.missing: tuple[date, ...] = ()
+        self.reach: tuple[date, date] | None = None
+
+    def ask(self, question: Question[_Answer]) -> _Answer:
+        """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
+        found = self._engine.ask(question)
+        self.days, self.missing, self.reach = found.days, found.missing, (found.first, found.last)
+        return found.answer
+
+    @property
+    def remark(self) -> str:
+        """What a reader must know beside the answer, a sentence."""
+        assert self.reach is not None, "asked before"
+        said = f"From the lake, which has {self.reach[0]} to {self.reach[1]}: {len(self.days)} of its days."
+        if self.missing:
+            more = f" and {len(self.missing) - _SHOWN} more" if len(self.missing) > _SHOWN else ""
+            days = ", ".join(map(str, self.missing[:_SHOWN]))
+            said += f" It lacks {days}{more}: they are not covered."
+        return said
+
+
+@contextmanager
+def answering(settings: Settings, by: By) -> Iterator[Queries]:
+    """The engine, open for the block. Raises SettingsProblem for one that is not set up."""
+    if by is By.DUCKDB:
+        yield FromLake(LakeEngine(needed_lake(settings), limits_of(settings)))
+        return
+    with postgres(settings.needed_database_url()) as queries:
+        yield queries

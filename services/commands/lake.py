@@ -1,0 +1,160 @@
+"""`fleetprof lake`: closed days as Parquet, exported, listed and checked."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from services.settings import read_settings
+
+app = typer.Typer(no_args_is_help=True, help="Closed days as Parquet: the lake at FLEETPROF_LAKE_URL.")
+
+_DAY = "%Y-%m-%d"
+Since = Annotated[
+    datetime | None, typer.Option("--from", formats=[_DAY], help="First UTC day; else the first there is.")
+]
+Until = Annotated[
+    datetime | None, typer.Option("--to", formats=[_DAY], help="Last UTC day; else the last there is.")
+]
+
+
+@app.command()
+def export(
+    since: Since = None,
+    until: Until = None,
+    again: Annotated[bool, typer.Option("--again", help="Also days whose copy is up to date.")] = False,
+) -> None:
+    """Export the days that are closed and not in the lake, or not as they are now; the collector does it every hour.
+
+    A day counts once its files were read back and add up to what PostgreSQL has. Safe to break off, and to
+    run beside everything else: what was being written does not count.
+    """
+    from datetime import UTC  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    from services.lake import limits_of, needed_lake  # noqa: PLC0415
+    from storage.database import open_engine  # noqa: PLC0415
+    from storage.lake import landed  # noqa: PLC0415
+    from storage.lake.export import due, export_day  # noqa: PLC0415
+
+    settings = read_settings()
+    lake, limits = needed_lake(settings), limits_of(settings)
+    engine = open_engine(settings.needed_database_url(), application="lake")
+    now = datetime.now(UTC)
+    with engine.connect() as connection:
+        days = landed.closed(connection, now) if again else due(connection, lake, now)
+        days = [
+            day for day in days if (not since or day >= since.date()) and (not until or day <= until.date())
+        ]
+        facts = {day: sum(total.facts for total in landed.totals(connection, day)) for day in days}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, disable=not days) as progress:
+        bar = progress.add_task("facts", total=sum(facts.values()))
+        for day in days:
+            progress.update(bar, description=str(day))
+            made = export_day(
+                engine, lake, day, limits=limits, on_facts=lambda count: progress.advance(bar, count)
+            )
+            if made is None:
+                progress.console.print(f"{day}: somebody else exports it.")
+            else:
+                progress.console.print(f"{day}: {made.facts:,} facts, {made.bytes / 1e6:,.1f} MB.")
+    engine.dispose()
+    if not days:
+        typer.echo("Every closed day is in the lake.")
+
+
+@app.command()
+def status() -> None:
+    """List the days of the lake, and what of the closed days is missing or old."""
+    from datetime import UTC  # noqa: PLC0415
+
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    from services.lake import needed_lake  # noqa: PLC0415
+    from storage.database import open_engine  # noqa: PLC0415
+    from storage.lake import manifest  # noqa: PLC0415
+    from storage.lake.errors import LakeDamaged  # noqa: PLC0415
+    from storage.lake.export import due  # noqa: PLC0415
+
+    settings = read_settings()
+    lake = needed_lake(settings)
+    table = Table("day", "visits", "facts", "MB", "exported", box=None, pad_edge=False)
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for day in manifest.days(lake):
+        try:
+            known = manifest.read(lake, day)
+        except LakeDamaged as error:
+            table.add_row(str(day), "", "", "", str(error))
+            continue
+        if known is not None:
+            table.add_row(
+                str(day),
+                f"{known.landed.visits:,}",
+                f"{known.facts:,}",
+                f"{known.bytes / 1e6:,.1f}",
+                known.stamp[:15],
+            )
+    Console(highlight=False).print(table)
+    engine = open_engine(settings.needed_database_url(), application="lake")
+    with engine.connect() as connection:
+        waiting = due(connection, lake, datetime.now(UTC))
+    engine.dispose()
+    if waiting:
+        typer.echo(f"To be exported: {', '.join(map(str, waiting))}.")
+
+
+@app.command()
+def verify(since: Since = None, until: Until = None) -> None:
+    """Read whole days of the lake and check that they hold what their manifests say.
+
+    Exits with 1 if one does not. Needs no database.
+    """
+    from services.lake import limits_of, needed_lake  # noqa: PLC0415
+    from storage.lake import manifest  # noqa: PLC0415
+    from storage.lake.errors import LakeError  # noqa: PLC0415
+    from storage.lake.verify import faults  # noqa: PLC0415
+
+    settings = read_settings()
+    lake, limits = needed_lake(settings), limits_of(settings)
+    wrong = 0
+    for day in manifest.days(lake):
+        if (since and day < since.date()) or (until and day > until.date()):
+            continue
+        try:
+            known = manifest.read(lake, day)
+            found = [] if known is None else faults(lake, known, limits)
+        except LakeError as error:
+            found = [str(error)]
+        wrong += bool(found)
+        typer.echo(f"{day}: {' '.join(found) or 'complete.'}")
+    if wrong:
+        typer.echo(
+            "`fleetprof lake export --again` writes a day anew while PostgreSQL has its facts.", err=True
+        )
+        raise typer.Exit(1)
+
+
+@app.command()
+def files(
+    table: Annotated[str, typer.Argument(help="A table of the lake, e.g. samples.")] = "samples",
+    since: Since = None,
+    until: Until = None,
+) -> None:
+    """Print where a table's files lie, one a line: those that count, for Spark and other readers."""
+    from services.lake import needed_lake  # noqa: PLC0415
+    from storage.lake import manifest  # noqa: PLC0415
+    from storage.lake.tables import TABLES  # noqa: PLC0415
+
+    if table not in TABLES:
+        raise typer.BadParameter(f"Tables: {', '.join(TABLES)}.", param_hint="TABLE")
+    lake = needed_lake(read_settings())
+    for day in manifest.days(lake):
+        if (since and day < since.date()) or (until and day > until.date()):
+            continue
+        known = manifest.read(lake, day)
+        for key in known.keys(table) if known else ():
+            typer.echo(lake.path(key))
