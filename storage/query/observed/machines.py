@@ -102,8 +102,11 @@ def _check(selection: Selection) -> None:
                 f"What machines counted is not known by {matcher.label!r}.",
                 hint=f"Match {', '.join((*LABELS, APPLICATION))} here.",
             )
-    if selection.focus or selection.ignore:
-        raise BadSelection("What machines counted is not known by function; leave focus and ignore out.")
+    if selection.filters_stacks:
+        raise BadSelection(
+            "What machines counted is not known by function.",
+            hint="Leave matchers on frames, focus, ignore, hide, show and show_from out.",
+        )
 
 
 def _chosen(matcher: Matcher, names: Sequence[str]) -> Bool:

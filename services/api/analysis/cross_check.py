@@ -1,0 +1,103 @@
+"""CPU time by samples against the machines' own accounting: /analysis/cross-check."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from analysis.cross_check import TOLERANCE
+from services.api.analysis.told import (
+    AskedOf,
+    Because,
+    Figure,
+    InputsAnswer,
+    asked_document,
+    because_document,
+    figure_document,
+    inputs_document,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.query.models.cross_check import CrossCheckAnswer as FoundChecks
+from storage.query.models.cross_check import CrossCheckQuestion
+from storage.query.observed.machines import LABELS
+from storage.query.selections.selection import Selection
+
+
+class CrossCheckRow(Answer):
+    """The two accounts of the machines of one value."""
+
+    value: str = Field(description="Of the label; the empty text: not known.")
+    sampled_core_seconds: float = Field(description="By samples, of the fleet in the covered time.")
+    monitored_core_seconds: float = Field(description="By the machines' own accounting, of the same visits.")
+    ratio: Figure | None = Field(description="sampled ÷ monitored.")
+    discrepancy: float | None = Field(description="ratio − 1: what samples have too much, as a share.")
+    verdict: Literal["agree", "differ", "unclear"] = Field(
+        description=f"agree: the interval lies within {TOLERANCE:.0%} of 1; differ: outside; unclear: over the edge."
+    )
+    visits: int
+
+
+class CrossCheckAnswer(Answer):
+    """Whether two independent accounts of CPU time say the same."""
+
+    asked: AskedOf
+    by: str
+    tolerance: float
+    rows: list[CrossCheckRow]
+    inputs: InputsAnswer
+    because: Because | None
+
+
+_FORMS = forms_of(CrossCheckAnswer, "rows")
+
+
+def cross_check_document(selection: Selection, found: FoundChecks) -> Json:
+    """The answer of /analysis/cross-check."""
+    rows = []
+    for row in found.rows:
+        ratio = figure_document(row.found.ratio)
+        rows.append(
+            {
+                "value": row.value,
+                "sampled_core_seconds": row.found.sampled,
+                "monitored_core_seconds": row.found.monitored,
+                "ratio": ratio,
+                "discrepancy": ratio and ratio["value"] - 1,
+                "verdict": row.found.verdict.value,
+                "visits": row.found.visits,
+            }
+        )
+    return {
+        "asked": asked_document(selection),
+        "by": found.by,
+        "tolerance": TOLERANCE,
+        "rows": rows,
+        "inputs": inputs_document(found.inputs),
+        "because": because_document(found.unsaid),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/cross-check",
+        summary="Two accounts of CPU time",
+        description="CPU time by samples against what the kernels of the same machines counted as busy. They disagree where "
+        "samples are lost, or where cycles run that accounting does not see.",
+        response_model=CrossCheckAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def cross_check(
+        request: Request,
+        selection: Selected,
+        by: Annotated[str, Query(description=f"One of {', '.join(LABELS)}.", max_length=40)] = "datacenter",
+    ) -> Response:
+        def document() -> Json:
+            return cross_check_document(selection, asker.queries.ask(CrossCheckQuestion(selection, by)))
+
+        return await asker.answer(request, _FORMS, document)

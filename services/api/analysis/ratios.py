@@ -1,0 +1,127 @@
+"""Ratios of counters, such as cycles per instruction: /analysis/ratios."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.analysis.told import (
+    AskedOf,
+    Because,
+    Figure,
+    InputsAnswer,
+    asked_document,
+    because_document,
+    figure_document,
+    inputs_document,
+    moment,
+    step_of,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.query.models.ratios import DERIVED, KEYS, MOST_ROWS, RatioQuestion
+from storage.query.models.ratios import RatioAnswer as FoundRatios
+from storage.query.selections.selection import Selection
+
+
+class RatioRow(Answer):
+    """One ratio of sums over the fleet's visits."""
+
+    key: dict[str, str] = Field(description="One member for each key of `by`.")
+    start: str | None = Field(alias="from", description="Start of its step, RFC 3339; null without steps.")
+    ratio: Figure | None = Field(description="Null: nobody counted it.")
+    few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    visits: int
+    machines: int
+    numerator: float = Field(description="Estimated, of the fleet in the covered time.")
+    denominator: float
+
+
+class RatioAnswer(Answer):
+    """Ratios of what the fleet counted; null where nobody could count."""
+
+    asked: AskedOf
+    ratio: str = Field(examples=["cycles / instructions"])
+    unit: str = Field(examples=["cycles per instruction"])
+    by: list[str]
+    step_seconds: int = Field(description="0: without steps.")
+    rows: list[RatioRow]
+    rows_total: int
+    inputs: InputsAnswer
+    because: Because | None = Field(description="Why there is no answer; null where there is one.")
+
+
+_FORMS = forms_of(RatioAnswer, "rows")
+
+
+def ratios_document(selection: Selection, found: FoundRatios) -> Json:
+    """The answer of /analysis/ratios."""
+    return {
+        "asked": asked_document(selection),
+        "ratio": f"{found.derived.y} / {found.derived.x}",
+        "unit": found.derived.unit,
+        "by": list(found.by),
+        "step_seconds": found.step_s,
+        "rows": [
+            {
+                "key": row.key,
+                "from": None if row.start is None else moment(row.start),
+                "ratio": figure_document(row.value),
+                "few": row.few,
+                "visits": row.visits,
+                "machines": row.machines,
+                "numerator": row.y,
+                "denominator": row.x,
+            }
+            for row in found.rows
+        ],
+        "rows_total": found.rows_total,
+        "inputs": inputs_document(found.inputs),
+        "because": because_document(found.unsaid),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/ratios",
+        summary="Cycles per instruction, and other ratios of counters",
+        description="Ratios of sums over visits, never means of ratios, with their intervals. Machines that cannot count are "
+        "not in them; `inputs.missing` says which and why.",
+        response_model=RatioAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def ratios(  # noqa: PLR0917 - a query string
+        request: Request,
+        selection: Selected,
+        ratio: Annotated[
+            str,
+            Query(
+                description=f"One of {', '.join(DERIVED)}, or two counters as `llc-misses/instructions`.",
+                max_length=200,
+            ),
+        ] = "cpi",
+        by: Annotated[
+            str,
+            Query(
+                description=f"Keys, comma-separated, of {', '.join(KEYS)}; empty: all together.",
+                max_length=200,
+            ),
+        ] = "application",
+        step: Annotated[
+            str,
+            Query(description="Length of a step in time: `1h`, `1d`. Empty: without steps.", max_length=20),
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+    ) -> Response:
+        def document() -> Json:
+            keys = keys_of(by) if by else ()
+            return ratios_document(
+                selection, asker.queries.ask(RatioQuestion(selection, ratio, keys, step_of(step), limit))
+            )
+
+        return await asker.answer(request, _FORMS, document)
