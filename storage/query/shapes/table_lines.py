@@ -229,7 +229,7 @@ class _Rest:
         lined = of_lines > 0
         by_difference = lined & (lack > own_lack)
         without = np.flatnonzero(~lined[of_node[1:]]) + 1
-        alone = without[_outermost(numbers[of_node[without]], without, shape.end[without])]
+        alone = without[prefix_tree.outermost_among(without, numbers[of_node[without]], shape.end)]
         nodes = np.concatenate((alone, outer[by_difference[of_node[outer]]]))
         return cls(of_node, of_line, nodes, by_difference, lined & ~by_difference)
 
@@ -240,13 +240,6 @@ class _Rest:
         total = add(self.of_node[self.nodes], totals[self.nodes], size)
         total -= np.where(self.by_difference, add(self.of_line, lines_total, size), 0)
         return own_rest, total + np.where(self.by_own, own_rest, 0)
-
-
-def _outermost(key: Int64, nodes: Int64, end: Int64) -> Bool:
-    """Of some nodes, ascending, those that have no ancestor among them of the same key ≥ 0; `end` is of the whole tree."""
-    # Among themselves they are in preorder too; the root before them is nobody's.
-    ends = np.concatenate(([len(nodes) + 1], np.searchsorted(nodes, end) + 1))
-    return prefix_tree.outermost(np.concatenate(([0], key)), ends)[1:]
 
 
 def _combined(plus: Sequence[ByVisit], minus: Sequence[ByVisit], visits: int) -> ByVisit:

@@ -163,6 +163,16 @@ def outermost(key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Boo
     return result
 
 
+def outermost_among(nodes: Int64, key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Bool:
+    """As `outermost`, of some nodes, ascending and without the root: those with no ancestor among them of their key.
+
+    `key` has one entry for each of them, `end` one for every node of the tree.
+    """
+    # Among themselves they are in preorder too, below a root that is nobody's.
+    ends = np.concatenate(([len(nodes) + 1], np.searchsorted(nodes, end[nodes]) + 1))
+    return outermost(np.concatenate(([0], key)), ends)[1:]
+
+
 def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
     """Nodes in preorder that are chosen or lie below a chosen one."""
     count = len(chosen)
