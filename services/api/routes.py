@@ -7,11 +7,11 @@ from fastapi import APIRouter, Depends, Request, Security
 
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
-from services.api.profiles import diff, flame, labels, reliability, status, table
+from services.api.profiles import call_graph, diff, flame, labels, reliability, status, table
 from services.api.profiles.asker import Asker
 from storage.query.engine import QueryEngine
 
-_SHAPES = (table, flame, diff, reliability, labels)
+_SHAPES = (table, flame, call_graph, diff, reliability, labels)
 
 
 def api_router(

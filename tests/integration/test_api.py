@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from services.api.app import create_app
 from services.api.auth import Access, mint_login_url, parse_tokens
 from services.api.problems import ProblemDocument
+from services.api.profiles.call_graph import CallGraphAnswer
 from services.api.profiles.diff import DiffAnswer
 from services.api.profiles.flame import FlameAnswer
 from services.api.profiles.labels import LabelsAnswer
@@ -180,6 +181,7 @@ GOLDEN = Path(__file__).parents[1] / "golden/api"
 MODELS = {
     "table": TableAnswer,
     "flame": FlameAnswer,
+    "call-graph": CallGraphAnswer,
     "labels": LabelsAnswer,
     "diff": DiffAnswer,
     "reliability": ReliabilityAnswer,
@@ -193,6 +195,8 @@ MODELS = {
         ("table-by-application", "table", {"by": "application"}),
         ("table-focus", "table", {"focus": "work", "limit": "1"}),
         ("flame", "flame", {}),
+        ("flame-inverted", "flame", {"invert": "true", "by": "application", "min_share": "0.3"}),
+        ("call-graph", "call-graph", {}),
         ("labels", "labels", {"limit": "2"}),
         ("diff", "diff", {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}),
         ("reliability", "reliability", {}),
@@ -266,9 +270,17 @@ def test_large_answers_are_compressed_for_who_can_read_it(client: TestClient, en
 # --- Problems -----------------------------------------------------------------------------------
 
 
+def test_a_mistake_in_a_pattern_has_a_position(client: TestClient):
+    document = problem(client.get("/api/v1/flame", params={"show_from": "main|x**"}), 400)
+    assert (document["parameter"], document["at"]) == ("show_from", 6)
+    of_base = {"base_from": "now-2h", "base_to": "now-1h", "base_select": '{app="a"'}
+    document = problem(client.get("/api/v1/diff", params=of_base), 400)
+    assert (document["parameter"], document["at"]) == ("base_select", 8)
+
+
 def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
     document = problem(client.get("/api/v1/table", params={"select": '{application="a" x}'}), 400)
-    assert document["at"] == 17
+    assert (document["parameter"], document["at"]) == ("select", 17)
     assert document["type"] == "urn:fleetprof:problem:bad-selection"
     assert "comma" in document["detail"]
 
@@ -289,9 +301,11 @@ def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
         ({"limit": "100000"}, 422, "limit"),
         ({"sort": "-shoe-size"}, 422, "sort"),
         ({"select": "{" + "x" * 5000}, 422, "select"),
-        ({"select": "\0"}, 400, "label's name"),
+        ({"select": "\0"}, 400, "NUL character at character 1"),
         ({"campaign": "\0"}, 400, "NUL"),
-        ({"by": "\0"}, 400, "cannot be the name"),
+        ({"by": "\0"}, 400, "NUL"),
+        ({"by": "taem"}, 400, "No profile has a label 'taem'"),
+        ({"by": "self.function"}, 400, "is not a label of profiles"),
     ],
 )
 def test_problems_say_what_to_change(client: TestClient, samples: None, query: dict, status: int, said: str):
@@ -314,6 +328,9 @@ _NAMES = (
     "campaign",
     "focus",
     "ignore",
+    "hide",
+    "show",
+    "show_from",
     "by",
     "sort",
     "limit",
@@ -476,3 +493,27 @@ def test_probes_and_metrics(anyone: TestClient, samples: None):
     assert re.search(r'fleetprof_cache_bytes\{cache="functions"\} [1-9]', text)
     assert re.search(r"^process_resident_memory_bytes [1-9]", text, re.MULTILINE)
     assert "fleetprof_database_up 1.0" in text
+
+
+def test_a_node_is_drawn_by_the_way_to_it(client: TestClient, samples: None):
+    whole = client.get("/api/v1/flame", params=RANGE).json()
+    ids = [whole["functions"][function]["id"] for function in whole["nodes"]["function"]]
+    below = client.get("/api/v1/flame", params={**RANGE, "root": f"{ids[1]},{ids[2]}"}).json()
+    FlameAnswer.model_validate(below)
+    assert below["path"] == ids[1:3]
+    assert below["nodes"]["total"] == [whole["nodes"]["total"][2]]
+    for root in ("x", "1,,2", "-1", "99999999999", "1.5", "٣"):
+        told = problem(client.get("/api/v1/flame", params={**RANGE, "root": root}), 400)
+        assert "root" in told["detail"] + told["hint"], root
+    told = problem(client.get("/api/v1/flame", params={**RANGE, "root": "2147483000"}), 400)
+    assert "No stack" in told["detail"]
+
+
+def test_a_call_graph_is_drawn_by_graphviz(client: TestClient, samples: None):
+    answer = client.get("/api/v1/call-graph", params=RANGE, headers={"Accept": "text/vnd.graphviz"})
+    assert answer.headers["content-type"] == "text/vnd.graphviz; charset=utf-8"
+    assert "n0 -> n1" in answer.text
+    assert "libz.so+0x40" in answer.text
+    rows = client.get("/api/v1/call-graph", params={**RANGE, "format": "csv"}).text.splitlines()
+    assert rows[0].startswith("caller,callee,caller_function,callee_function,units,share")
+    assert len(rows) == 3

@@ -12,23 +12,29 @@ from services.api.answer import Answer, Json
 from services.api.formats import arrow, csv_text
 from services.api.formats.flame_table import flame_table
 from services.api.formats.forms import Form, Forms
-from services.api.parameters import Selected
+from services.api.parameters import Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import as_json
+from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
-from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import MOST_NODES, Flame, FlameQuestion
 from storage.query.shapes.flame import FlameAnswer as FoundFlame
+
+_LONGEST_ID = 10
+"""Digits: ids are of 31 bits."""
 
 
 class FlameFunction(Answer):
     """A function that nodes of the flame graph refer to."""
 
-    id: int = Field(description="0: the root, which stands for all samples.")
+    id: int = Field(
+        description="0: the root, which stands for all samples; below 0: no function, but the value of a label."
+    )
     name: str
+    label: str | None = Field(description="The label whose value the name is; null for functions.")
     file: str = Field(description="Empty: not known.")
     binary: str
     status: StatusName
@@ -43,8 +49,10 @@ class FlameFunction(Answer):
 class Pruned(Answer):
     """What was cut off the flame graph."""
 
-    nodes: int
-    share: float = Field(description="Share of all units that is self of a node cut off.", ge=0, le=1)
+    nodes: int = Field(
+        description="Of an inverted tree at least so many: callers of light nodes are not followed."
+    )
+    share: float = Field(description="Share of the tree that is self of a node cut off.", ge=0, le=1)
 
 
 class FlameNodes(Answer):
@@ -54,7 +62,10 @@ class FlameNodes(Answer):
         description="Estimated core-seconds of the fleet, units for events not counted in time; without a random "
         "design what was observed."
     )
-    self: list[float] = Field(description="Likewise. Total − self − children's totals was cut off.")
+    self: list[float] = Field(description="Likewise.")
+    pruned: list[float] = Field(
+        description="Likewise, of nodes cut off below: total = self + pruned + the children's totals."
+    )
     parent: list[int] = Field(description="-1 for the root.")
     function: list[int] = Field(description="Index into `functions`.")
 
@@ -65,6 +76,11 @@ class FlameSummary(Answer):
     selection: SelectionEcho
     totals: TotalsAnswer
     functions: list[FlameFunction]
+    path: list[int] = Field(
+        description="Ids of the functions from the whole tree's root down to this one's, which is the last; empty for the whole."
+    )
+    inverted: bool = Field(description="Callees stand above their callers.")
+    by: list[str] = Field(description="Labels whose values are the first levels.")
     pruned: Pruned
 
 
@@ -74,22 +90,28 @@ class FlameAnswer(FlameSummary):
     nodes: FlameNodes
 
 
-def flame_summary(selection: Selection, found: FoundFlame) -> Json:
+def flame_summary(question: FlameQuestion, found: FoundFlame) -> Json:
     """The answer of /flame without its nodes."""
+    labels = found.flame.labels or [""] * len(found.flame.functions)
     return {
-        "selection": selection_document(selection, found.kind),
+        "selection": selection_document(question.selection, found.kind),
         "totals": totals_document(found.totals, found.kind.seconds_per_unit),
         "functions": [
-            function_document(row) | {"effective": effective}
-            for row, effective in zip(found.flame.functions, found.flame.effective, strict=True)
+            function_document(row) | {"label": label or None, "effective": effective}
+            for row, label, effective in zip(
+                found.flame.functions, labels, found.flame.effective, strict=True
+            )
         ],
+        "path": [row.id for row in found.path],
+        "inverted": question.inverted,
+        "by": list(question.by),
         "pruned": {"nodes": found.flame.pruned_nodes, "share": found.flame.pruned_share},
     }
 
 
-def flame_document(selection: Selection, found: FoundFlame) -> Json:
+def flame_document(question: FlameQuestion, found: FoundFlame) -> Json:
     """The answer of /flame as JSON."""
-    return {**flame_summary(selection, found), "nodes": _nodes(found.flame, found.kind.seconds_per_unit)}
+    return {**flame_summary(question, found), "nodes": _nodes(found.flame, found.kind.seconds_per_unit)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,24 +119,20 @@ class _Asked:
     """A request for a flame graph."""
 
     queries: QueryEngine
-    selection: Selection
-    nodes: int
+    question: FlameQuestion
 
-    def found(self) -> FoundFlame:
-        return self.queries.ask(FlameQuestion(self.selection, self.nodes))
+    def found(self) -> tuple[Json, Flame, float | None]:
+        found = self.queries.ask(self.question)
+        return flame_summary(self.question, found), found.flame, found.kind.seconds_per_unit
 
     def as_json(self) -> bytes:
-        return as_json(flame_document(self.selection, self.found()))[0]
+        return as_json(flame_document(self.question, self.queries.ask(self.question)))[0]
 
     def as_columns(self) -> bytes:
-        found = self.found()
-        summary = flame_summary(self.selection, found)
-        return encoding.encode_flame(summary, found.flame, found.kind.seconds_per_unit)
+        return encoding.encode_flame(*self.found())
 
     def table(self) -> pa.Table:
-        found = self.found()
-        summary = flame_summary(self.selection, found)
-        return flame_table(summary, found.flame, found.kind.seconds_per_unit)
+        return flame_table(*self.found())
 
 
 _FORMS = Forms(
@@ -140,11 +158,54 @@ def add(router: APIRouter, asker: Asker) -> None:
         openapi_extra=_FORMS.openapi,
     )
     async def flame(
+        *,
         request: Request,
         selection: Selected,
         nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes to send.")] = 20_000,
+        root: Annotated[
+            str,
+            Query(
+                description="Draw what lies below a node: ids of the functions on the way there from the root, commas "
+                "between. What was cut off the whole tree is seen so. An inverted tree's ways begin with the innermost "
+                "function.",
+                examples=["17,4,233"],
+                max_length=3_000,
+            ),
+        ] = "",
+        invert: Annotated[
+            bool, Query(description="Callees above their callers: who calls what takes the time.")
+        ] = False,
+        min_share: Annotated[
+            float, Query(ge=0, le=1, description="Cut off nodes below this share of the tree's root.")
+        ] = 0.0,
+        by: Annotated[
+            str,
+            Query(
+                description="Labels, commas between, whose values are the first levels.",
+                examples=["application", "datacenter,application"],
+                max_length=500,
+            ),
+        ] = "",
     ) -> Response:
-        return await asker.answer(request, _FORMS, _Asked(asker.queries, selection, nodes))
+        question = FlameQuestion(
+            selection, nodes, path_of(root), invert, min_share, keys_of(by) if by.strip() else ()
+        )
+        return await asker.answer(request, _FORMS, _Asked(asker.queries, question))
+
+
+def path_of(root: str) -> tuple[int, ...]:
+    """The functions that the text names. Raises `BadSelection`."""
+    found = []
+    for part in root.split(",") if root.strip() else []:
+        text = part.strip()
+        if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_ID):
+            raise BadSelection(
+                f"`root` names no path: {text[:40]!r} is not the id of a function.",
+                hint="Write ids of `functions` with commas between, e.g. root=17,4,233.",
+                parameter="root",
+            )
+        found.append(int(text))
+    return tuple(found)
 
 
 def _nodes(graph: Flame, scale: float | None) -> Json:
@@ -152,6 +213,7 @@ def _nodes(graph: Flame, scale: float | None) -> Json:
     return {
         "total": (graph.total_weight * factor).tolist(),
         "self": (graph.self_weight * factor).tolist(),
+        "pruned": (graph.pruned_weight * factor).tolist(),
         "parent": graph.parent.tolist(),
         "function": graph.function.tolist(),
     }

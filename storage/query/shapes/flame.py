@@ -43,7 +43,7 @@ class Flame:
     parent: Int32
     """−1 for the root."""
     function: Int32
-    """Index into `functions`; the root has 0, a row that stands for all."""
+    """Index into `functions`; the root's stands for all, or is the function it was drawn below."""
     functions: tuple[FunctionRow, ...]
     effective: tuple[float | None, ...]
     """For each of `functions`, independent samples that would say as much about its total's share."""
@@ -92,17 +92,21 @@ class FlameQuestion:
 
     def __post_init__(self) -> None:
         if len(self.by) > MOST_LABELS or len(set(self.by)) < len(self.by):
-            raise BadSelection(f"A flame graph begins with at most {MOST_LABELS} different labels.")
+            raise BadSelection(
+                f"A flame graph begins with at most {MOST_LABELS} different labels.", parameter="by"
+            )
         for key in self.by:
             if key in FRAME_KEYS:
                 raise BadSelection(
                     f"A flame graph cannot begin with {key}: its nodes are functions.",
                     hint="Use labels, e.g. by=application.",
+                    parameter="by",
                 )
         if len(self.root) > DEEPEST or not all(0 < function < 1 << 31 for function in self.root):
             raise BadSelection(
                 "`root` is a path of functions' ids, each above 0.",
                 hint="Take them from `functions`, from a child of the root down to the node.",
+                parameter="root",
             )
 
     def answer(self, reading: Reading) -> FlameAnswer:
@@ -117,6 +121,7 @@ class FlameQuestion:
                 raise BadSelection(
                     "No stack of the selection goes along the path that `root` names.",
                     hint="Choose the node again in this selection's tree; inverted trees have other paths.",
+                    parameter="root",
                 )
             labelled = Labelled(tree)
         flame = cut(labelled, reading.functions, samples, borne, most=self.nodes, min_share=self.min_share)

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/call-graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Functions and who calls whom
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language.
+         */
+        get: operations["call_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/debug-files": {
         parameters: {
             query?: never;
@@ -173,7 +193,7 @@ export interface paths {
         };
         /**
          * How the fleet is covered
-         * @description Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.
+         * @description Machines, campaigns, outcomes of visits and why they failed, what waits to be landed, and whose symbols are missing.
          */
         get: operations["status"];
         put?: never;
@@ -478,6 +498,25 @@ export interface components {
             producer: string;
         };
         /**
+         * CallGraphAnswer
+         * @description The heaviest functions of a selection, and the calls among them.
+         */
+        CallGraphAnswer: {
+            /**
+             * Edges
+             * @description By descending share.
+             */
+            edges: components["schemas"]["GraphEdge"][];
+            left_out: components["schemas"]["LeftOut"];
+            /**
+             * Nodes
+             * @description By descending total.
+             */
+            nodes: components["schemas"]["GraphNode"][];
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
          * CampaignStatus
          * @description A campaign.
          */
@@ -682,9 +721,24 @@ export interface components {
          * @description The samples of a selection as a tree of calls.
          */
         FlameAnswer: {
+            /**
+             * By
+             * @description Labels whose values are the first levels.
+             */
+            by: string[];
             /** Functions */
             functions: components["schemas"]["FlameFunction"][];
+            /**
+             * Inverted
+             * @description Callees stand above their callers.
+             */
+            inverted: boolean;
             nodes: components["schemas"]["FlameNodes"];
+            /**
+             * Path
+             * @description Ids of the functions from the whole tree's root down to this one's, which is the last; empty for the whole.
+             */
+            path: number[];
             pruned: components["schemas"]["Pruned"];
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
@@ -708,7 +762,7 @@ export interface components {
             file: string;
             /**
              * Id
-             * @description 0: the root, which stands for all samples.
+             * @description 0: the root, which stands for all samples; below 0: no function, but the value of a label.
              */
             id: number;
             /**
@@ -717,6 +771,11 @@ export interface components {
              * @enum {string}
              */
             kind: "user" | "kernel" | "marker";
+            /**
+             * Label
+             * @description The label whose value the name is; null for functions.
+             */
+            label: string | null;
             /** Name */
             name: string;
             /**
@@ -741,8 +800,13 @@ export interface components {
              */
             parent: number[];
             /**
+             * Pruned
+             * @description Likewise, of nodes cut off below: total = self + pruned + the children's totals.
+             */
+            pruned: number[];
+            /**
              * Self
-             * @description Likewise. Total − self − children's totals was cut off.
+             * @description Likewise.
              */
             self: number[];
             /**
@@ -750,6 +814,112 @@ export interface components {
              * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
              */
             total: number[];
+        };
+        /**
+         * GraphEdge
+         * @description One function calls another; a stack counts once, however often the call stands in it.
+         */
+        GraphEdge: {
+            /** Callee */
+            callee: number;
+            /** Callee Function */
+            callee_function: string;
+            /**
+             * Caller
+             * @description Index into `nodes`.
+             */
+            caller: number;
+            /** Caller Function */
+            caller_function: string;
+            /** Hi */
+            hi: number | null;
+            /**
+             * Lo
+             * @description 95 % interval, of as many independent samples as the callee's total is worth.
+             */
+            lo: number | null;
+            /**
+             * Residual
+             * @description Some of its stacks have functions in between that are not shown.
+             */
+            residual: boolean;
+            /**
+             * Share
+             * @description Estimated share of the whole selection.
+             */
+            share: number;
+            /**
+             * Units
+             * @description Units observed.
+             */
+            units: number;
+        };
+        /**
+         * GraphNode
+         * @description A function.
+         */
+        GraphNode: {
+            /** Binary */
+            binary: string;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            few: boolean;
+            /**
+             * File
+             * @description Empty: not known.
+             */
+            file: string;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "kernel" | "marker";
+            /** Machines */
+            machines: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Self
+             * @description Units observed whose innermost function it is.
+             */
+            self: number;
+            /** Self Hi */
+            self_hi: number | null;
+            /**
+             * Self Lo
+             * @description 95 % interval; null without a random design, as below.
+             */
+            self_lo: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection.
+             */
+            self_share: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+            /**
+             * Total
+             * @description Units observed of stacks it stands in, each once.
+             */
+            total: number;
+            /** Total Hi */
+            total_hi: number | null;
+            /** Total Lo */
+            total_lo: number | null;
+            /** Total Share */
+            total_share: number;
+            /**
+             * Visits
+             * @description Visits with a sample in its total; null where merged cells do not know.
+             */
+            visits: number | null;
         };
         /**
          * IntervalAnswer
@@ -822,6 +992,34 @@ export interface components {
             /** Labels */
             labels: components["schemas"]["LabelAnswer"][];
             selection: components["schemas"]["SelectionEcho"];
+        };
+        /**
+         * LeftOut
+         * @description What the graph does not show.
+         */
+        LeftOut: {
+            /**
+             * Edges
+             * @description Calls among the functions shown.
+             */
+            edges: number;
+            /**
+             * Heaviest Edge
+             * @description Largest share of a call not shown.
+             */
+            heaviest_edge: number;
+            /**
+             * Heaviest Node
+             * @description Largest total share of a function not shown.
+             */
+            heaviest_node: number;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Self Share
+             * @description Share of the selection whose innermost function is not shown.
+             */
+            self_share: number;
         };
         /**
          * MachinesStatus
@@ -935,11 +1133,14 @@ export interface components {
          * @description What was cut off the flame graph.
          */
         Pruned: {
-            /** Nodes */
+            /**
+             * Nodes
+             * @description Of an inverted tree at least so many: callers of light nodes are not followed.
+             */
             nodes: number;
             /**
              * Share
-             * @description Share of all units that is self of a node cut off.
+             * @description Share of the tree that is self of a node cut off.
              */
             share: number;
         };
@@ -1104,10 +1305,10 @@ export interface components {
         };
         /**
          * Sort
-         * @description Order of the rows; ties stand by labels, then in an order that stays.
+         * @description Order of the rows; ties stand by name.
          * @enum {string}
          */
-        Sort: "self" | "-self" | "total" | "-total" | "name";
+        Sort: "self" | "-self" | "total" | "-total" | "name" | "-name";
         /**
          * SourceAnswer
          * @description A source file as the binary was built from it.
@@ -1292,7 +1493,7 @@ export interface components {
             rows: components["schemas"]["TableRow"][];
             /**
              * Rows Total
-             * @description Rows that match `find`; all rows without it.
+             * @description Rows that match `find` and `find_regex`; all rows without them.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -1315,7 +1516,7 @@ export interface components {
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind. The empty text: the profile has no such label.
+             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -1422,7 +1623,7 @@ export interface components {
             estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
-             * @description Estimated share of the selection that focus and ignore left; 1 without them.
+             * @description Estimated share of what the labels choose that is left; 1 if nothing was asked of frames.
              */
             kept: number;
             /**
@@ -1565,10 +1766,47 @@ export interface components {
             largest_bytes: number;
         };
         /**
+         * VisitFailure
+         * @description Visits of the last day that ended alike: the same outcome, and the same text but for its numbers.
+         */
+        VisitFailure: {
+            /**
+             * Detail
+             * @description What the latest of them said, a sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Example
+             * @description The machine of the latest.
+             */
+            example: string;
+            /**
+             * Latest
+             * @description When that was drawn for.
+             */
+            latest: string;
+            /**
+             * Machines
+             * @description Distinct ones.
+             */
+            machines: number;
+            /** Outcome */
+            outcome: string;
+            /** Visits */
+            visits: number;
+            /** Visits Last Hour */
+            visits_last_hour: number;
+        };
+        /**
          * VisitsStatus
          * @description Outcomes of visits.
          */
         VisitsStatus: {
+            /**
+             * Failures
+             * @description Why visits failed in the last day, most frequent first; at most 20 reasons.
+             */
+            failures: components["schemas"]["VisitFailure"][];
             /**
              * Last Hour
              * @description Visits by outcome.
@@ -1596,6 +1834,116 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    call_graph: {
+        parameters: {
+            query?: {
+                /** @description Most functions to show. */
+                nodes?: number;
+                /** @description Most calls to show. */
+                edges?: number;
+                /** @description Leave out functions below this share, and calls below a fifth of it. */
+                min_share?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "dot" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallGraphAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                    "text/vnd.graphviz": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     debug_files: {
         parameters: {
             query?: {
@@ -1649,7 +1997,7 @@ export interface operations {
     diff: {
         parameters: {
             query: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
                 /** @description Rows to compare. */
                 limit?: number;
@@ -1768,6 +2116,14 @@ export interface operations {
             query?: {
                 /** @description Most nodes to send. */
                 nodes?: number;
+                /** @description Draw what lies below a node: ids of the functions on the way there from the root, commas between. What was cut off the whole tree is seen so. An inverted tree's ways begin with the innermost function. */
+                root?: string;
+                /** @description Callees above their callers: who calls what takes the time. */
+                invert?: boolean;
+                /** @description Cut off nodes below this share of the tree's root. */
+                min_share?: number;
+                /** @description Labels, commas between, whose values are the first levels. */
+                by?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -2017,7 +2373,7 @@ export interface operations {
     reliability: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -2599,9 +2955,9 @@ export interface operations {
     table: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: one of function, file, binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
-                /** @description With a minus: largest first. Ties go by name. */
+                /** @description With a minus: largest first, names from the end. Ties go by name. */
                 sort?: components["schemas"]["Sort"];
                 /** @description Rows to show. */
                 limit?: number;
@@ -2609,6 +2965,8 @@ export interface operations {
                 offset?: number;
                 /** @description Only rows with this text in one of their names, whatever its case. */
                 find?: string;
+                /** @description Only rows with a name that this RE2 expression matches somewhere. */
+                find_regex?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */

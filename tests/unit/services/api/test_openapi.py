@@ -20,7 +20,7 @@ def test_everything_is_described(description: dict):
     assert set(description["paths"]) == {
         f"/api/v1/{route}"
         for route in (
-            *("table", "flame", "diff", "reliability", "labels", "status"),
+            *("table", "flame", "call-graph", "diff", "reliability", "labels", "status"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             "relandings",
         )
@@ -53,7 +53,7 @@ def test_the_selection_is_the_same_on_every_route(description: dict):
         names = {"event", "unit", "from", "to", "select", "campaign", "focus", "ignore"}
         return {p["name"]: p for p in parameters if p["name"] in names}
 
-    for route in ("flame", "labels", "diff", "reliability"):
+    for route in ("flame", "call-graph", "labels", "diff", "reliability"):
         assert shared("table") == shared(route), route
     assert len(shared("table")) == 8
 
@@ -66,6 +66,7 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
     [
         *((route, set()) for route in ("table", "diff", "reliability", "labels", "status")),
         ("flame", {"application/vnd.fleetprof.flame"}),
+        ("call-graph", {"text/vnd.graphviz"}),
     ],
 )
 def test_every_shape_has_its_forms(description: dict, route: str, more: set[str]):

@@ -1,0 +1,97 @@
+r"""A call graph in Graphviz's language, safe whatever functions are called (https://graphviz.org/doc/info/lang.html).
+
+Names come from binaries and JITs that anybody may have built. They stand in quoted strings only, never in a place where they
+would be an attribute or HTML: quotes end no string, backslashes are no escapes (`\N`, `\l`), ampersands no entities, control
+characters and lone surrogates are replaced.
+"""
+
+from collections.abc import Iterator
+from math import sqrt
+
+from services.api.profiles.functions import function_document
+from storage.landing.markers import Kind
+from storage.query.shapes.call_graph import CallGraph, CallNode
+
+MEDIA_TYPE = "text/vnd.graphviz"
+_LONGEST = 120
+"""Characters of a label; whole names stand in tooltips."""
+_LONGEST_TOOLTIP = 2_000
+
+
+def dot(graph: CallGraph) -> str:
+    """The graph; nodes as large and as red as their share, dotted edges where functions in between are left out."""
+    return "\n".join(_lines(graph)) + "\n"
+
+
+def _lines(graph: CallGraph) -> Iterator[str]:
+    yield "digraph fleetprof {"
+    yield '  graph [rankdir=TB, fontname="sans-serif", label=' + quoted(_left_out(graph)) + "];"
+    yield '  node [shape=box, style=filled, fontname="sans-serif", color="#8a8a8a"];'
+    yield '  edge [fontname="sans-serif", fontsize=9, color="#8a8a8a"];'
+    for number, node in enumerate(graph.nodes):
+        function = function_document(node.function)
+        label = f"{_short(function['name'])}\n{node.self_share:.2%} of {node.total_share:.2%}"
+        where = " · ".join(text for text in (function["name"], function["file"], function["binary"]) if text)
+        attributes = {
+            "id": f"f{node.function.id}",
+            "label": label,
+            "tooltip": where[:_LONGEST_TOOLTIP],
+            "fontsize": f"{8 + 24 * sqrt(node.self_share):.1f}",
+            "fillcolor": _colour(node),
+        }
+        if node.function.kind == Kind.MARKER:
+            attributes["style"] = "filled,dashed"
+        yield f"  n{number} [{_attributes(attributes)}];"
+    for edge in graph.edges:
+        caller, callee = (graph.nodes[place].function.name for place in (edge.caller, edge.callee))
+        attributes = {
+            "label": f" {edge.weight_share:.2%}",
+            "tooltip": f"{caller} → {callee}"[:_LONGEST_TOOLTIP],
+            "penwidth": f"{1 + 6 * edge.weight_share:.2f}",
+            "weight": str(1 + int(100 * edge.weight_share)),
+        }
+        if edge.residual:
+            attributes["style"] = "dotted"
+        yield f"  n{edge.caller} -> n{edge.callee} [{_attributes(attributes)}];"
+    yield "}"
+
+
+def quoted(text: str) -> str:
+    """A quoted string that Graphviz shows as this text; line breaks stay, other control characters do not."""
+    shown = "".join(_character(character) for character in text)
+    return '"' + shown.replace("\n", "\\n") + '"'
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "&": "&amp;", "\n": "\n"}
+
+
+def _character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    code = ord(character)
+    unseen = code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
+    return "\N{REPLACEMENT CHARACTER}" if unseen else character
+
+
+def _attributes(attributes: dict[str, str]) -> str:
+    return ", ".join(f"{name}={quoted(value)}" for name, value in attributes.items())
+
+
+def _short(name: str) -> str:
+    one_line = " ".join(name.split())
+    return one_line if len(one_line) <= _LONGEST else f"{one_line[: _LONGEST - 1]}…"
+
+
+def _colour(node: CallNode) -> str:
+    """From white to red by self, as hue, saturation and value."""
+    return f"0.02 {min(0.7, 1.4 * sqrt(node.self_share)):.3f} 1.000"
+
+
+def _left_out(graph: CallGraph) -> str:
+    out = graph.left_out
+    if not out.nodes and not out.edges:
+        return ""
+    return (
+        f"Not shown: {out.nodes:,} functions with {out.self_share:.2%} of self, none above {out.heaviest_node:.2%} in total; "
+        f"{out.edges:,} calls among those shown, none above {out.heaviest_edge:.2%}."
+    )

@@ -1,0 +1,111 @@
+"""Call graphs in Graphviz's language, read by a parser of our own that knows its lexical rules."""
+
+import html
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.api.profiles.graphviz import dot, quoted
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query.shapes.call_graph import CallEdge, CallGraph, CallNode, LeftOut
+from storage.query.stacks.functions import FunctionRow
+
+TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(->)|([A-Za-z0-9_.]+)|([\[\]{};,=]))', re.DOTALL)
+NOTHING = LeftOut(0, 0.0, 0.0, 0, 0.0)
+
+
+def node(name: str, share: float = 0.5) -> CallNode:
+    function = FunctionRow(7, name, "a.c", "prog", Status.FULL, Kind.USER)
+    return CallNode(function, 1, 2, share / 2, share, 1, 1, None, None)
+
+
+def edge(caller: int, callee: int, *, residual: bool = False) -> CallEdge:
+    return CallEdge(caller, callee, 1, None, 0.25, residual)
+
+
+def shown(string: str) -> str:
+    """What Graphviz shows for a quoted string of a label: escapes undone, then entities."""
+    text = re.sub(
+        r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], string[1:-1], flags=re.DOTALL
+    )
+    return html.unescape(text)
+
+
+def statements(text: str) -> tuple[dict[str, dict[str, str]], list[tuple[str, str, dict[str, str]]]]:
+    """Nodes with their attributes, and edges."""
+    tokens: list[str] = []
+    at = 0
+    while text[at:].strip():
+        found = TOKEN.match(text, at)
+        assert found, f"no token: {text[at : at + 40]!r}"
+        tokens.append(found[0].strip())
+        at = found.end()
+    assert tokens[:3] == ["digraph", "fleetprof", "{"]
+    assert tokens[-1] == "}"
+    nodes: dict[str, dict[str, str]] = {}
+    edges = []
+    body = tokens[3:-1]
+    while body:
+        end = body.index(";")
+        one, body = body[:end], body[end + 1 :]
+        opening = one.index("[")
+        assert one[-1] == "]"
+        inside = [token for token in one[opening + 1 : -1] if token not in {",", "="}]
+        attributes = dict(zip(inside[::2], inside[1::2], strict=True))
+        match one[:opening]:
+            case [name]:
+                nodes[name] = attributes
+            case [caller, "->", callee]:
+                edges.append((caller, callee, attributes))
+            case other:
+                pytest.fail(f"no statement: {other}")
+    return nodes, edges
+
+
+@given(st.lists(st.text(), min_size=1, max_size=4))
+def test_names_are_shown_and_never_obeyed(names: list[str]):
+    graph = CallGraph(tuple(map(node, names)), (edge(0, len(names) - 1, residual=True),), NOTHING)
+    text = dot(graph)
+    assert all(character == "\n" or ord(character) >= 0x20 for character in text)
+    text.encode("utf-8")
+    nodes, edges = statements(text)
+    assert set(nodes) == {"graph", "node", "edge", *(f"n{i}" for i in range(len(names)))}
+    assert len(edges) == 1
+    assert edges[0][2]["style"] == '"dotted"'
+    for number in range(len(names)):
+        assert set(nodes[f"n{number}"]) == {"id", "label", "tooltip", "fontsize", "fillcolor"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'a"];n9[label="injected',
+        "back\\slash\\",
+        "\\N\\G\\l",
+        "operator<<(std::ostream&, char const*)",
+        "&lt;b&gt;&amp;",
+        "<b>html</b>",
+        "Größe✓",
+    ],
+)
+def test_odd_names_are_shown_as_they_are(name: str):
+    nodes, _ = statements(dot(CallGraph((node(name),), (), NOTHING)))
+    assert shown(nodes["n0"]["label"]).split("\n")[0] == name
+    assert shown(nodes["n0"]["tooltip"]).startswith(name)
+
+
+@given(st.text())
+def test_a_quoted_string_is_one_string(text: str):
+    assert re.fullmatch(r'"(?:[^"\\]|\\.)*"', quoted(text), re.DOTALL)
+    assert quoted("\ud800\x00\x7f") == '"' + "�" * 3 + '"'
+
+
+def test_the_graph_says_what_it_does_not_show():
+    left_out = LeftOut(12, 0.03, 0.02, 5, 0.01)
+    nodes, _ = statements(dot(CallGraph((node("f"),), (), left_out)))
+    assert "12 functions with 3.00% of self, none above 2.00% in total; 5 calls" in shown(
+        nodes["graph"]["label"]
+    )
