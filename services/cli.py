@@ -19,6 +19,7 @@ from services.commands import (
     machines,
     query,
     simulate,
+    status,
     symbols,
     up,
     url,
@@ -42,6 +43,7 @@ app.command("url", rich_help_panel="On this machine")(url.url)
 app.command("doctor", rich_help_panel="On this machine")(doctor.doctor)
 app.command("health", rich_help_panel="On this machine")(health.health)
 app.command("query", rich_help_panel="Ask")(query.query)
+app.command("status", rich_help_panel="Ask")(status.status)
 app.command("visit", rich_help_panel="Ask")(visit.visit)
 app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")

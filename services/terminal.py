@@ -231,11 +231,52 @@ def status_lines(status: Answer) -> list[Text]:
     if failed:
         lines.append(
             Text(
-                "visits that failed in the last hour: " + ", ".join(f"{v} {k}" for k, v in failed.items()),
+                "visits that failed in the last hour: "
+                + ", ".join(f"{v} {k}" for k, v in failed.items())
+                + "; `fleetprof status` says why",
                 style="yellow",
             )
         )
     return lines
+
+
+def fleet_lines(status: Answer) -> list[Text]:
+    """How the fleet is covered, and all that is wrong."""
+    captures, machines = status["captures"], status["machines"]
+    hour = ", ".join(f"{count} {outcome}" for outcome, count in sorted(status["visits"]["last_hour"].items()))
+    oldest = captures["oldest_waiting_s"]
+    waits = f", the oldest for {oldest:.0f} s" if oldest is not None else ""
+    return [
+        Text(f"{machines['enabled']} of {machines['total']} machines may be visited"),
+        *(
+            Text(f"campaign {each['name']} is {each['state']}, a round every {each['period_s']:g} s")
+            for each in status["campaigns"]
+        ),
+        Text(f"visits of the last hour: {hour or 'none'}"),
+        Text(
+            f"captures waiting to land: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
+        ),
+        *status_lines(status),
+        *failure_lines(status),
+        *nameless_lines(status),
+    ]
+
+
+def failure_lines(status: Answer, *, most: int = 10) -> list[Text]:
+    """Why visits failed in the last day, most frequent first."""
+    failures = status["visits"]["failures"][:most]
+    if not failures:
+        return []
+    return [Text("Visits that failed in the last day:"), *map(_failure, failures)]
+
+
+def _failure(failure: Answer) -> Text:
+    where = f"latest {failure['example']} at {failure['latest']}"
+    return Text.assemble(
+        (f"  {failure['visits']:>6} {failure['outcome']:<12}", "yellow"),
+        f" {failure['detail'] or '(nothing was said)'}",
+        (f"  {failure['visits_last_hour']} in the last hour, {failure['machines']} machines, {where}", "dim"),
+    )
 
 
 def nameless_lines(status: Answer, *, least: float = 0.02, most: int = 4) -> list[Text]:

@@ -14,7 +14,7 @@ def health(
     addresses: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ADDRESS]…",
+            metavar="ADDRESS",
             help="HOST:PORT, https://HOST:PORT or unix:/PATH that processes answer probes at. None: the parts of the `up` running here.",
         ),
     ] = None,

@@ -33,11 +33,26 @@ class CampaignStatus(Answer):
     )
 
 
+class VisitFailure(Answer):
+    """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
+
+    outcome: str
+    detail: str = Field(description="What the latest of them said, a sentence; may be empty.")
+    visits: int
+    visits_last_hour: int
+    machines: int = Field(description="Distinct ones.")
+    example: str = Field(description="The machine of the latest.")
+    latest: str = Field(description="When that was drawn for.")
+
+
 class VisitsStatus(Answer):
     """Outcomes of visits."""
 
     last_hour: dict[str, int] = Field(
         description="Visits by outcome.", examples=[{"answered": 58, "unreachable": 2}]
+    )
+    failures: list[VisitFailure] = Field(
+        description="Why visits failed in the last day, most frequent first; at most 20 reasons."
     )
 
 
@@ -110,7 +125,21 @@ def status_document(found: Status, price_per_core_hour: float | None) -> Json:
             }
             for campaign in found.campaigns
         ],
-        "visits": {"last_hour": found.visits_last_hour},
+        "visits": {
+            "last_hour": found.visits_last_hour,
+            "failures": [
+                {
+                    "outcome": failure.outcome,
+                    "detail": failure.detail,
+                    "visits": failure.visits,
+                    "visits_last_hour": failure.visits_last_hour,
+                    "machines": failure.machines,
+                    "example": failure.example,
+                    "latest": format_time(failure.latest),
+                }
+                for failure in found.failures
+            ],
+        },
         "captures": {
             "waiting": found.captures.waiting,
             "oldest_waiting_s": found.captures.oldest_waiting_s,
@@ -140,7 +169,7 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
     @router.get(
         "/status",
         summary="How the fleet is covered",
-        description="Machines, campaigns, outcomes of visits, what waits to be landed, and whose symbols are missing.",
+        description="Machines, campaigns, outcomes of visits and why they failed, what waits to be landed, and whose symbols are missing.",
         response_model=StatusAnswer,
         responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
         openapi_extra=_FORMS.openapi,

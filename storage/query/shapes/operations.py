@@ -73,14 +73,20 @@ def read_operations(connection: Connection) -> Operations:
     """The state as the snapshot shows it."""
     now: datetime = connection.execute(select(func.now())).scalar_one()
     rows = connection.execute(
-        select(campaign.c.name, campaign.c.state, campaign.c.period_s, campaign.c.last_round).order_by(
-            campaign.c.campaign_id
-        )
+        select(
+            campaign.c.name,
+            campaign.c.state,
+            campaign.c.period_s,
+            campaign.c.last_round,
+            campaign.c.campaign_id,
+        ).order_by(campaign.c.campaign_id)
     ).all()
     outcomes = connection.execute(
         select(visit.c.outcome, func.count())
-        .where(visit.c.day >= (now - timedelta(hours=1)).date(), visit.c.drawn_at >= now - timedelta(hours=1))
-        .where(visit.c.drawn_at <= now)
+        .where(
+            visit.c.campaign_id.in_([row.campaign_id for row in rows]),  # there is no index by time alone
+            visit.c.drawn_at.between(now - timedelta(hours=1), now),
+        )
         .group_by(visit.c.outcome)
     )
     days = partitions.existing(connection)
@@ -93,7 +99,7 @@ def read_operations(connection: Connection) -> Operations:
     return Operations(
         campaigns=tuple(
             CampaignOperation(name, state, period_s, last_round * period_s if last_round >= 0 else None)
-            for name, state, period_s, last_round in rows
+            for name, state, period_s, last_round, _ in rows
         ),
         machines_enabled=_count(
             connection, select(literal(1)).where(machine.c.removed_at.is_(None), machine.c.enabled)

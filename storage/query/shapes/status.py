@@ -1,5 +1,6 @@
 """How the fleet is covered, what waits to be landed, and whose symbols are missing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -7,6 +8,7 @@ from sqlalchemy import Connection, and_, func, select
 
 from storage import thinning
 from storage.query.reader import Reading
+from storage.query.shapes.failures import VisitFailure, read_failures
 from storage.rolling.fold import overdue
 from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
 
@@ -61,6 +63,8 @@ class Status:
     campaigns: tuple[CampaignStatus, ...]
     visits_last_hour: dict[str, int]
     """By outcome."""
+    failures: Sequence[VisitFailure]
+    """Of the last day, most frequent first."""
     captures: CapturesStatus
     events: tuple[tuple[str, str], ...]
     """(event, unit) of everything that was ever sampled."""
@@ -135,7 +139,12 @@ def read_status(connection: Connection) -> Status:
     thinned = thinning.latest(connection, int(now.timestamp() // 3600))
     outcomes = connection.execute(
         select(visit.c.outcome, func.count())
-        .where(visit.c.drawn_at >= now - timedelta(hours=1))
+        .where(
+            visit.c.campaign_id.in_(
+                [row.campaign_id for row in campaigns]
+            ),  # there is no index by time alone
+            visit.c.drawn_at >= now - timedelta(hours=1),
+        )
         .group_by(visit.c.outcome)
     )
     events = connection.execute(
@@ -157,6 +166,7 @@ def read_status(connection: Connection) -> Status:
             for row in campaigns
         ),
         visits_last_hour=dict(tuple(row) for row in outcomes),
+        failures=read_failures(connection, now),
         captures=captures_status(connection),
         events=tuple((event, unit) for event, unit in events),
         latest=latest,

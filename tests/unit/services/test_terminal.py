@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 
 from services import terminal
 from services.measures import Figure, Measure
@@ -40,7 +40,20 @@ STATUS = {
         {"name": "search", "state": "running", "why": "", "drawn_share": 0.25},
     ],
     "captures": {"waiting": 2, "set_aside": 1},
-    "visits": {"last_hour": {"answered": 10, "unreachable": 10}},
+    "visits": {
+        "last_hour": {"answered": 10, "unreachable": 10},
+        "failures": [
+            {
+                "outcome": "unreachable",
+                "detail": "No connection came about within 10 s.",
+                "visits": 12,
+                "visits_last_hour": 10,
+                "machines": 3,
+                "example": "node-17",
+                "latest": "2026-11-21T12:00:00Z",
+            }
+        ],
+    },
 }
 
 
@@ -94,7 +107,7 @@ def test_a_healthy_stack_says_nothing():
     healthy = {
         "campaigns": [{"name": "fleet", "state": "running", "why": "", "drawn_share": 1.0}],
         "captures": {"waiting": 0, "set_aside": 0},
-        "visits": {"last_hour": {"answered": 3}},
+        "visits": {"last_hour": {"answered": 3}, "failures": []},
     }
     assert terminal.status_lines(healthy) == []
 
@@ -299,3 +312,12 @@ def test_trust_says_how_many_visits_would_do():
 
 def test_next_to_nothing_is_printed_as_nothing():
     assert Figure(0.38, 1.2e-39, 35.6).text(Measure.CORES) == ("0.38", "0–35.6")
+
+
+def test_why_visits_failed_is_said_with_a_machine_to_look_at():
+    text = text_of(Group(*terminal.failure_lines(STATUS)), width=200)
+    assert "12 unreachable" in text
+    assert "No connection came about within 10 s." in text
+    assert "node-17" in text
+    well = {"visits": {"last_hour": {"answered": 3}, "failures": []}}
+    assert terminal.failure_lines(well) == []

@@ -1,0 +1,38 @@
+"""`fleetprof status`: how the fleet is covered, and what is wrong."""
+
+from typing import Annotated
+
+import typer
+
+from services.settings import read_settings
+
+
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")] = False,
+) -> None:
+    """Say how the fleet is covered: campaigns, the last day's visits and why they failed, what waits to be landed.
+
+    The answer of /api/v1/status. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    """
+    import json  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+    from services.api.profiles.status import status_document  # noqa: PLC0415
+    from storage.database import open_engine, snapshot  # noqa: PLC0415
+    from storage.query.shapes.status import read_status  # noqa: PLC0415
+
+    settings = read_settings()
+    engine = open_engine(settings.needed_database_url(), application="status", pool_size=1)
+    try:
+        with snapshot(engine) as connection:
+            answer = status_document(read_status(connection), settings.price_per_core_hour)
+    finally:
+        engine.dispose()
+    if as_json:
+        typer.echo(json.dumps(answer))
+        return
+    console = Console(highlight=False)
+    for line in terminal.fleet_lines(answer):
+        console.print(line, soft_wrap=True)

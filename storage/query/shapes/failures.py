@@ -1,0 +1,65 @@
+"""Why visits failed: outcomes by what was said, over the last day, most frequent first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+
+from storage.schema import campaign, machine, visit
+from storage.visits import Outcome
+
+OVER = timedelta(days=1)
+LATELY = timedelta(hours=1)
+MOST = 20
+"""Texts that are told; what else there was counts in `visits_last_hour`."""
+_NO_FAILURE = (Outcome.DRAWN, Outcome.ANSWERED)
+
+
+@dataclass(frozen=True, slots=True)
+class VisitFailure:
+    """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
+
+    outcome: str
+    detail: str
+    """Of the latest of them, a sentence; may be empty."""
+    visits: int
+    visits_last_hour: int
+    machines: int
+    """Distinct ones."""
+    example: str
+    """The machine of the latest."""
+    latest: datetime
+    """When that was drawn for."""
+
+
+def read_failures(connection: Connection, now: datetime) -> Sequence[VisitFailure]:
+    """The most frequent `MOST`, most visits first."""
+    # Every campaign by its index: there is none by time alone.
+    campaigns = connection.execute(select(campaign.c.campaign_id)).scalars().all()
+    # `DEADLINE_EXCEEDED after 31 s`, `… after 32 s`, and addresses with other numbers are one reason.
+    text = func.regexp_replace(visit.c.detail, "[0-9]+", "0", "g")
+    newest_first = visit.c.drawn_at.desc()
+    count = func.count()
+    rows = connection.execute(
+        select(
+            visit.c.outcome,
+            func.array_agg(aggregate_order_by(visit.c.detail, newest_first))[1],
+            count,
+            count.filter(visit.c.drawn_at >= now - LATELY),
+            func.count(visit.c.machine_id.distinct()),
+            func.array_agg(aggregate_order_by(machine.c.name, newest_first))[1],
+            func.max(visit.c.drawn_at),
+        )
+        .join(machine, machine.c.machine_id == visit.c.machine_id)
+        .where(
+            visit.c.campaign_id.in_(campaigns),
+            visit.c.drawn_at >= now - OVER,
+            visit.c.outcome.not_in(_NO_FAILURE),
+        )
+        .group_by(visit.c.outcome, text)
+        .order_by(count.desc(), visit.c.outcome, func.max(visit.c.drawn_at).desc())
+        .limit(MOST)
+    )
+    return [VisitFailure(*row) for row in rows]
