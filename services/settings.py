@@ -108,6 +108,13 @@ class Settings(BaseSettings):
         default=(),
         description="Names the API may be called by besides loopback ones, a JSON list: the Host header is checked.",
     )
+    data_listen: str | None = Field(
+        default=None,
+        description="Where the API listens by gRPC for programs that stream data, `HOST:PORT` or `unix:/PATH`. Not set: by HTTP only.",
+    )
+    data_client_ca: Path | None = Field(
+        default=None, description="CA of the certificates that callers by gRPC must show, PEM."
+    )
     url: str | None = Field(
         default=None,
         description="API of a fleetprof elsewhere that `fleetprof symbols` talks to, e.g. `https://fleetprof.example`.",
@@ -186,6 +193,7 @@ class Settings(BaseSettings):
         "symbol_cache_dir",
         "api_tls_cert",
         "api_tls_key",
+        "data_client_ca",
         "gateway_ca",
         "gateway_cert",
         "gateway_key",

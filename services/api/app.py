@@ -21,6 +21,8 @@ from services.api.pages import STATIC, login_router, ui_router
 from services.api.request_log import RequestLog
 from services.api.routes import api_router
 from services.api.symbols import LARGEST_SOURCES, symbols_router
+from services.data_api.desk import DataDesk
+from services.data_api.http import data_router
 from services.symbols.desk import SymbolDesk
 from storage.query.engine import QueryEngine
 from storage.query.shapes.operations import OperationsQuestion
@@ -65,6 +67,7 @@ def create_app(
     symbols: SymbolDesk | None = None,
     uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
     connections: Callable[[], int] | None = None,
+    data: DataDesk | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
@@ -72,7 +75,7 @@ def create_app(
     over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
     the folder that is filled while something is uploaded; `connections`: how many to the database are in
-    use, for the metrics.
+    use, for the metrics; `data`: what is streamed, None: nothing is.
     """
     metrics = Metrics(
         lambda: queries.ask(LandingQuestion()),
@@ -116,6 +119,8 @@ def create_app(
     if symbols is not None:
         app.include_router(symbols_router(symbols, access, limiter, uploads))
         largest_bodies = {"/api/v1/symbols": symbols.largest_bytes, "/api/v1/sources": LARGEST_SOURCES}
+    if data is not None:
+        app.include_router(data_router(data, access))
     app.include_router(health_router(queries, metrics, access))
     app.include_router(login_router(access, secure=secure))
     app.include_router(ui_router(static))

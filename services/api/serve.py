@@ -16,6 +16,8 @@ from sqlalchemy import QueuePool
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.api.symbols import CONCURRENT_SOURCES
+from services.data_api.running import EndingStreams, open_desk, streaming
+from services.data_api.server import DataListen, check_data_exposure
 from services.errors import CannotStart, SettingsProblem
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
@@ -96,13 +98,16 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
     symbols: SymbolStore,
+    data: DataListen | None = None,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
-    `tokens` are `role:token`. Raises SettingsProblem before anything is opened, CannotStart when the
-    address is taken.
+    `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
+    SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
     check_exposure(listen, tokens)
+    if data is not None:
+        check_data_exposure(data, tokens)
     access = Access(state_dir, parse_tokens(tokens))
     names = [*allowed_hosts]
     if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
@@ -114,6 +119,7 @@ def serve(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 4
     )
     queries, archive = QueryEngine(engine), Archive(symbols.archive_url)
+    desk = open_desk(database_url, archive)
     try:
         app = create_app(
             queries,
@@ -136,6 +142,7 @@ def serve(
             ),
             uploads=state_dir / "uploads",
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
+            data=desk,
         )
         config = uvicorn.Config(
             app,
@@ -151,13 +158,14 @@ def serve(
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
         structlog.get_logger("fleetprof.api").info("listening", address=_where(listen, bound))
-        with _ending_quietly():
-            uvicorn.Server(config).run(sockets=[bound])
+        with _ending_quietly(), streaming(desk, data, access):
+            EndingStreams(config, desk).run(sockets=[bound])
     finally:
         bound.close()
         if listen.host.startswith(_UNIX):
             Path(listen.host.removeprefix(_UNIX)).unlink(missing_ok=True)
         queries.close()
+        desk.close()
         engine.dispose()
 
 

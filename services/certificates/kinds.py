@@ -16,6 +16,8 @@ class Kind(Enum):
     COLLECTOR = "collector"
     VIEWER = "viewer"
     API = "api"
+    DATA_VIEWER = "data-viewer"
+    DATA_OPERATOR = "data-operator"
 
     @property
     def uri(self) -> str:
@@ -38,8 +40,9 @@ class Kind(Enum):
 
         The API has one of its own: people put it into browsers, and nothing it signs is taken for a gateway. So
         whatever serves under the fleet's authority is a gateway, and the collector needs no look at the role.
+        Callers of the data API are signed by it too: to gateways they are strangers.
         """
-        return "api-ca" if self is Kind.API else "ca"
+        return "api-ca" if self in {Kind.API, Kind.DATA_VIEWER, Kind.DATA_OPERATOR} else "ca"
 
 
 AUTHORITIES: Final = {"ca": "fleetprof fleet CA", "api-ca": "fleetprof API CA"}

@@ -18,6 +18,13 @@ def api(
             min=0, max=65535, help="Port to listen on; 0: a free one. Default: FLEETPROF_API_PORT, 7070."
         ),
     ] = None,
+    grpc_listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Stream data by gRPC there, too: HOST:PORT or unix:/path. Default: FLEETPROF_DATA_LISTEN, nowhere.",
+        ),
+    ] = None,
 ) -> None:
     """Run the API with the web UI.
 
@@ -27,11 +34,12 @@ def api(
     """
     from services.allocator import share_arenas  # noqa: PLC0415 - a command imports what it runs
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
+    from services.data_api.server import DataListen  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
 
     share_arenas()
     log_to_stderr()
-    settings = read_settings(api_host=host, api_port=port)
+    settings = read_settings(api_host=host, api_port=port, data_listen=grpc_listen)
     serve(
         Listen(settings.api_host, settings.api_port, settings.api_tls_cert, settings.api_tls_key),
         database_url=settings.needed_database_url(),
@@ -45,5 +53,10 @@ def api(
             settings.known_redis_url(),
             settings.debuginfod_urls,
             settings.source_roots,
+        ),
+        data=None
+        if settings.data_listen is None
+        else DataListen(
+            settings.data_listen, settings.api_tls_cert, settings.api_tls_key, settings.data_client_ca
         ),
     )

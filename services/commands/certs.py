@@ -60,7 +60,11 @@ def init(
 @app.command()
 def issue(  # noqa: PLR0917 - the command line is its signature
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="gateway, api (servers), collector or viewer (callers).")
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="gateway, api (servers), collector, viewer (callers of gateways), data-viewer or data-operator (callers of the data API).",
+        ),
     ],
     names: Annotated[
         list[str],

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 
 from storage.archive import Archive
 from storage.data.captured import AskedCaptures
 from storage.data.place import Order, Place
 from storage.data.progress import Horizon, horizon, settled
+from storage.data.source import Source
 from storage.data.stopping import Stop
 from storage.data.visits import VisitRow, read_visits
 from storage.data.walk import PAGE_VISITS, POLL_S, Looking
@@ -40,9 +41,9 @@ class RawCapture:
 class CaptureWalker:
     """Walks for all streams of a process. Safe to share between threads."""
 
-    def __init__(self, engine: Engine, archive: Archive, *, poll_s: float = POLL_S) -> None:
+    def __init__(self, source: Source, archive: Archive, *, poll_s: float = POLL_S) -> None:
         """`poll_s`: between two looks for what has been archived."""
-        self._engine = engine
+        self._source = source
         self._archive = archive
         self._poll_s = poll_s
 
@@ -57,7 +58,7 @@ class CaptureWalker:
             return
         place, last = after, False
         while not last:
-            with stop.reading(self._engine) as connection:
+            with self._source.reading(stop) as connection:
                 conditions = asked.conditions(connection)
                 rows = read_visits(connection, conditions, Order.DRAWN, place, limit=PAGE_VISITS)
             last = len(rows) < PAGE_VISITS
@@ -78,12 +79,12 @@ class CaptureWalker:
         until: Horizon | None = None
         while True:
             # In a transaction before that of the rows: its snapshot must see what the writers committed.
-            with stop.reading(self._engine) as connection:
+            with self._source.reading(stop) as connection:
                 until = until or horizon(connection)
                 ready = settled(connection, until)
             rows: list[VisitRow] = []
             if ready:
-                with stop.reading(self._engine) as connection:
+                with self._source.reading(stop) as connection:
                     archived = (*asked.conditions(connection), capture.c.archived_at < until.moment)
                     rows = read_visits(connection, archived, Order.ARCHIVED, place, limit=PAGE_VISITS)
             for row in rows:
@@ -117,6 +118,6 @@ class CaptureWalker:
 
     def _is_gone(self, row: VisitRow, stop: Stop) -> bool:
         """Retention deletes the blob, then says so in the row."""
-        with stop.reading(self._engine) as connection:
+        with self._source.reading(stop) as connection:
             blob = connection.scalar(select(capture.c.blob).where(capture.c.visit_id == row.id))
         return not blob

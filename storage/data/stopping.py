@@ -5,15 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import psycopg2
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection
 
-from storage import partitions
 from storage.data.errors import Stopped
-from storage.database import snapshot
-from storage.errors import DatabaseError
-
-STATEMENT_S = 30
-"""Longest statement of a stream; past it `DatabaseBusy`."""
 
 
 class Stop:
@@ -47,23 +41,15 @@ class Stop:
             raise Stopped("The stream was ended.")
 
     @contextmanager
-    def reading(self, engine: Engine) -> Iterator[Connection]:
-        """One short snapshot. Raises `Stopped` instead of what a cancelled statement says."""
-        self.check()
-        with snapshot(engine) as connection:
-            driver = connection.connection.dbapi_connection
-            assert driver is not None
+    def cancelling(self, connection: Connection) -> Iterator[None]:
+        """Have what this connection is asked inside be cancelled by `set`."""
+        driver = connection.connection.dbapi_connection
+        assert driver is not None
+        with self._lock:
+            self._cancel = driver.cancel
+        try:
+            yield
+        finally:
+            # Before the connection goes back: whoever has it next must not be cancelled.
             with self._lock:
-                self._cancel = driver.cancel
-            try:
-                self.check()
-                connection.execute(text(f"SET LOCAL statement_timeout = {STATEMENT_S * 1000}"))
-                partitions.keep(connection)
-                yield connection
-            except DatabaseError:
-                self.check()
-                raise
-            finally:
-                # Before the connection goes back: whoever has it next must not be cancelled.
-                with self._lock:
-                    self._cancel = None
+                self._cancel = None

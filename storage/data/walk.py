@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 
 from storage.data.asked import Asked
 from storage.data.facts import FactReader
 from storage.data.page import Seen, read_page
 from storage.data.place import Order, Place, day_of, end_of, midnight
 from storage.data.progress import Horizon, horizon, settled
+from storage.data.source import Source
 from storage.data.stopping import Stop
 from storage.data.visits import read_visits
 from storage.data.weights import DayWeights, read_day
@@ -50,9 +51,9 @@ Item = Seen | DayOver | Looking
 class Walker:
     """Walks for all streams of a process. Safe to share between threads."""
 
-    def __init__(self, engine: Engine, *, poll_s: float = POLL_S) -> None:
+    def __init__(self, source: Source, *, poll_s: float = POLL_S) -> None:
         """`poll_s`: between two looks for what has landed."""
-        self._engine = engine
+        self._source = source
         self._poll_s = poll_s
         self._functions = Functions()
 
@@ -71,7 +72,7 @@ class Walker:
         weights: DayWeights | None = None
         first, last = True, False
         while not last:
-            with stop.reading(self._engine) as connection:
+            with self._source.reading(stop) as connection:
                 if first:
                     weights, first = read_day(connection, asked, day), False
                 rows = read_visits(connection, landed, Order.DRAWN, place, limit=PAGE_VISITS)
@@ -96,12 +97,12 @@ class Walker:
         until: Horizon | None = None
         while True:
             # In a transaction before that of the rows: its snapshot must see what the writers committed.
-            with stop.reading(self._engine) as connection:
+            with self._source.reading(stop) as connection:
                 until = until or horizon(connection)
                 ready = settled(connection, until)
             if ready:
                 landed = (*asked.drawn, capture.c.landed > 0, capture.c.landed_at < until.moment)
-                with stop.reading(self._engine) as connection:
+                with self._source.reading(stop) as connection:
                     rows = read_visits(connection, landed, Order.LANDED, place, limit=PAGE_VISITS)
                     page = read_page(connection, reader, asked, rows, None) if rows else None
                 if page is not None:
@@ -131,7 +132,7 @@ class Walker:
             coverage.c.hour < end.timestamp() / HOUR_S,
             coverage.c.drawn > 0,
         )
-        with stop.reading(self._engine) as connection:
+        with self._source.reading(stop) as connection:
             found: list[date | None] = [
                 connection.scalar(select(func.min(visit.c.day)).where(*mine)),
                 connection.scalar(select(func.min(coverage.c.day)).where(*hours)),

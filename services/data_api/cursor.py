@@ -1,0 +1,124 @@
+"""Cursors: where a stream is, as a text that the caller gives back.
+
+    cursor = base64url(JSON) "." base64url(the first 8 bytes of its BLAKE2b)
+
+The JSON says all there is to say, so any process of the API can go on, and a person can read it with
+`base64 -d`. A cursor is no secret and no right: it only says where to begin in what its bearer may ask for.
+The checksum is there so that a damaged one is an error and not another place.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from services.data_api.errors import BadCursor
+from storage.data.place import Order, Place
+
+VERSION = 1
+LONGEST = 1000
+"""Characters of a cursor."""
+_HINT = "Give back the `cursor` of the last record as it came, with the same query."
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Behind one record of one query."""
+
+    of: str
+    """Which call: `profiles` or `captures`."""
+    query: str
+    """`fingerprint` of the query."""
+    order: Order
+    start: datetime
+    end: datetime
+    """The times that the query's beginning found."""
+    place: Place
+    follow_from: datetime
+    """All that has landed (was archived) before was seen by the stream's beginning."""
+    stacks: bool = True
+    """The depth that is streamed."""
+
+    def text(self) -> str:
+        """For the caller."""
+        known = {
+            "v": VERSION,
+            "of": self.of,
+            "query": self.query,
+            "order": self.order.value,
+            "from": _written(self.start),
+            "to": _written(self.end),
+            "at": _written(self.place.moment),
+            "visit": str(self.place.visit_id),
+            "follow": _written(self.follow_from),
+            "stacks": self.stacks,
+        }
+        body = json.dumps(known, separators=(",", ":")).encode()
+        return f"{_encoded(body)}.{_encoded(_checksum(body))}"
+
+
+def fingerprint(*parts: str) -> str:
+    """A short name of a query's texts."""
+    return blake2b(json.dumps(parts).encode(), digest_size=9, person=b"fp-query").hexdigest()
+
+
+def read_cursor(text: str) -> Cursor:
+    """The cursor that a text is. Raises `BadCursor`."""
+    body, dot, checksum = text.partition(".")
+    if len(text) > LONGEST or not dot:
+        raise BadCursor("This is no cursor.", hint=_HINT)
+    try:
+        known = _decoded(body)
+        if _decoded(checksum) != _checksum(known):
+            raise BadCursor("The cursor is damaged.", hint=_HINT)
+        return _cursor(json.loads(known))
+    except (binascii.Error, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise BadCursor("This is no cursor.", hint=_HINT) from error
+
+
+def _cursor(known: Any) -> Cursor:
+    if known["v"] != VERSION:
+        raise BadCursor(
+            f"The cursor is of version {known['v']!r:.20}; this program knows {VERSION}.",
+            hint="Begin anew without it.",
+        )
+    return Cursor(
+        of=str(known["of"]),
+        query=str(known["query"]),
+        order=Order(known["order"]),
+        start=_moment(known["from"]),
+        end=_moment(known["to"]),
+        place=Place(_moment(known["at"]), UUID(known["visit"])),
+        follow_from=_moment(known["follow"]),
+        stacks=bool(known["stacks"]),
+    )
+
+
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a moment without a zone")
+    return moment
+
+
+def _checksum(body: bytes) -> bytes:
+    return blake2b(body, digest_size=8, person=b"fp-cursor").digest()
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    if _encoded(data) != text:  # bits behind the last byte are not part of it
+        raise ValueError("not the only way to write it")
+    return data

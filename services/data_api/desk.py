@@ -1,0 +1,56 @@
+"""What both ways to the data API share: the streams, their places, and what an error is to a caller."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TypeVar
+
+from services.api.problems import Problem, of_storage
+from services.data_api.errors import TooManyStreams
+from services.data_api.places import Places
+from services.data_api.streams import Streams
+from storage.data.errors import Stopped
+from storage.data.stopping import Stop
+from storage.errors import StorageError
+
+_Record = TypeVar("_Record")
+
+
+@dataclass(frozen=True, slots=True)
+class DataDesk:
+    """The data API of one process, however it is reached."""
+
+    streams: Streams
+    places: Places = field(default_factory=Places)
+    close: Callable[[], None] = lambda: None
+    """Gives back what the streams hold."""
+
+    def serve(self, stop: Stop, make: Callable[[], Iterator[_Record]]) -> Iterator[_Record]:
+        """The records of a stream that holds a place. Raises `Problem` for all that the store says."""
+        try:
+            with self.places.taken(stop):
+                for record in make():
+                    self.places.offered(stop)
+                    yield record
+                    self.places.took(stop)
+        except Stopped as error:
+            raise ENDED from error
+        except TooManyStreams as error:
+            raise Problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                str(error),
+                kind="too-many-streams",
+                hint="Come again when another has ended.",
+                headers={"Retry-After": "5"},
+            ) from error
+        except StorageError as error:
+            raise of_storage(error) from error
+
+
+ENDED = Problem(
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "The server ended this stream.",
+    kind="ended",
+    hint="Go on with the cursor of the last record.",
+    headers={"Retry-After": "1"},
+)

@@ -1,0 +1,190 @@
+"""The data API over HTTP: two routes that stream (docs/data-api.md)."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import anyio.to_thread
+from anyio import CancelScope, CapacityLimiter
+from fastapi import APIRouter, Depends, Query, Request, Security
+from google.protobuf.message import Message
+from starlette.responses import Response, StreamingResponse
+
+from fleetpb import data_pb2
+from services.api.auth import Access, Role
+from services.api.callers import bearer_scheme, demand, session_scheme
+from services.api.formats.accept import parse_accept
+from services.api.parameters import Selected
+from services.api.problems import Problem
+from services.api.profiles.asker import PROBLEMS
+from services.data_api.cursor import LONGEST as LONGEST_CURSOR
+from services.data_api.desk import DataDesk
+from services.data_api.framing import Framing
+from services.data_api.packing import Packer, Plain, chosen
+from services.data_api.places import STREAMS
+from services.data_api.pump import Pump
+from services.data_api.query import (
+    DEFAULT_FROM,
+    DEFAULT_TO,
+    LEAST_RECORD_BYTES,
+    MOST_RECORD_BYTES,
+    StreamQuery,
+    make_query,
+)
+from storage.data.stopping import Stop
+
+_REFUSING = 4
+_CONTENT = {each.value: {"schema": {"type": "string", "format": "binary"}} for each in Framing}
+
+Cursor = Annotated[
+    str, Query(description="Of the last record received: go on behind it.", max_length=LONGEST_CURSOR)
+]
+Follow = Annotated[
+    bool, Query(description="Do not end: send what lands (captures: is archived) from now on.")
+]
+RecordBytes = Annotated[
+    int | None,
+    Query(
+        description="A larger record comes without its content, as RECORD_TOO_LARGE.",
+        ge=LEAST_RECORD_BYTES,
+        le=MOST_RECORD_BYTES,
+    ),
+]
+
+
+def data_router(desk: DataDesk, access: Access) -> APIRouter:
+    """The two routes, for callers this access lets in."""
+    router = APIRouter(
+        prefix="/api/v1/data", tags=["data"], dependencies=[Security(session_scheme), Security(bearer_scheme)]
+    )
+    limiter = CapacityLimiter(STREAMS + _REFUSING)
+
+    def demanding(least: Role) -> Any:
+        async def check(request: Request) -> None:
+            demand(request, access, least)
+
+        return Depends(check)
+
+    async def stream(
+        request: Request,
+        kind: type[Message],
+        query: StreamQuery,
+        make: Callable[[StreamQuery, Stop], Iterator[Message]],
+        packed: tuple[str, Packer],
+    ) -> Response:
+        framing = _framing(", ".join(request.headers.getlist("accept")))
+        coding, packer = packed
+        stop = Stop()
+        pump = Pump(desk.serve(stop, lambda: make(query, stop)), kind, stop, alone=query.follow)
+        try:
+            # The first record before the status line: what is wrong with the query is a problem document.
+            first = await anyio.to_thread.run_sync(
+                pump.first, framing, packer, limiter=limiter, abandon_on_cancel=True
+            )
+        except BaseException:
+            await _end(pump)
+            raise
+
+        async def batches() -> AsyncIterator[bytes]:
+            try:
+                batch: bytes | None = first
+                while batch is not None:
+                    yield batch
+                    batch = await anyio.to_thread.run_sync(
+                        pump.batch, framing, packer, limiter=limiter, abandon_on_cancel=True
+                    )
+                yield packer.end()
+            finally:
+                await _end(pump)
+
+        headers = {"Cache-Control": "no-store", "Content-Encoding": coding, "Vary": "Accept, Accept-Encoding"}
+        return StreamingResponse(batches(), media_type=framing.value, headers=headers)
+
+    @router.get(
+        "/profiles",
+        summary="Symbolized profiles, visit by visit",
+        description="A stream of `ProfileRecord`s (proto/fleetpb/data.proto): delimited protobuf, or NDJSON. Each has "
+        "a `cursor`; the same query with it goes on behind that record. A stream is whole if it ends with a "
+        "`progress` that is `done`.",
+        response_class=StreamingResponse,
+        responses={200: {"content": _CONTENT}, **PROBLEMS},
+        dependencies=[demanding(Role.VIEWER)],
+    )
+    async def data_profiles(
+        *,
+        request: Request,
+        selection: Selected,
+        cursor: Cursor = "",
+        follow: Follow = False,
+        max_record_bytes: RecordBytes = None,
+        only_matching: Annotated[
+            bool, Query(description="Leave out visits that watched and saw nothing that matches.")
+        ] = False,
+    ) -> Response:
+        query = make_query(
+            "profiles",
+            selection,
+            _times(request),
+            cursor=cursor,
+            follow=follow,
+            record_bytes=max_record_bytes or MOST_RECORD_BYTES,
+            only_matching=only_matching,
+        )
+        packed = chosen(request.headers.get("accept-encoding", ""))
+        return await stream(request, data_pb2.ProfileRecord, query, desk.streams.profiles, packed)
+
+    @router.get(
+        "/captures",
+        summary="Raw captures, visit by visit",
+        description="A stream of `CaptureRecord`s, as /data/profiles. Needs the role operator: a capture holds paths, "
+        "control groups, containers and the description of its machine.",
+        response_class=StreamingResponse,
+        responses={200: {"content": _CONTENT}, **PROBLEMS},
+        dependencies=[demanding(Role.OPERATOR)],
+    )
+    async def data_captures(
+        *,
+        request: Request,
+        selection: Selected,
+        cursor: Cursor = "",
+        follow: Follow = False,
+        max_record_bytes: RecordBytes = None,
+    ) -> Response:
+        query = make_query(
+            "captures",
+            selection,
+            _times(request),
+            cursor=cursor,
+            follow=follow,
+            record_bytes=max_record_bytes or MOST_RECORD_BYTES,
+        )
+        # Captures are compressed already.
+        return await stream(
+            request, data_pb2.CaptureRecord, query, desk.streams.captures, ("identity", Plain())
+        )
+
+    return router
+
+
+def _times(request: Request) -> tuple[str, str]:
+    return request.query_params.get("from", DEFAULT_FROM), request.query_params.get("to", DEFAULT_TO)
+
+
+def _framing(accept: str) -> Framing:
+    """Lines of JSON, unless protobuf is wanted more."""
+    wanted = parse_accept(accept)
+    best = max((Framing.NDJSON, Framing.PROTOBUF), key=lambda framing: wanted.quality(framing.value))
+    if not wanted.quality(best.value):
+        raise Problem(
+            HTTPStatus.NOT_ACCEPTABLE,
+            "Nothing that the Accept header asks for can be sent.",
+            kind="not-acceptable",
+            hint=f"Ask for {Framing.NDJSON.value} or {Framing.PROTOBUF.value}.",
+        )
+    return best
+
+
+async def _end(pump: Pump) -> None:
+    """Even when the caller has gone, and this task is to end."""
+    with CancelScope(shield=True):
+        await anyio.to_thread.run_sync(pump.end)

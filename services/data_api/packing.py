@@ -1,0 +1,85 @@
+"""Content codings of an HTTP stream, flushed with every batch so that no record waits for the next."""
+
+import zlib
+from collections.abc import Sequence
+from typing import Protocol
+
+import zstandard
+
+_LEVEL = 3
+_GZIP_LEVEL = 1
+_GZIP_WINDOW = 31
+"""Of zlib: the largest window, with gzip's header."""
+
+
+class Packer(Protocol):
+    """Packs a stream batch by batch."""
+
+    def pack(self, batch: bytes) -> bytes:
+        """What the reader needs to have the batch."""
+        ...
+
+    def end(self) -> bytes:
+        """What comes last."""
+        ...
+
+
+class Plain:
+    """Packs nothing."""
+
+    def pack(self, batch: bytes) -> bytes:
+        """The batch."""
+        return batch
+
+    def end(self) -> bytes:
+        """Nothing."""
+        return b""
+
+
+class Gzip:
+    """RFC 1952."""
+
+    def __init__(self) -> None:
+        self._packer = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW)
+
+    def pack(self, batch: bytes) -> bytes:
+        """The batch and all before it."""
+        return self._packer.compress(batch) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+
+    def end(self) -> bytes:
+        """The checksum."""
+        return self._packer.flush()
+
+
+class Zstd:
+    """RFC 8878."""
+
+    def __init__(self) -> None:
+        self._packer = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
+
+    def pack(self, batch: bytes) -> bytes:
+        """The batch and all before it."""
+        return self._packer.compress(batch) + self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+    def end(self) -> bytes:
+        """The end of the frame."""
+        return self._packer.flush()
+
+
+def chosen(accept_encoding: str) -> tuple[str, Packer]:
+    """The best coding that a header accepts, zstd before gzip; `identity` if it names neither."""
+    accepted = _accepted(accept_encoding.split(","))
+    if "zstd" in accepted:
+        return "zstd", Zstd()
+    if "gzip" in accepted:
+        return "gzip", Gzip()
+    return "identity", Plain()
+
+
+def _accepted(parts: Sequence[str]) -> set[str]:
+    found = set()
+    for part in parts:
+        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        if not any(p.startswith("q=") and not p[2:].strip("0.") for p in parameters):
+            found.add(name)
+    return found

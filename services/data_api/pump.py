@@ -1,0 +1,72 @@
+"""Pulling a stream's records batch by batch, each in whichever thread there is, and ending it from outside."""
+
+import threading
+from collections.abc import Iterator
+
+from google.protobuf.message import Message
+
+from fleetpb import data_pb2
+from services.api.problems import Problem
+from services.data_api.framing import Framing
+from services.data_api.packing import Packer
+from storage.data.stopping import Stop
+
+BATCH_BYTES = 256 << 10
+"""Of records that are there; one that has to be waited for goes alone."""
+_PASSING = 500
+"""HTTP's statuses from here on say that the same may succeed later."""
+
+
+class Pump:
+    """One stream. Batches are asked for one at a time."""
+
+    def __init__(self, records: Iterator[Message], kind: type[Message], stop: Stop, *, alone: bool) -> None:
+        """`alone`: no record waits for another, because the next one may take long."""
+        self._records = records
+        self._kind = kind
+        self._stop = stop
+        self._alone = alone
+        self._lock = threading.Lock()
+        self._failed = False
+
+    def batch(self, framing: Framing, packer: Packer) -> bytes | None:
+        """The next records; None: there are none. Raises `Problem` only if there were none before."""
+        with self._lock:
+            if self._failed:
+                return None
+            parts: list[bytes] = []
+            size = 0
+            try:
+                for record in self._records:
+                    parts.append(framing.framed(record))
+                    size += len(parts[-1])
+                    if self._alone or size >= BATCH_BYTES:
+                        break
+            except Problem as problem:
+                self._failed = True
+                parts.append(framing.framed(_failure(self._kind, problem)))
+            return packer.pack(b"".join(parts)) if parts else None
+
+    def first(self, framing: Framing, packer: Packer) -> bytes:
+        """The first batch. Raises `Problem`: the status line has not gone out yet."""
+        with self._lock:
+            record = next(self._records)
+            return packer.pack(framing.framed(record))
+
+    def end(self) -> None:
+        """End the stream; what it asks the database is cancelled, and its place is free."""
+        self._stop.set()
+        with self._lock:
+            close = getattr(self._records, "close", None)
+            if close is not None:
+                close()
+
+
+def _failure(kind: type[Message], problem: Problem) -> Message:
+    failure = data_pb2.StreamFailure(
+        kind=problem.kind,
+        detail=problem.detail,
+        hint=problem.hint,
+        passing=problem.status >= _PASSING or bool(problem.headers.get("Retry-After")),
+    )
+    return kind(failure=failure)

@@ -1,0 +1,66 @@
+"""The data API in the API's process: its connections, its threads, and their end."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import structlog
+import uvicorn
+
+from services.api.auth import Access
+from services.data_api.desk import DataDesk
+from services.data_api.server import DataListen, DataServer
+from services.data_api.streams import Streams
+from storage.archive import Archive
+from storage.data.source import AT_ONCE
+from storage.database import open_engine
+
+_LOOK_S = 10.0
+
+log = structlog.get_logger("fleetprof.data")
+
+
+def open_desk(database_url: str, archive: Archive) -> DataDesk:
+    """What streams data from there; connects on first use. Close it."""
+    engine = open_engine(database_url, application="data", pool_size=AT_ONCE)
+    return DataDesk(Streams(engine, archive), close=engine.dispose)
+
+
+@contextmanager
+def streaming(desk: DataDesk, listen: DataListen | None, access: Access) -> Iterator[None]:
+    """Serve by gRPC, if there is an address, and end streams nobody reads; in the end all of them."""
+    server = None if listen is None else DataServer(listen, desk, access)
+    ending = threading.Event()
+
+    def keep_watch() -> None:
+        while not ending.wait(_LOOK_S):
+            if unread := desk.places.end_unread():
+                log.warning("streams ended that nobody read", streams=len(unread))
+
+    watch = threading.Thread(target=keep_watch, name="data-watch", daemon=True)
+    watch.start()
+    if server is not None:
+        server.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        desk.places.end_all()
+        if server is not None:
+            server.stop()
+        watch.join()
+
+
+class EndingStreams(uvicorn.Server):
+    """A server that ends streams before it waits for requests to finish: some would go on for ever."""
+
+    def __init__(self, config: uvicorn.Config, desk: DataDesk) -> None:
+        super().__init__(config)
+        self._desk = desk
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal to end."""
+        # In a thread: ending takes locks that this one may hold.
+        threading.Thread(target=self._desk.places.end_all).start()
+        super().handle_exit(sig, frame)

@@ -1,0 +1,90 @@
+"""The gRPC service `DataApi`."""
+
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import NoReturn, TypeVar
+
+import grpc
+import structlog
+
+from fleetpb import data_pb2, data_pb2_grpc
+from services.api.auth import Role
+from services.api.problems import Problem, of_storage
+from services.data_api.callers import Callers
+from services.data_api.desk import DataDesk
+from services.data_api.query import of_message
+from storage.data.stopping import Stop
+from storage.errors import StorageError
+
+_Record = TypeVar("_Record")
+_CODES = {
+    HTTPStatus.BAD_REQUEST: grpc.StatusCode.INVALID_ARGUMENT,
+    HTTPStatus.UNPROCESSABLE_ENTITY: grpc.StatusCode.INVALID_ARGUMENT,
+    HTTPStatus.UNAUTHORIZED: grpc.StatusCode.UNAUTHENTICATED,
+    HTTPStatus.FORBIDDEN: grpc.StatusCode.PERMISSION_DENIED,
+    HTTPStatus.NOT_FOUND: grpc.StatusCode.NOT_FOUND,
+    HTTPStatus.TOO_MANY_REQUESTS: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    HTTPStatus.SERVICE_UNAVAILABLE: grpc.StatusCode.UNAVAILABLE,
+}
+"""By the status that the same problem has over HTTP; INTERNAL else."""
+
+log = structlog.get_logger("fleetprof.data")
+
+
+class DataService(data_pb2_grpc.DataApiServicer):
+    """Streams to callers of one address; each stream has a thread of the server's."""
+
+    def __init__(self, desk: DataDesk, callers: Callers) -> None:
+        self._desk = desk
+        self._callers = callers
+
+    def Profiles(  # noqa: N802 - the name of the call
+        self, request: data_pb2.ProfileQuery, context: grpc.ServicerContext
+    ) -> Iterator[data_pb2.ProfileRecord]:
+        """Symbolized profiles, to viewers."""
+        context.set_compression(grpc.Compression.Gzip)  # names repeat from record to record
+        return self._answer(
+            context,
+            Role.VIEWER,
+            lambda stop: self._desk.streams.profiles(of_message("profiles", request), stop),
+        )
+
+    def Captures(  # noqa: N802 - the name of the call
+        self, request: data_pb2.CaptureQuery, context: grpc.ServicerContext
+    ) -> Iterator[data_pb2.CaptureRecord]:
+        """Raw captures, to operators; they are compressed already."""
+        return self._answer(
+            context,
+            Role.OPERATOR,
+            lambda stop: self._desk.streams.captures(of_message("captures", request), stop),
+        )
+
+    def _answer(
+        self, context: grpc.ServicerContext, least: Role, make: Callable[[Stop], Iterator[_Record]]
+    ) -> Iterator[_Record]:
+        stop = Stop()
+        if not context.add_callback(stop.set):
+            return  # the caller has gone already
+        try:
+            self._callers.demand(context, least)
+            yield from self._desk.serve(stop, lambda: make(stop))
+        except StorageError as error:  # of the query, before there was a stream
+            _abort(context, of_storage(error))
+        except Problem as problem:
+            if context.is_active():
+                _abort(context, problem)
+
+
+def _abort(context: grpc.ServicerContext, problem: Problem) -> NoReturn:
+    """End the call as the problem says; its hint and its position go along as metadata."""
+    said = {"fleetprof-kind": problem.kind, "fleetprof-hint": problem.hint}
+    if problem.at is not None:
+        said["fleetprof-at"] = str(problem.at)
+    # Metadata is ASCII; a hint may quote a name that is not.
+    context.set_trailing_metadata(
+        tuple((key, text.encode("ascii", "backslashreplace").decode()) for key, text in said.items() if text)
+    )
+    code = _CODES.get(problem.status, grpc.StatusCode.INTERNAL)
+    if code is grpc.StatusCode.INTERNAL:
+        log.error("stream failed", detail=problem.detail)
+    context.abort(code, problem.detail)

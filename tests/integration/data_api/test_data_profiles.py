@@ -1,0 +1,78 @@
+"""GIVEN a random fleet WHEN its profiles are streamed THEN they add up to what a table of it says."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from storage.query.engine import QueryEngine
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
+from tests.integration.test_query_estimates import a_visit, land, minutes
+from tests.streamed import facts, kinds, profiles, streams, visits
+
+pytestmark = pytest.mark.integration
+
+MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
+
+
+def moment(minute: int) -> str:
+    return (MIDNIGHT + timedelta(minutes=minute)).isoformat()
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(
+    drawn=st.lists(a_visit, max_size=25),
+    times=st.tuples(st.integers(22 * 60, 25 * 60), st.integers(25 * 60 + 1, 26 * 60)),
+    select=st.sampled_from(["{}", '{application="app1"}', '{application!="app1",machine=~".+"}']),
+    frames=st.sampled_from(
+        [{}, {"focus": "work"}, {"ignore": "^wait$"}, {"hide": "main"}, {"show_from": "work"}]
+    ),
+)
+def test_the_weighted_sum_of_records_is_the_tables_estimate(engine: Engine, drawn, times, select, frames):
+    campaign = uuid4().hex
+    land(engine, drawn, campaign)
+    texts = {"campaign": campaign, "select": select, **frames}
+    records = profiles(streams(engine), moment(times[0]), moment(times[1]), **texts)
+    queries = QueryEngine(engine)
+    table = queries.ask(TableQuestion(minutes(*times, **texts), ("function",), Page(limit=100)))
+    queries.close()
+
+    seen = visits(records)
+    order = [(v.visit.drawn_at.ToNanoseconds(), v.visit.visit_id) for v in seen]
+    assert order == sorted(set(order))
+    assert kinds(records)[-1:] == ["progress"]
+    assert records[-1].progress.done
+    observed, estimated, totals = Counter(), Counter(), Counter()
+    for visit in seen:
+        for stack, units in facts(visit).items():
+            observed[stack[-1]] += units
+            estimated[stack[-1]] += units * visit.weight
+            for name in set(stack):
+                totals[name] += units
+    rows = {row.key["function"]: row for row in table.table.rows}
+    assert {name: row.self for name, row in rows.items() if row.self} == dict(observed)
+    assert {name: row.total for name, row in rows.items()} == dict(totals)
+    for name, row in rows.items():
+        if row.own_estimate is not None:
+            assert estimated[name] == pytest.approx(row.own_estimate.units.value)
+    weighed = [record.design for record in records if record.HasField("design")]
+    assert sum(design.visits for design in weighed) == table.totals.coverage.landed == len(seen)
+    for visit in seen:
+        (design,) = [d for d in weighed if d.day == visit.visit.day]
+        assert design.design == visit.design
+        (cell,) = [
+            c
+            for c in design.cells
+            if (c.stratum, c.utilisation_class) == (visit.visit.stratum, visit.utilisation_class)
+        ]
+        assert (cell.weight, cell.group) == (visit.weight, visit.group)
