@@ -94,20 +94,12 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
         limit=_MAX_BYTES,
     )
     hour, drawn = rows.ints("hour"), rows.ints("drawn")
-    active = np.unique(hour[drawn > 0])
-    earlier = draws(connection, campaign_id, before=first)
-    if not len(active) and not earlier and not draws(connection, campaign_id):
+    hours = _covered_hours(connection, campaign_id, np.unique(hour[drawn > 0]), asked)
+    if hours is None:
         return None
-    begin = asked[0]
-    if len(active) and not earlier:
-        begin = max(begin, _first_draw(connection, campaign_id, int(active[0])))
-    until = min(asked[1], _now(connection))
-    seconds = np.clip(
-        np.minimum((active + 1) * HOUR_S, until) - np.maximum(active * HOUR_S, begin), 0, HOUR_S
-    )
+    active = hours.hour
     covered = np.isin(hour, active)
     stratum, klass = rows.ints("stratum_id"), rows.ints("utilisation_class")
-    hours = _Hours(active, seconds)
     whole = (hour * HOUR_S >= asked[0]) & ((hour + 1) * HOUR_S <= asked[1])
     counted = covered & whole
     edges = _drawn_at_edges(connection, campaign_id, start, end)
@@ -150,15 +142,75 @@ def _alike(connection: Connection, strata: Int64) -> Int64:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hours:
-    """The hours a campaign covered, ascending, and how many seconds of each are the selection's."""
+class CoveredHours:
+    """The hours of a selection in which a campaign drew visits, ascending."""
 
     hour: Int64
-    seconds: Float
+    begin: float
+    """Seconds since 1970: of the selection, but not before the campaign's first draw."""
+    until: float
+    """Of the selection, but not after now."""
+
+    @property
+    def seconds(self) -> Float:
+        """How many of each are the selection's."""
+        low, high = self._edges
+        return high - low
+
+    def within(self, starts: Float, ends: Float) -> Float:
+        """Covered seconds of each [start, end)."""
+        if not len(self.hour):
+            return np.zeros(len(starts))
+        low, high = self._edges
+        until = np.cumsum(high - low)
+        # Covered time up to a moment rises within covered hours and stays level between them.
+        moments = np.stack((low, high), axis=1).ravel()
+        risen = np.stack((until - (high - low), until), axis=1).ravel()
+        return np.asarray(np.interp(ends, moments, risen) - np.interp(starts, moments, risen), np.float64)
+
+    @property
+    def _edges(self) -> tuple[Float, Float]:
+        last = max(self.begin, self.until)  # a selection of the future ends before it begins
+        return (
+            np.clip(self.hour * float(HOUR_S), self.begin, last),
+            np.clip((self.hour + 1) * float(HOUR_S), self.begin, last),
+        )
+
+
+def read_covered(
+    connection: Connection, campaign_id: int, start: datetime, end: datetime
+) -> CoveredHours | None:
+    """The covered hours of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
+    asked = np.array([start.timestamp(), end.timestamp()])
+    c = coverage.c
+    active = connection.scalars(
+        select(c.hour)
+        .distinct()
+        .where(
+            c.campaign_id == campaign_id,
+            c.hour >= int(asked[0] // HOUR_S),
+            c.hour < ceil(asked[1] / HOUR_S),
+            c.drawn > 0,
+        )
+    ).all()
+    return _covered_hours(connection, campaign_id, np.array(sorted(active), np.int64), asked)
+
+
+def _covered_hours(
+    connection: Connection, campaign_id: int, active: Int64, asked: Float
+) -> CoveredHours | None:
+    """`active` are the hours that the selection has a part of and in which the campaign drew."""
+    earlier = draws(connection, campaign_id, before=int(asked[0] // HOUR_S))
+    if not len(active) and not earlier and not draws(connection, campaign_id):
+        return None
+    begin = float(asked[0])
+    if len(active) and not earlier:
+        begin = max(begin, _first_draw(connection, campaign_id, int(active[0])))
+    return CoveredHours(active, begin, min(float(asked[1]), _now(connection)))
 
 
 def _strata(
-    hours: _Hours,
+    hours: CoveredHours,
     populations: tuple[Int64, Int64, Int64],
     drawn: tuple[Int64, ...],
     *,
