@@ -29,6 +29,7 @@ from storage.query.models.apu import ApuQuestion
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.models.frequency import FrequencyQuestion
 from storage.query.models.ratios import RatioQuestion
+from storage.query.models.side_by_side import SideQuestion
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.schema import capture
@@ -75,6 +76,7 @@ def test_models_find_what_is_true_of_the_fleet(queries: QueryEngine) -> None:
     _check_cores(queries)
     _check_platforms(queries)
     _check_frequencies(queries)
+    _check_two_platforms(queries)
 
 
 def _check_cpi(queries: QueryEngine) -> None:
@@ -176,3 +178,21 @@ def _check_frequencies(queries: QueryEngine) -> None:
         assert row.slowdowns[-1].value < answer.naive[-1]
         assert row.lowest_mhz is not None
         assert 0.85 * answer.base_mhz < row.lowest_mhz.value < 0.9 * answer.base_mhz
+
+
+def _check_two_platforms(queries: QueryEngine) -> None:
+    on: dict[str, list[str]] = {}
+    for row in queries.ask(RatioQuestion(WHOLE, "cpi", ("application", "platform"))).rows:
+        on.setdefault(row.key["application"], []).append(row.key["platform"])
+    largest, names = next((name, names) for name, names in on.items() if len(names) > 1)
+    first, second = (next(p for p in PLATFORMS if p.name == name) for name in names[:2])
+    one = replace(WHOLE, matchers=parse_matchers(f'{{application="{largest}"}}'))
+    answer = queries.ask(SideQuestion(one, first.name, second.name))
+    assert answer.unsaid is None
+    factor = {row.name: row for row in answer.rows}["cpi"].factor
+    assert factor is not None
+    assert factor.value == pytest.approx(second.cpi / first.cpi, rel=0.01)
+    assert not any(row.suspect for row in answer.rows)
+    absent = queries.ask(SideQuestion(WHOLE, first.name, "Z80"))
+    assert absent.unsaid is not None
+    assert "Z80" in absent.unsaid.detail

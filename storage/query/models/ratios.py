@@ -96,12 +96,8 @@ class RatioQuestion:
         _check_keys(self.by)
         _check_step(self.step_s, self.selection)
         visits = read_machine_visits(reading.connection, self.selection)
-        applications = APPLICATION in self.by or any(m.label == APPLICATION for m in self.selection.matchers)
-        pairs = read_pairs(
-            reading.connection, self.selection, visits, derived.y, derived.x, by_application=applications
-        )
-        named = dict(zip(*_names(reading, pairs), strict=True))
-        pairs = _matching(pairs, named, self.selection)
+        applications = APPLICATION in self.by or _names_applications(self.selection)
+        pairs, named = named_pairs(reading, self.selection, visits, derived, by_application=applications)
         failures = read_failures(reading.connection, self.selection, (derived.y, derived.x))
         inputs = Inputs(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
         unsaid = _unsaid(visits, pairs, derived, applications=applications)
@@ -138,9 +134,30 @@ def _check_step(step_s: int, selection: Selection) -> None:
         raise BadSelection(f"There would be more than {MOST_STEPS} steps.", hint="Choose a longer step.")
 
 
-def _names(reading: Reading, pairs: Pairs) -> tuple[list[int], list[str]]:
+def _names_applications(selection: Selection) -> bool:
+    return any(matcher.label == APPLICATION for matcher in selection.matchers)
+
+
+def named_pairs(
+    reading: Reading,
+    selection: Selection,
+    visits: MachineVisits,
+    derived: Derived,
+    *,
+    by_application: bool | None = None,
+) -> tuple[Pairs, Mapping[int, str]]:
+    """The counts that a ratio is of, of the applications that the matchers leave, and what these are called.
+
+    Of whole machines where no matcher names an application, unless `by_application` says otherwise.
+    """
+    if by_application is None:
+        by_application = _names_applications(selection)
+    pairs = read_pairs(
+        reading.connection, selection, visits, derived.y, derived.x, by_application=by_application
+    )
     ids = np.unique(pairs.application)
-    return ids.tolist(), list(reading.label_values(APPLICATION, ids))
+    named = dict(zip(ids.tolist(), reading.label_values(APPLICATION, ids), strict=True))
+    return _matching(pairs, named, selection), named
 
 
 def _matching(pairs: Pairs, named: Mapping[int, str], selection: Selection) -> Pairs:
@@ -151,7 +168,7 @@ def _matching(pairs: Pairs, named: Mapping[int, str], selection: Selection) -> P
         test = matcher.positive()
         chosen = [id_ for id_, name in named.items() if test(name) != matcher.operator.negative]
         keep &= np.isin(pairs.application, chosen)
-    return Pairs(pairs.visit[keep], pairs.application[keep], pairs.y[keep], pairs.x[keep])
+    return pairs.of(keep)
 
 
 def _unsaid(visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool) -> Unsaid | None:
@@ -164,6 +181,29 @@ def _unsaid(visits: MachineVisits, pairs: Pairs, derived: Derived, *, applicatio
         hint = " Count control groups: fleetprof campaigns set … --cgroups 16." if applications else ""
         return Unsaid("too_little", f"No visit has both {derived.y} and {derived.x} {of}counted.{hint}")
     return None
+
+
+def of_rows(visits: MachineVisits, pairs: Pairs, row: Int64, rows: int) -> ratios.Ratios:
+    """The ratios of pairs that each belong to a row 0…rows−1; several applications of a visit may be of one row."""
+    if visits.weights is None:
+        raise TypeError("visits without weights have no ratios")
+    cell, place = np.unique((row << 32) | pairs.visit, return_inverse=True)
+    y, x = (np.bincount(place, weights=column, minlength=len(cell)) for column in (pairs.y, pairs.x))
+    counted = np.flatnonzero(visits.group >= 0)
+    number = np.full(len(visits), -1, np.int64)
+    number[counted] = np.arange(len(counted))
+    visit = number[cell & 0xFFFFFFFF]
+    there = visit >= 0
+    return ratios.of_sums(
+        visits.weight[counted],
+        visits.group[counted],
+        visits.weights,
+        row=(cell >> 32)[there],
+        visit=visit[there],
+        y=y[there],
+        x=x[there],
+        rows=rows,
+    )
 
 
 def _rows(  # noqa: PLR0917 - one step of the answer
@@ -188,29 +228,9 @@ def _rows(  # noqa: PLR0917 - one step of the answer
     columns.append(start // step_s * step_s if step_s else np.zeros_like(start))
     keys, row = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     row = row.reshape(-1).astype(np.int64)
-    # Several applications of one visit may be of one row.
-    cell, place = np.unique((row << 32) | pairs.visit, return_inverse=True)
-    sums = [np.bincount(place, weights=column, minlength=len(cell)) for column in (pairs.y, pairs.x)]
-    weights = visits.weights
-    if weights is None:
-        raise TypeError("visits without weights have no ratios")
-    counted = np.flatnonzero(visits.group >= 0)
-    number = np.full(len(visits), -1, np.int64)
-    number[counted] = np.arange(len(counted))
-    of_cell, visit_of_cell = cell >> 32, cell & 0xFFFFFFFF
-    there = number[visit_of_cell] >= 0
-    found = ratios.of_sums(
-        visits.weight[counted],
-        visits.group[counted],
-        weights,
-        row=of_cell[there],
-        visit=number[visit_of_cell[there]],
-        y=sums[0][there],
-        x=sums[1][there],
-        rows=len(keys),
-    )
-    machine = visits.values["machine"][visit_of_cell]
-    machines = np.bincount(np.unique((of_cell << 32) | machine) >> 32, minlength=len(keys))
+    found = of_rows(visits, pairs, row, len(keys))
+    machine = visits.values["machine"][pairs.visit]
+    machines = np.bincount(np.unique((row << 32) | machine) >> 32, minlength=len(keys))
 
     def made(place: int, key: list[int]) -> RatioRow:
         known = np.isfinite(found.value[place])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Select, distinct, func, select
 
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import Rows, read_fixed
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
@@ -26,6 +26,10 @@ class Pairs:
     """Id of the dimension's value; 0: everything that ran on the machine."""
     y: Float
     x: Float
+
+    def of(self, keep: Bool) -> "Pairs":
+        """Some of them."""
+        return Pairs(self.visit[keep], self.application[keep], self.y[keep], self.x[keep])
 
 
 @dataclass(frozen=True, slots=True)

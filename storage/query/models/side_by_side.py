@@ -1,0 +1,140 @@
+"""One application on two platforms, counter by counter (DIGEST G24).
+
+What is compared is each counter for an instruction, or as `storage.query.models.ratios.DERIVED` has it: where it is surely tenfold
+apart the two platforms hardly count the same thing under one name.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from analysis.audits.platforms import side_by_side
+from analysis.measured import Measured
+from analysis.ratios import Ratios
+from storage.errors import BadSelection
+from storage.query.models.ratios import DERIVED, Derived, named_pairs, of_rows
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.observed.counters import read_failures
+from storage.query.observed.machines import read_machine_visits
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class SideRow:
+    """One figure on both platforms."""
+
+    name: str
+    unit: str
+    first: Measured | None
+    """None: nobody counted it there, like `second`."""
+    second: Measured | None
+    factor: Measured | None
+    """second ÷ first."""
+    p: float | None
+    """That the two are equal."""
+    significant: bool
+    """At most 5 % of the figures so marked are false."""
+    suspect: bool
+    """Surely tenfold apart: the events may not count the same thing."""
+    visits: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SideAnswer:
+    """All figures that either platform has, or why there are none."""
+
+    rows: tuple[SideRow, ...]
+    inputs: Inputs
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class SideQuestion:
+    """The selection on two platforms; of one application if a matcher says so, else of whole machines."""
+
+    selection: Selection
+    first: str
+    second: str
+
+    def answer(self, reading: Reading) -> SideAnswer:
+        """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        if self.first == self.second:
+            raise BadSelection("Two different platforms are compared.", parameter="second")
+        visits = read_machine_visits(reading.connection, self.selection)
+        names = visits.names["platform"]
+        sides = [names.index(name) if name in names else -1 for name in (self.first, self.second)]
+        platform = visits.values["platform"]
+        here = np.isin(platform, sides)
+        inputs = Inputs(visits.coverage, len(visits), int(here.sum()))
+        lacking = [name for name, side in zip((self.first, self.second), sides, strict=True) if side < 0]
+        if lacking and len(visits):
+            return SideAnswer(
+                (), inputs, Unsaid("too_little", f"No visit of the selection was on {' or '.join(lacking)}.")
+            )
+        if not len(visits) or visits.weights is None:
+            why = (
+                "No visit of the selection has landed."
+                if not len(visits)
+                else "Visits by hand are no random sample."
+            )
+            return SideAnswer((), inputs, Unsaid("too_little" if not len(visits) else "not_random", why))
+        found: list[Ratios] = []
+        for derived in DERIVED.values():
+            pairs, _ = named_pairs(reading, self.selection, visits, derived)
+            on = here[pairs.visit]
+            pairs = pairs.of(on)
+            row = (platform[pairs.visit] == sides[1]).astype(np.int64)
+            found.append(of_rows(visits, pairs, row, 2))
+        counters = {name for derived in DERIVED.values() for name in (derived.y, derived.x)}
+        failures = read_failures(reading.connection, self.selection, sorted(counters))
+        inputs = replace(
+            inputs, missing=tuple(f for f in failures if f.platform in {self.first, self.second})
+        )
+        rows = _rows(found)
+        unsaid = None if rows else Unsaid("too_little", "Neither platform has any of the counters counted.")
+        return SideAnswer(rows, inputs, unsaid)
+
+
+def _rows(found: list[Ratios]) -> tuple[SideRow, ...]:
+    first, second = (_of_side(found, side) for side in (0, 1))
+    compared = side_by_side(first, second)
+    rows = []
+    for place, (name, derived) in enumerate(DERIVED.items()):
+        ends = [_measured(side, place, derived) for side in (first, second)]
+        if ends == [None, None]:
+            continue
+        known = bool(compared.known[place])
+        rows.append(
+            SideRow(
+                name,
+                derived.unit,
+                ends[0],
+                ends[1],
+                Measured(*(float(end[place]) for end in (compared.factor, compared.lo, compared.hi)))
+                if known
+                else None,
+                float(compared.p[place]) if known else None,
+                bool(compared.significant[place]),
+                bool(compared.suspect[place]),
+                (int(first.visits[place]), int(second.visits[place])),
+            )
+        )
+    return tuple(rows)
+
+
+def _of_side(found: list[Ratios], side: int) -> Ratios:
+    """One platform's ratios, a row each."""
+
+    def column(name: str) -> Any:
+        return np.array([getattr(one, name)[side] for one in found])
+
+    return Ratios(**{name: column(name) for name in ("value", "lo", "hi", "few", "visits", "y", "x")})
+
+
+def _measured(side: Ratios, place: int, derived: Derived) -> Measured | None:
+    value = float(side.value[place])
+    if not np.isfinite(value):
+        return None
+    return Measured(*(float(end[place]) * derived.factor for end in (side.value, side.lo, side.hi)))
