@@ -58,15 +58,15 @@ def shares(moments: Moments, level: float = LEVEL) -> Estimates:
         known, np.divide(spread, variance, out=np.zeros(rows), where=known), moments.effective_visits
     )
     n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
-    tail = (1 - level) / 2
-    k = p * n
-    return Estimates(
-        value=p,
-        lo=np.where(p > 0, _beta(k, n - k + 1, tail), 0.0),
-        hi=np.where(p < 1, _beta(k + 1, n - k, 1 - tail), 1.0),
-        few=moments.contributing < FEW,
-        effective=n,
-    )
+    lo, hi = share_interval(p, n, level)
+    return Estimates(value=p, lo=lo, hi=hi, few=moments.contributing < FEW, effective=n)
+
+
+def share_interval(share: Float, effective: Float | float, level: float = LEVEL) -> tuple[Float, Float]:
+    """The exact binomial interval of shares, 0…1, of so many independent samples (> 0)."""
+    tail, k = (1 - level) / 2, share * effective
+    lo = np.where(share > 0, _beta(k, effective - k + 1, tail), 0.0)
+    return lo, np.where(share < 1, _beta(k + 1, effective - k, 1 - tail), 1.0)
 
 
 def share_at(share: float, effective: float, level: float = LEVEL) -> tuple[float, float]:

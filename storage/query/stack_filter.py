@@ -75,8 +75,11 @@ def contract(shape: Shape, shown: Bool) -> Shape:
 
     A stack ends at its innermost frame that is shown, at the root without one.
     """
-    if shown[1:].all():
-        return shape
+    return shape if shown[1:].all() else merged(shape, shown)
+
+
+def merged(shape: Shape, shown: Bool) -> Shape:
+    """As `contract`, of a tree whose siblings may be of one function: they become one node."""
     nearest = _nearest(shape.parent, shown)
     nodes = np.flatnonzero(shown[1:]) + 1
     depths = _depths(shown, shape.end)[nodes]

@@ -105,7 +105,7 @@ def table_document(selection: Selection, found: FoundTable) -> Json:
         "selection": selection_document(selection, found.kind),
         "totals": totals_document(found.totals, scale),
         "by": list(found.table.by),
-        "rows": [_row(row, scale) for row in found.table.rows],
+        "rows": [row_document(row, scale) for row in found.table.rows],
         "rows_total": found.table.rows_total,
         "remainder": {
             "rows": found.table.remainder_rows,
@@ -160,7 +160,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         return await asker.answer(request, _FORMS, document)
 
 
-def _row(row: Row, scale: float | None) -> Json:
+def row_document(row: Row, scale: float | None) -> Json:
+    """One row; `scale` is the core-seconds of a unit."""
     own, total = row.own_estimate, row.total_estimate
     return {
         "key": row.key,

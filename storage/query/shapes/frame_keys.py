@@ -12,7 +12,7 @@ import numpy as np
 
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.functions import FunctionRow, Functions
 
 LINE = "line"
 FRAME_KEYS = ("function", "file", "binary", LINE)
@@ -93,15 +93,19 @@ class Numbering:
     def key(self, number: int) -> dict[str, str]:
         """What the number stands for, without a line."""
         if self.keys[0] == "function":
-            row = self.functions.row(number)
-            return {
-                "function": row.name,
-                "file": row.file,
-                "binary": row.binary,
-                "status": row.status.name.lower(),
-                "kind": row.kind.name.lower(),
-            }
+            return function_key(self.functions.row(number))
         if not len(self.first):
             return {self.keys[0]: self.functions.text(number)}
         row = self.functions.row(int(self.ids[self.first[number]]))
         return {"file": row.file, "binary": row.binary}
+
+
+def function_key(row: FunctionRow) -> dict[str, str]:
+    """The key of a row that is a function."""
+    return {
+        "function": row.name,
+        "file": row.file,
+        "binary": row.binary,
+        "status": row.status.name.lower(),
+        "kind": row.kind.name.lower(),
+    }

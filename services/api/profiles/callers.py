@@ -1,0 +1,178 @@
+"""Who calls a function, and whom it calls: /callers."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.functions import KindName, StatusName, function_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.table import TableRow, row_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.selections.grammar import LONGEST as LONGEST_FUNCTION
+from storage.query.shapes.callers import MOST_NODES, MOST_ROWS, Callers, CallersQuestion
+from storage.query.shapes.callers import CallersAnswer as FoundCallers
+from storage.query.shapes.flame import Flame
+from storage.query.shapes.table import Row
+from storage.query.subject import parse_subject
+
+FunctionId = Annotated[
+    int | None,
+    Query(description="The function, by an id that another answer gave.", examples=[17]),
+]
+FunctionName = Annotated[
+    str,
+    Query(
+        description="The function by its whole name; or functions by matchers on function, file and binary, in braces. "
+        "Several are taken as one.",
+        examples=["malloc", '{binary="libz.so.1"}', '{function=~"std::.*sort.*"}'],
+        max_length=LONGEST_FUNCTION,
+    ),
+]
+
+
+class NamedFunction(Answer):
+    """A function."""
+
+    id: int
+    name: str
+    file: str = Field(description="Empty: not known.")
+    binary: str
+    status: StatusName
+    kind: KindName
+
+
+class CallRow(TableRow):
+    """One caller or callee: the function on the other side of a call. A call counts once per stack."""
+
+    side: Literal["caller", "callee"]
+    of_function: float = Field(
+        description="Its total as a share of the functions'. Recursion makes several calls of one stack, so these may add up "
+        "to more than 1.",
+        ge=0,
+        le=1,
+    )
+
+
+class CallTree(Answer):
+    """A tree of calls as columns over its nodes, in depth-first preorder, children by descending total.
+
+    Node 0 stands for the functions asked about, at their outermost occurrences: each stack is in it once.
+    """
+
+    functions: list[NamedFunction] = Field(description="That nodes refer to.")
+    total: list[float] = Field(
+        description="Estimated core-seconds of the fleet, units for events not counted in time; without a random "
+        "design what was observed."
+    )
+    self: list[float] = Field(
+        description="Likewise. In the tree of callers: of stacks that begin at the node."
+    )
+    parent: list[int] = Field(description="-1 for node 0.")
+    function: list[int] = Field(description="Index into `functions`.")
+    pruned_nodes: int = Field(description="Cut off; of callers at least so many.")
+    pruned_share: float = Field(description="Share of node 0 that is self of a node cut off.", ge=0, le=1)
+
+
+class CallersAnswer(Answer):
+    """Some functions among their callers and callees."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    functions: list[NamedFunction] = Field(
+        description="Those that were found, the heaviest hundred of them; none: no stack has such a function."
+    )
+    functions_total: int
+    itself: TableRow = Field(description="All of them as one; its key is empty.")
+    borrowed: bool = Field(
+        description="Intervals of calls are made from the design effect of the functions' total: merged cells were read, "
+        "which know no calls."
+    )
+    rows: list[CallRow] = Field(
+        description="Callers, then callees, each by descending total. `self` of a caller is the functions' self when called by "
+        "it: those and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when called by them. An "
+        "empty key: nobody, stacks begin there."
+    )
+    callers_total: int
+    callers_remainder: int = Field(description="Units of self of callers that are not shown.")
+    callees_total: int
+    callees_remainder: int = Field(description="Units of self of callees that are not shown.")
+    above: CallTree = Field(description="Callers of the functions, callers of those, and so on.")
+    below: CallTree = Field(description="Callees of the functions, callees of those, and so on.")
+
+
+_FORMS = forms_of(CallersAnswer, "rows")
+
+
+def callers_document(question: CallersQuestion, found: FoundCallers) -> Json:
+    """The answer of /callers."""
+    calls, scale = found.callers, found.kind.seconds_per_unit
+    return {
+        "selection": selection_document(question.selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "functions": [function_document(row) for row in calls.functions],
+        "functions_total": calls.functions_total,
+        "itself": row_document(calls.itself, scale),
+        "borrowed": calls.borrowed,
+        "rows": [
+            *(_call(row, "caller", calls, scale) for row in calls.callers.rows),
+            *(_call(row, "callee", calls, scale) for row in calls.callees.rows),
+        ],
+        "callers_total": calls.callers.rows_total,
+        "callers_remainder": calls.callers.remainder_self,
+        "callees_total": calls.callees.rows_total,
+        "callees_remainder": calls.callees.remainder_self,
+        "above": _tree(calls.above, scale),
+        "below": _tree(calls.below, scale),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/callers",
+        summary="Who calls a function, and whom it calls",
+        description="The calls on both sides of a function, one step as rows and all steps as two trees. A selection's "
+        "`focus` and its like narrow the stacks that are looked at.",
+        response_model=CallersAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def callers(
+        *,
+        request: Request,
+        selection: Selected,
+        function_id: FunctionId = None,
+        function: FunctionName = "",
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows on each side.")] = 100,
+        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes of each tree.")] = 2000,
+    ) -> Response:
+        subject = parse_subject(function_id=function_id, function=function)
+        question = CallersQuestion(selection, subject, limit, nodes)
+        return await asker.answer(
+            request, _FORMS, lambda: callers_document(question, asker.queries.ask(question))
+        )
+
+
+def _call(row: Row, side: str, calls: Callers, scale: float | None) -> Json:
+    whole = calls.itself.total_share
+    of_function = min(row.total_share / whole, 1.0) if whole > 0 else 0.0
+    return {**row_document(row, scale), "side": side, "of_function": of_function}
+
+
+def _tree(tree: Flame, scale: float | None) -> Json:
+    factor = 1.0 if scale is None else scale
+    return {
+        "functions": [function_document(row) for row in tree.functions],
+        "total": (tree.total_weight * factor).tolist(),
+        "self": (tree.self_weight * factor).tolist(),
+        "parent": tree.parent.tolist(),
+        "function": tree.function.tolist(),
+        "pruned_nodes": tree.pruned_nodes,
+        "pruned_share": tree.pruned_share,
+    }

@@ -1,0 +1,166 @@
+"""Who calls a function and whom it calls: one step on each side, and all steps as two trees (DIGEST G23).
+
+Intervals are those of the calls themselves where samples are read visit by visit. Merged cells know no calls:
+there a call borrows the design effect of the functions' total, as nodes of the flame graph do (docs/numbers.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis import estimate
+from storage.query.arrays import Float
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
+from storage.query.shapes.flame import Flame, Labelled, cut
+from storage.query.shapes.occurrences import CallRows, Occurrences
+from storage.query.shapes.row_order import Page, Sort, ordered
+from storage.query.shapes.table import Row, shown_rows
+from storage.query.shapes.totals import Totals, totals
+from storage.query.stacks.functions import FunctionRow
+from storage.query.subject import Subject
+from storage.query.weighing.estimates import Estimate, Interval, estimates
+from storage.query.weighing.evidence import Visits
+
+MOST_ROWS = 1000
+MOST_NODES = 100_000
+MOST_NAMED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls on one side, heaviest total first."""
+
+    rows: tuple[Row, ...]
+    """Without a function and a key: of stacks that begin with the functions asked about."""
+    rows_total: int
+    remainder_self: int
+    """Self of the rows that are not shown; those of callers and this add up to the functions' self."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Some functions among their callers and callees."""
+
+    functions: tuple[FunctionRow, ...]
+    """Those that were found, at most `MOST_NAMED`, the heaviest ones."""
+    functions_total: int
+    itself: Row
+    """All of them as one: a stack counts once."""
+    borrowed: bool
+    """Calls' intervals are of the functions' design effect."""
+    callers: Calls
+    callees: Calls
+    above: Flame
+    """Stacks turned round: the root is the functions, below it are their callers. Shares are of the root."""
+    below: Flame
+
+
+@dataclass(frozen=True, slots=True)
+class CallersAnswer:
+    """Callers and callees, and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    callers: Callers
+
+
+@dataclass(frozen=True, slots=True)
+class CallersQuestion:
+    """Who calls some functions in the selection's stacks, and whom they call."""
+
+    selection: Selection
+    subject: Subject
+    limit: int = 100
+    """Rows on each side."""
+    nodes: int = 2000
+    """Of each tree."""
+
+    def answer(self, reading: Reading) -> CallersAnswer:
+        """The calls; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        samples = reading.samples(self.selection, frame="function")
+        found = around(reading, samples, self.subject, limit=self.limit, nodes=self.nodes)
+        return CallersAnswer(samples.kind, totals(reading.functions, samples), found)
+
+
+def around(reading: Reading, samples: Samples, subject: Subject, *, limit: int, nodes: int) -> Callers:
+    """The subject's callers and callees in these samples."""
+    functions = reading.functions
+    found = Occurrences.of(functions, samples, subject)
+    itself, lender = _itself(reading, samples, found)
+    heaviest = found.heaviest_first()
+    trees = (found.callers_tree(nodes), found.callees_tree())
+    above, below = (
+        cut(Labelled(tree), functions, samples, found.borne, most=nodes, min_share=0.0) for tree in trees
+    )
+    return Callers(
+        functions=tuple(functions.row(id_) for id_ in heaviest[:MOST_NAMED].tolist()),
+        functions_total=len(heaviest),
+        itself=itself,
+        borrowed=lender is not None,
+        callers=_side(samples, found.callers(), limit, lender),
+        callees=_side(samples, found.callees(), limit, lender),
+        above=above,
+        below=below,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lender:
+    """What rows borrow intervals from."""
+
+    whole: float
+    effective: float
+    few: bool
+
+    def lent(self, shares: Sequence[float]) -> list[Estimate]:
+        """Estimates of parts of what the functions are."""
+        values: Float = np.array(shares, np.float64)
+        lo, hi = estimate.share_interval(values, self.effective)
+        return [
+            Estimate(interval, interval.scaled(self.whole), self.few)
+            for interval in map(Interval, values.tolist(), lo.tolist(), hi.tolist())
+        ]
+
+
+def _side(samples: Samples, rows: CallRows, limit: int, lender: _Lender | None) -> Calls:
+    order = ordered(rows, Page(Sort.TOTAL_DESC, limit))
+    shown = order[:limit]
+    found = shown_rows(samples, rows, shown)
+    if lender is not None:
+        own = lender.lent([row.self_share for row in found])
+        total = lender.lent([row.total_share for row in found])
+        found = tuple(
+            replace(row, own_estimate=own[place], total_estimate=total[place])
+            for place, row in enumerate(found)
+        )
+    return Calls(found, len(order), int(rows.own.sum()) - int(rows.own[shown].sum()))
+
+
+def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row, _Lender | None]:
+    """The functions as one row, and what calls borrow their intervals from; None: they have their own, or there are none."""
+    rows, evidence = found.together(), samples.evidence
+    if not len(rows.own):
+        return _NOBODY, None
+    first = np.zeros(1, np.int64)
+    (row,) = shown_rows(samples, rows, first)
+    if isinstance(evidence, Visits):
+        return row, None
+    heaviest = int(found.heaviest_first()[0])
+    alone = Occurrences.of(reading.functions, samples, Subject(heaviest)).together()
+    details = evidence.details(alone.brought(first), np.array([heaviest]))
+    (own,), (total,) = estimates(details.own, 1), estimates(details.total, 1)
+    if details.total is None or total is None:
+        return row, None
+    lender = _Lender(samples.whole, float(estimate.shares(details.total).effective[0]), total.few)
+    if len(found.functions) > 1:  # of several as one, cells know nothing: they borrow from the heaviest
+        own, total = lender.lent([row.self_share, row.total_share])
+        return replace(row, own_estimate=own, total_estimate=total), lender
+    known = replace(row, visits=details.visits[0], machines=details.machines[0])
+    return replace(known, own_estimate=own, total_estimate=total), lender
+
+
+_NOBODY = Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, None, None)

@@ -1,0 +1,195 @@
+"""Where functions stand in stacks, who calls them there and whom they call: what callers and callees are made of.
+
+A call counts once per stack, its outermost occurrence, however often it recurs. Who the caller is divides the functions'
+self; whom they call divides nothing, since a stack through a recursive function has several calls.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storage.query.arrays import Int64, distinct, sum_at, weight_at
+from storage.query.samples import Samples
+from storage.query.shapes.frame_keys import function_key
+from storage.query.shapes.frame_tree import Borne, FrameTree, from_callees, from_callers
+from storage.query.stack_filter import merged
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.functions import Functions
+from storage.query.stacks.prefix_tree import ROOT
+from storage.query.stacks.stack_tree import Shape
+from storage.query.subject import Subject
+from storage.query.weighing import by_visit
+from storage.query.weighing.by_visit import Brought
+from storage.query.weighing.evidence import Details, Visits
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The nodes of some functions in a tree, and what it bears."""
+
+    named: Functions
+    samples: Samples
+    borne: Borne
+    functions: Int64
+    """Those that stand there with a unit, ascending."""
+    nodes: Int64
+    """Theirs, ascending."""
+    outermost: Int64
+    """Those of them that are below no other."""
+
+    @classmethod
+    def of(cls, named: Functions, samples: Samples, subject: Subject) -> "Occurrences":
+        """Those of the subject's functions."""
+        shape = samples.shape
+        borne = Borne.of(shape, samples.facts.units, samples.weighted)
+        used, which = distinct(shape.function)
+        nodes = np.flatnonzero(subject.among(named, used)[which])
+        functions, _ = distinct(shape.function[nodes[borne.total[nodes] > 0]])
+        together = np.zeros(len(nodes), np.int64)
+        outermost = nodes[prefix_tree.outermost_among(nodes, together, shape.end)]
+        return cls(named, samples, borne, functions, nodes, outermost)
+
+    def callers(self) -> "CallRows":
+        """Who calls them: a row for each function, 0 where a stack begins with them."""
+        shape = self.samples.shape
+        return CallRows(self, self.nodes, shape.function[shape.parent[self.nodes]])
+
+    def callees(self) -> "CallRows":
+        """Whom they call."""
+        shape = self.samples.shape
+        there = np.zeros(len(shape), np.bool_)
+        there[self.nodes] = True
+        called = np.flatnonzero(there[shape.parent[1:]]) + 1
+        return CallRows(self, called, shape.function[called])
+
+    def together(self) -> "CallRows":
+        """All of them as one row."""
+        return CallRows(self, self.nodes, np.zeros(len(self.nodes), np.int64))
+
+    def callers_tree(self, most: int) -> FrameTree:
+        """Who calls the outermost occurrences, and who calls those: the root stands for the functions, stacks are turned round.
+
+        Nodes are made as `from_callees` does. Self is of stacks that begin there.
+        """
+        if not len(self.functions):
+            return _NOTHING
+        borne, root = self.borne, (int(self.heaviest_first()[0]),)
+        ends = np.zeros(len(borne.own), np.bool_)
+        ends[self.outermost] = True
+        own, weight = np.where(ends, borne.total, 0), np.where(ends, borne.total_weight, 0.0)
+        turned = replace(borne, shape=self._as_one(), own=own, own_weight=weight)
+        found = from_callees(turned, most, root)
+        return _NOTHING if found is None else found
+
+    def callees_tree(self) -> FrameTree:
+        """Whom they call, and whom those: what is below the outermost occurrences as one tree, the root standing for the functions."""
+        if not len(self.functions):
+            return _NOTHING
+        samples, shape = self.samples, self._as_one()
+        chosen = np.zeros(len(shape), np.bool_)
+        chosen[self.outermost] = True
+        below = merged(shape, prefix_tree.below_any(chosen, shape.end))
+        there = below.leaf != ROOT
+        borne = Borne.of(
+            replace(below, leaf=below.leaf[there]), samples.facts.units[there], samples.weighted[there]
+        )
+        found = from_callers(borne, (int(self.heaviest_first()[0]),))
+        return _NOTHING if found is None else found
+
+    def heaviest_first(self) -> Int64:
+        """The functions by descending total."""
+        outer = self.nodes[self.samples.shape.outermost[self.nodes] & (self.borne.total[self.nodes] > 0)]
+        of = np.searchsorted(self.functions, self.samples.shape.function[outer])
+        total = sum_at(of, self.borne.total[outer], len(self.functions))
+        return self.functions[np.argsort(-total, kind="stable")]
+
+    def _as_one(self) -> Shape:
+        """The tree with the outermost occurrences all of one function."""
+        shape = self.samples.shape
+        function = shape.function.copy()
+        function[self.outermost] = self.heaviest_first()[0]
+        return replace(shape, function=function)
+
+
+_NOTHING = FrameTree(
+    np.full(1, -1),
+    np.zeros(1, np.int64),
+    np.zeros(1, np.int64),
+    np.zeros(1, np.int64),
+    np.zeros(1, np.int64),
+    np.zeros(1),
+    np.zeros(1),
+)
+
+
+class CallRows:
+    """One row for each function on the other side of a call, as `table_rows.Rows` has them.
+
+    Self is what has its innermost frame at the callee, total what has the call anywhere.
+    """
+
+    def __init__(self, of: "Occurrences", callees: Int64, other: Int64) -> None:
+        """`callees` are the nodes that are called, ascending; `other` is the function each one counts for."""
+        samples, borne = of.samples, of.borne
+        self._named = of.named
+        self._samples = samples
+        self._nodes = callees
+        functions, row = distinct(other)
+        once = prefix_tree.outermost_among(callees, row, samples.shape.end)
+        outer, outer_row = callees[once], row[once]
+        size = len(functions)
+        total = sum_at(outer_row, borne.total[outer], size)
+        present = np.flatnonzero(total)
+        self.functions = functions[present]
+        place = np.full(size, -1, np.int64)
+        place[present] = np.arange(len(present))
+        self._row, self._outer, self._outer_row = place[row], outer, place[outer_row]
+        self.total = total[present]
+        self.own = sum_at(row, borne.own[callees], size)[present]
+        self.own_weight = weight_at(row, borne.own_weight[callees], size)[present]
+        self.total_weight = weight_at(outer_row, borne.total_weight[outer], size)[present]
+
+    def key(self, place: int) -> dict[str, str]:
+        """The function's names; none of who is called by nobody, or of several as one."""
+        return function_key(self._named.row(int(self.functions[place]))) if self.functions[place] else {}
+
+    def function_id(self, place: int) -> int | None:
+        """The function."""
+        return int(self.functions[place]) or None
+
+    def details(self, places: Int64) -> Details:
+        """Details of some rows, in their order; of merged samples nothing is known of calls."""
+        evidence = self._samples.evidence
+        if not isinstance(evidence, Visits):
+            unknown = [None] * len(places)
+            return Details(unknown, unknown, unknown, unknown, None, None)
+        return evidence.details(self.brought(places), None)
+
+    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - calls have both
+        """What each visit brought to some rows, in their order."""
+        samples, size = self._samples, len(places)
+        shape, seen, visits = samples.shape, samples.seen, len(samples.evidence)
+        row_of = np.full(len(self.functions) + 1, -1, np.int64)
+        row_of[places] = np.arange(size)
+        at_node = np.full(len(shape), -1, np.int64)
+        at_node[self._nodes] = row_of[self._row]
+        own_row = at_node[seen.leaf]
+        there = own_row >= 0
+        own = by_visit.of_pairs(own_row, seen.visit, seen.units, rows=size, visits=visits)
+        row = row_of[self._outer_row]
+        order = np.argsort(row, kind="stable")
+        nodes = self._outer[order][row[order] >= 0]
+        first = np.searchsorted(np.sort(row[row >= 0]), np.arange(size + 1))
+        by_node, below = shape.by_node(seen.leaf)
+        starts, ends = below[nodes], below[shape.end[nodes]]
+        running = np.concatenate(([0], np.cumsum(seen.samples[by_node])))
+        in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
+        total = by_visit.of_slices(
+            first, starts, ends, seen.visit[by_node], seen.units[by_node], visits=visits
+        )
+        return Brought(
+            sum_at(own_row[there], seen.samples[there], size),
+            in_slices[first[1:]] - in_slices[first[:-1]],
+            own,
+            total,
+        )

@@ -1,0 +1,84 @@
+"""Which functions a question is about: one by its id, or those of a name, a file, a binary."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.errors import BadSelection
+from storage.query.arrays import Bool, Int64, distinct
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.matchers import FRAME_KEYS, Matcher, Operator
+from storage.query.stacks.functions import Functions
+
+_MOST_ID = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Functions: of this id, or that satisfy all matchers, which are on function, file and binary."""
+
+    function_id: int | None = None
+    matchers: tuple[Matcher, ...] = ()
+
+    def among(self, functions: Functions, ids: Int64) -> Bool:
+        """Which of the loaded functions are meant; the root never is."""
+        if self.function_id is not None:
+            canonical = functions.naming.canonical
+            known = self.function_id < len(canonical) and canonical[self.function_id] > 0
+            chosen: Bool = ids == (canonical[self.function_id] if known else self.function_id)
+            return chosen
+        chosen = ids > 0
+        for matcher in self.matchers:
+            test = matcher.positive()
+            match matcher.label:
+                case "function":
+                    passed = functions.matching(ids, test)
+                case "file":
+                    passed = _texts(functions, functions.file(ids), test)
+                case _:
+                    passed = _texts(functions, functions.binary(ids), test)
+            chosen &= ~passed if matcher.operator.negative else passed
+        return chosen
+
+
+def parse_subject(
+    *, function_id: int | None = None, function: str = "", parameter: str = "function"
+) -> Subject:
+    """The functions that these mean: an id, else a name, or matchers in braces, e.g. `{file=~".*/zlib/.*"}`.
+
+    Raises `BadSelection`.
+    """
+    if (function_id is None) == (not function):
+        raise BadSelection(
+            "Say which function: by its id or by its name.",
+            hint='For example function=malloc, or matchers in braces: function={binary="libz.so.1"}.',
+            parameter=parameter,
+        )
+    if function_id is not None:
+        if not 0 < function_id < _MOST_ID:
+            raise BadSelection(
+                f"{function_id} is no function's id: these are above 0.", parameter="function_id"
+            )
+        return Subject(function_id)
+    if not function.startswith("{"):
+        return Subject(matchers=(Matcher("function", Operator.EQUAL, function, parameter=parameter),))
+    matchers = parse_matchers(function, parameter=parameter)
+    for matcher in matchers:
+        if matcher.label not in FRAME_KEYS:
+            raise BadSelection(
+                f"{matcher.label!r} does not tell functions apart.",
+                at=matcher.at,
+                hint="Functions have function (their name), file and binary; labels go into select.",
+                parameter=parameter,
+            )
+    if not matchers:
+        raise BadSelection("No function is named.", at=0, hint="Write a name.", parameter=parameter)
+    return Subject(matchers=matchers)
+
+
+def _texts(functions: Functions, numbers: Int64, test: Callable[[str], bool]) -> Bool:
+    """Which of these files or binaries pass; each is tested once."""
+    used, which = distinct(numbers)
+    passed = np.fromiter((test(functions.text(number)) for number in used.tolist()), np.bool_, len(used))
+    return passed[which]

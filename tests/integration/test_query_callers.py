@@ -1,0 +1,245 @@
+"""Callers and callees over rows in a real PostgreSQL, against counting by hand; by cells as by chunks."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from storage.errors import BadSelection
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.callers import Callers, CallersQuestion
+from storage.query.shapes.flame import Flame
+from storage.query.shapes.table import Row
+from storage.query.subject import Subject, parse_subject
+from storage.rolling.roll import Roller
+from tests.designed import Campaign
+from tests.facts import FactWriter
+
+pytestmark = pytest.mark.integration
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+PERIOD = 10
+NAMES = ("main", "f", "g", "h")
+Stack = tuple[int, ...]
+
+stacks = st.lists(
+    st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=7).map(tuple), st.integers(1, 5)),
+    min_size=1,
+    max_size=10,
+)
+subjects = st.sampled_from(
+    ["f", "main", '{function=~"f|g"}', '{binary="lib"}', '{binary="lib",function!="h"}', "nothing"]
+)
+BINARY = {"main": "prog", "f": "lib", "g": "prog", "h": "lib"}
+
+
+def around_noon(**more) -> Selection:
+    return parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z", **more)
+
+
+def meant(subject: str) -> set[str]:
+    return {
+        '{function=~"f|g"}': {"f", "g"},
+        '{binary="lib"}': {"f", "h"},
+        '{binary="lib",function!="h"}': {"f"},
+    }.get(subject, {subject} & set(NAMES))
+
+
+def edges(taken: list[tuple[Stack, int]], of: set[str]):
+    """Itself as (self, total); callers and callees by name, likewise; paths of both trees with their totals."""
+    itself, callers, callees = Counter(), {}, {}
+    above, below = Counter(), Counter()
+    for frames, count in taken:
+        names = [NAMES[f] for f in frames]
+        units = count * PERIOD
+        places = [i for i, name in enumerate(names) if name in of]
+        if not places:
+            continue
+        itself["total"] += units
+        itself["self"] += units * (names[-1] in of)
+        for name in {names[i - 1] if i else "" for i in places}:
+            callers.setdefault(name, [0, 0])[1] += units
+        if names[-1] in of:
+            callers[names[-2] if len(names) > 1 else ""][0] += units
+        for name in {names[i + 1] for i in places if i + 1 < len(names)}:
+            callees.setdefault(name, [0, 0])[1] += units
+        if len(names) > 1 and names[-2] in of:
+            callees[names[-1]][0] += units
+        first = places[0]
+        up, down = names[:first][::-1], names[first + 1 :]
+        above.update({tuple(up[:n]): units for n in range(len(up) + 1)})
+        below.update({tuple(down[:n]): units for n in range(len(down) + 1)})
+    return (itself["self"], itself["total"]), callers, callees, above, below
+
+
+def rows(found: tuple[Row, ...]) -> dict[str, list[int]]:
+    return {row.key.get("function", ""): [row.self, row.total] for row in found}
+
+
+def paths(tree: Flame) -> dict[tuple[str, ...], int]:
+    """Totals by the names from the root's child down."""
+    at: list[tuple[str, ...]] = []
+    for node, parent in enumerate(tree.parent.tolist()):
+        name = tree.functions[tree.function[node]].name
+        at.append((*at[parent], name) if parent >= 0 else ())
+    assert len(set(at)) == len(at), "siblings are of different functions"
+    return dict(zip(at, tree.total.tolist(), strict=True))
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def write_all(write: FactWriter, taken: list[tuple[Stack, int]], visit) -> None:
+    ids = [write.function(name, binary=BINARY[name]) for name in NAMES]
+    samples: Counter[int] = Counter()
+    for frames, count in taken:
+        samples[write.stack([ids[f] for f in frames])] += count
+    write.profile(visit, samples, period=PERIOD)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(taken=stacks, subject=subjects)
+def test_calls_are_what_counting_says(engine: Engine, taken: list[tuple[Stack, int]], subject: str):
+    with engine.begin() as connection:
+        connection.exec_driver_sql("TRUNCATE visit, capture, profile, chunk, function CASCADE")
+        write = FactWriter(connection)
+        write_all(write, taken, write.visit("m", NOON))
+    queries = QueryEngine(engine)
+    question = CallersQuestion(around_noon(), parse_subject(function=subject))
+    found = queries.ask(question).callers
+    queries.close()
+    itself, callers, callees, above, below = edges(taken, meant(subject))
+    assert (found.itself.self, found.itself.total) == itself
+    assert rows(found.callers.rows) == callers
+    assert rows(found.callees.rows) == callees
+    assert sum(own for own, _ in callers.values()) == itself[0]
+    assert paths(found.above) == (above or {(): 0})
+    assert paths(found.below) == (below or {(): 0})
+    assert found.functions_total == len({NAMES[f] for frames, _ in taken for f in frames} & meant(subject))
+    for calls in (found.callers, found.callees):
+        for row in calls.rows:
+            assert row.total_samples == row.total // PERIOD
+            assert row.self_samples == row.self // PERIOD
+
+
+def test_functions_that_are_asked_for_together_are_one(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        write_all(write, [((1,), 1), ((2,), 1)], write.visit("m", NOON))
+    found = queries.ask(CallersQuestion(around_noon(), parse_subject(function='{function=~"f|g"}'))).callers
+    assert found.below.total.tolist() == found.above.total.tolist() == [20]
+
+
+def test_pages_and_trees_say_what_they_leave_out(engine: Engine, queries: QueryEngine):
+    taken = [((0, 1), 5), ((2, 1), 3), ((3, 1, 2), 1), ((0, 2, 1, 3), 1)]
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        write_all(write, taken, write.visit("m", NOON))
+    found = queries.ask(CallersQuestion(around_noon(), parse_subject(function="f"), limit=1, nodes=2)).callers
+    assert rows(found.callers.rows) == {"main": [50, 50]}
+    assert (found.callers.rows_total, found.callers.remainder_self) == (3, 30)
+    assert (found.above.pruned_nodes, found.below.pruned_nodes) >= (2, 1)
+    assert found.below.pruned_share == pytest.approx(0.1)
+    assert found.above.total.tolist()[0] == found.below.total.tolist()[0] == found.itself.total == 100
+
+
+def test_a_function_is_asked_for_by_its_id_or_by_what_it_was_called(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        main, work = write.function("main"), write.function("work")
+        nameless = write.function("prog+0x40", status=1, start=("abc", 64))
+        visit = write.visit("m", NOON)
+        write.profile(visit, {write.stack([main, work]): 1, write.stack([main, nameless]): 2}, period=PERIOD)
+        write.alias(nameless, work)
+    for subject in (Subject(work), Subject(nameless), parse_subject(function="work")):
+        found = queries.ask(CallersQuestion(around_noon(), subject)).callers
+        assert rows(found.callers.rows) == {"main": [30, 30]}
+    nobody = queries.ask(CallersQuestion(around_noon(), Subject(2_000_000_000))).callers
+    assert (nobody.functions, nobody.callers.rows, nobody.itself.total) == ((), (), 0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"function": "f", "function_id": 1},
+        {"function_id": 0},
+        {"function": '{application="x"}'},
+        {"function": "{}"},
+        {"function": '{function="x"'},
+        {"function": '{self.function="x"}'},
+    ],
+)
+def test_a_subject_that_means_nothing_is_refused(asked: dict):
+    with pytest.raises(BadSelection):
+        parse_subject(**asked)
+
+
+def test_stacks_are_narrowed_first(engine: Engine, queries: QueryEngine):
+    taken = [((0, 1), 5), ((2, 1), 3)]
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        write_all(write, taken, write.visit("m", NOON))
+    found = queries.ask(CallersQuestion(around_noon(ignore="^g$"), parse_subject(function="f"))).callers
+    assert rows(found.callers.rows) == {"main": [50, 50]}
+    assert found.itself.total_share == pytest.approx(5 / 8)
+
+
+def fleet(engine: Engine) -> None:
+    with engine.begin() as connection:
+        campaign = Campaign(connection, {"east": 50, "west": 20})
+        ids = [campaign.write.function(name, binary=BINARY[name]) for name in NAMES]
+        made = [
+            campaign.write.stack([ids[f] for f in frames])
+            for frames in ((0, 1), (0, 2, 1), (0, 1, 1, 3), (0,))
+        ]
+        for n in range(24):
+            visit = campaign.answer(NOON + timedelta(minutes=n - 60), "east" if n % 3 else "west")
+            samples = {stack: 1 + (n * (place + 3)) % 7 for place, stack in enumerate(made)}
+            campaign.write.profile(visit, samples, period=PERIOD)
+
+
+@pytest.mark.parametrize("subject", ["f", '{function=~"f|g"}', "nothing"])
+def test_cells_say_what_chunks_say(
+    engine: Engine, queries: QueryEngine, subject: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("storage.query.cells.samples.VISITS_A_CELL", 1e9)
+    fleet(engine)
+    question = CallersQuestion(around_noon(), parse_subject(function=subject))
+    chunks = queries.ask(question)
+    while Roller(engine).roll().entries:
+        pass
+    monkeypatch.setattr("storage.query.cells.samples.VISITS_A_CELL", 0)
+    cells = queries.ask(question)
+    assert (chunks.totals.path, cells.totals.path) == ("chunks", "cells")
+    a, b = chunks.callers, cells.callers
+    assert (a.borrowed, b.borrowed) == (False, subject != "nothing")
+    for one, other in ((a.callers, b.callers), (a.callees, b.callees)):
+        assert rows(one.rows) == rows(other.rows)
+        for mine, borrowed in zip(one.rows, other.rows, strict=True):
+            assert mine.total_share == pytest.approx(borrowed.total_share)
+            assert mine.total_estimate
+            assert borrowed.total_estimate
+            share = borrowed.total_estimate.share
+            assert share.lo <= borrowed.total_share <= share.hi
+    assert paths(a.above) == paths(b.above)
+    assert paths(a.below) == paths(b.below)
+    same_estimate(a, b, exact=subject == "f")
+
+
+def same_estimate(a: Callers, b: Callers, *, exact: bool) -> None:
+    if exact:
+        assert a.itself.total_estimate
+        assert b.itself.total_estimate
+        assert b.itself.total_estimate.share.lo == pytest.approx(a.itself.total_estimate.share.lo)
+        assert b.itself.total_estimate.share.hi == pytest.approx(a.itself.total_estimate.share.hi)
+        assert a.itself.visits == b.itself.visits
