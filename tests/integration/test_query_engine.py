@@ -304,9 +304,17 @@ def test_a_label_nobody_has_is_an_error_and_not_an_empty_answer(engine: Engine, 
         write.profile(write.visit("m1", NOON), {write.stack([write.function("f")]): 1}, labels={"team": "x"})
     with pytest.raises(BadSelection, match="No profile has a label 'taem'") as caught:
         queries.ask(TableQuestion(around_noon(select='{taem="x"}'), ("function",), Page()))
-    assert "team" in caught.value.hint
-    with pytest.raises(BadSelection, match="every stack has many"):
-        queries.ask(TableQuestion(around_noon(select='{function="f"}'), ("function",), Page()))
+    assert caught.value.hint == "Did you mean team?"
+    assert (caught.value.parameter, caught.value.at) == ("select", 1)
+    with pytest.raises(BadSelection, match="No profile has a label 'Platfrm'") as caught:
+        queries.ask(TableQuestion(around_noon(), ("function", "Platfrm"), Page()))
+    assert (caught.value.hint, caught.value.parameter) == ("Did you mean platform?", "by")
+    with pytest.raises(BadSelection, match="Nobody has sampled 'cpuu'") as caught:
+        queries.ask(TableQuestion(around_noon(event="cpuu"), ("function",), Page()))
+    assert (caught.value.hint, caught.value.parameter) == (
+        "Did you mean cpu? Events: cpu (nanoseconds).",
+        "event",
+    )
 
 
 def test_labels_with_their_shares(engine: Engine, queries: QueryEngine):
