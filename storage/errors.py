@@ -19,10 +19,14 @@
     │   ├── BlobMissing             nobody: the capture cannot be landed again
     │   └── BlobTooLarge            operator: damaged, or not ours
     ├── BadCapture                  nobody: the capture is set aside, with this as the reason
-    └── BadSelection                user: the query says something that means nothing
+    ├── BadSelection                user: the query says something that means nothing
+    ├── BudgetExceeded              user: ask for less; operator: allow a question more
+    └── QuestionDropped             nobody: who asked has gone
 
 Errors of SQLAlchemy and psycopg2 become `DatabaseError`s once, in `storage.database`.
 """
+
+from typing import Literal
 
 
 class StorageError(Exception):
@@ -114,3 +118,17 @@ class BadSelection(StorageError):
         self.at = at
         self.hint = hint
         self.parameter = parameter
+
+
+class BudgetExceeded(StorageError):
+    """A question takes more time or memory than one may."""
+
+    def __init__(self, message: str, *, limit: Literal["time", "memory"], hint: str = "") -> None:
+        """`limit` is what it ran into; `hint` says what to ask for instead."""
+        super().__init__(message)
+        self.limit: Literal["time", "memory"] = limit
+        self.hint = hint
+
+
+class QuestionDropped(StorageError):
+    """Whoever asked does not wait for the answer any more; nobody reads this."""

@@ -115,6 +115,12 @@ def of_storage(error: errors.StorageError) -> Problem:
                 parameter=error.parameter,
                 at=error.at,
             )
+        case errors.BudgetExceeded(limit="memory"):
+            return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, text, kind="too-much", hint=error.hint)
+        case errors.BudgetExceeded():
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="too-slow", hint=error.hint)
+        case errors.QuestionDropped():
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="dropped")
         case errors.UnknownCampaign():
             hint = "`fleetprof campaigns` lists them; the standing one is fleet."
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-campaign", hint=hint)

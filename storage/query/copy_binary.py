@@ -34,6 +34,7 @@ from sqlalchemy.types import TypeEngine
 
 from storage.database import translated
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.elsewhere import elsewhere
 
@@ -123,6 +124,7 @@ class _Bounded(io.BytesIO):
         self._limit = limit
 
     def write(self, data: Any, /) -> int:
+        budget.take(len(data))
         if self.tell() + len(data) > self._limit:
             raise TooMuch(
                 f"The selection reads more than {self._limit >> 20} MiB of samples.",
@@ -148,6 +150,7 @@ def copy_out(
 
     Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
     """
+    budget.checkpoint()
     compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     buffer = _Bounded(limit)
     with translated(), closing(connection.connection.cursor()) as cursor:

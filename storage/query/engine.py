@@ -12,6 +12,7 @@ from sqlalchemy import Engine, text
 
 from storage import partitions
 from storage.database import snapshot
+from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
 from storage.query.reader import Question, Reading
 from storage.query.samples import SampleSource
@@ -35,14 +36,11 @@ class QueryEngine:
     """
 
     def __init__(
-        self, engine: Engine, *, timeout_s: float = 30.0, clock: Callable[[], float] = time.monotonic
+        self, engine: Engine, *, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`timeout_s` bounds each statement; past it `storage.errors.DatabaseBusy` is raised.
-
-        `clock` tells seconds.
-        """
+        """`limits` bound each question; `clock` tells seconds."""
         self._engine = engine
-        self._timeout_ms = max(1, int(timeout_s * 1000))
+        self._limits = limits or Limits()
         self._source = SampleSource()
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
         self._building = threading.Lock()
@@ -54,9 +52,17 @@ class QueryEngine:
         """By the clock: when queries may have it built again."""
 
     def ask(self, question: Question[_Answer]) -> _Answer:
-        """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        with self._reading() as reading:
+        """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`, `BudgetExceeded`.
+
+        And `QuestionDropped`, where a budget was offered (`storage.query.budget`) and stopped.
+        """
+        budget = budget_of(self._limits)
+        with budget.running(), self._reading(budget) as reading:
             return question.answer(reading)
+
+    def budget(self) -> Budget:
+        """A budget to offer with a question, for whoever wants to be able to stop it."""
+        return Budget(self._limits)
 
     def caches(self) -> dict[str, CacheSize]:
         """What is kept between queries, by name."""
@@ -77,10 +83,12 @@ class QueryEngine:
         self._builder.shutdown(cancel_futures=True)
 
     @contextmanager
-    def _reading(self) -> Iterator[Reading]:
+    def _reading(self, budget: Budget) -> Iterator[Reading]:
         source = self._source
-        with snapshot(self._engine) as connection:
-            connection.execute(text(f"SET LOCAL statement_timeout = {self._timeout_ms}"))
+        # Should this process die with a statement under way, nobody else would end that.
+        most_ms = max(1, int(self._limits.seconds * 1000))
+        with snapshot(self._engine) as connection, budget.attached(connection):
+            connection.execute(text(f"SET LOCAL statement_timeout = {most_ms}"))
             partitions.keep(connection)
             yield Reading(connection, source)
         stacks = self._source.stacks

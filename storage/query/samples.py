@@ -7,6 +7,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage.landing.errors import CorruptChunk
+from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.planner import Plan
@@ -90,6 +91,8 @@ class Samples:
 
 
 _NONE = np.zeros(0, np.int64)
+_NODE_BYTES = 80
+"""Of a node of the tree while totals of a selection are made: its columns, and four sums."""
 
 
 class SampleSource:
@@ -108,7 +111,8 @@ class SampleSource:
         """
         kind = sample_type_of(connection, selection)
         try:
-            return self.read_part(connection, selection, kind, labels, WHOLE)
+            with budget.given_back():
+                return self.read_part(connection, selection, kind, labels, WHOLE)
         except TooMuch:
             parts = parts_to_read(connection, selection, kind)
             campaign_id = campaign_of(connection, selection)
@@ -186,8 +190,10 @@ class SampleSource:
         """Their part of the tree, and what functions are called in it."""
         used_stacks, which = distinct(stacks)
         while True:
+            budget.checkpoint()
             state = self.stacks.covering(used_stacks, lambda ids: self._stacks_of(connection, ids))
             shape = state.shape(used_stacks)
+            budget.take(_NODE_BYTES * len(shape))
             used, _ = distinct(shape.function)
             self.functions.load(connection, used)
             self.functions.look_again(connection, used)

@@ -15,6 +15,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
+from storage.query import budget
 from storage.query.copy_binary import among
 from storage.rolling import moment_heads, moments_codec, rows, weighted
 from storage.rolling.cover import Cover
@@ -27,6 +28,8 @@ from storage.rolling.weighted import Parts
 from storage.schema import exposure, roll, roll_weighted, stratum
 
 _CLASSES = (-1, 0, 1, 2, 3)
+_FACT_BYTES = 48
+"""Of a pair of a cell while an answer adds it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +288,7 @@ def _joined(parts: list[Columns], names: Sequence[str]) -> Columns:
 def _facts(blobs: Sequence[memoryview], counts: Int64) -> tuple[Int64, Int64]:
     if not blobs:
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    budget.take(_FACT_BYTES * int(counts.sum()))
     try:
         stack, units = decode_many(blobs, counts)
     except CorruptChunk as error:

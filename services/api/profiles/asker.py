@@ -1,15 +1,18 @@
 """How the routes of profiles ask the query engine, and what may come of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from anyio import CapacityLimiter
 from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 
 from services.api.formats.forms import Forms, file_name
+from services.api.kept_answers import KeptAnswers
 from services.api.problems import described
-from services.api.replies import in_thread, zipped
+from services.api.replies import zipped
+from services.api.waiting import in_thread
 from storage.query.engine import QueryEngine
 
 PROBLEMS = described(
@@ -18,8 +21,8 @@ PROBLEMS = described(
         401: "Not signed in.",
         404: "No such campaign.",
         406: "The answer cannot be had in a form that Accept names; the hint lists those there are.",
-        422: "A parameter is out of its range.",
-        503: "The database does not answer, or not in time; Retry-After says when to ask again.",
+        422: "A parameter is out of its range, or the question needs more memory than one may.",
+        503: "The database does not answer, or the question takes too long.",
     }
 )
 """By status, for the `responses` of a route."""
@@ -35,6 +38,8 @@ class Asker:
     limiter: CapacityLimiter
     answered: Callable[[], None]
     """Called after each answer, whatever came of it."""
+    kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(0, fresh_s=0.0))
+    """By default none."""
 
     async def answer(self, request: Request, forms: Forms[_Asked], asked: _Asked) -> Response:
         """What was asked, in the form that the request wants; compressed if it allows that.
@@ -44,6 +49,9 @@ class Asker:
         """
         form = forms.chosen(request)
         name = file_name(request, form)
+        known = self.kept.answer(request)
+        if known is not None:
+            return known
 
         def make() -> Response:
             return zipped(
@@ -55,7 +63,11 @@ class Asker:
                 file_name=name,
             )
 
+        asked_at = self.kept.now()
         try:
-            return await in_thread(self.limiter, make)
+            made = await in_thread(request, self.limiter, self.queries.budget(), make)
         finally:
             self.answered()
+        if isinstance(made, StreamingResponse):  # sent part by part, never whole
+            return made
+        return self.kept.keep(request, made, asked_at=asked_at)

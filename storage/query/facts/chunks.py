@@ -5,11 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from storage.landing.codec import decode_many
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.copy_binary import Blobs
 
 _AT_ONCE = 4096
 """Each is half a kilobyte of Python objects while it is decoded."""
+
+_FACT_BYTES = 48
+"""Of a fact while a selection is added up: its columns, and what they are sorted by."""
 
 
 def decode_chunks(parts: Sequence[Blobs], counts: Int64) -> tuple[Int64, Int64]:
@@ -17,10 +21,12 @@ def decode_chunks(parts: Sequence[Blobs], counts: Int64) -> tuple[Int64, Int64]:
 
     `counts` are the rows of each. Raises CorruptChunk.
     """
+    budget.take(_FACT_BYTES * int(counts.sum()))
     stacks, values = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     done = 0
     for blobs in parts:
         for first in range(0, len(blobs), _AT_ONCE):
+            budget.checkpoint()
             some = blobs.views(first, first + _AT_ONCE)
             ids, each = decode_many(some, counts[done : done + len(some)])
             stacks.append(ids)

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select
 
 from storage import stack_blocks
+from storage.query import budget
 from storage.query.copy_binary import among, read_rows
 from storage.query.elsewhere import elsewhere
 from storage.schema import stack_block
@@ -32,6 +33,7 @@ def read_stacks(
     first, stacks = rows.ints("first_id"), rows.ints("stacks")
     parts = []
     for low in range(0, len(rows), _TOGETHER):
+        budget.checkpoint()
         some = slice(low, low + _TOGETHER)
         found, function, lengths = stack_blocks.decode(
             first[some], stacks[some], rows.blobs.views(low, low + _TOGETHER)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from storage.query import budget
 from storage.query.arrays import Int64, ranges, sum_at
 
 _DENSE = 4_000_000
@@ -64,6 +65,7 @@ def of_slices(
     rows = len(first) - 1
     found: list[tuple[Int64, Int64, Int64]] = []
     for row, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
+        budget.checkpoint()
         if high - low == 1:
             here: slice | Int64 = slice(int(starts[low]), int(ends[low]))
         else:

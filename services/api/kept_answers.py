@@ -1,0 +1,134 @@
+"""Answers that were sent a moment ago, for whoever asks the same: pages that many people keep open.
+
+An answer is given again for a few seconds at most (`fresh_s`), so no answer is older than that; whoever wants
+the very latest sends `Cache-Control: no-cache`. It is kept as it was sent, for the request's path, query
+and what it accepts: `now-1h` of five seconds ago is within the same promise. Source: DIGEST G13.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from fastapi import Request, Response
+
+from storage.query.cache_size import CacheSize
+
+_NOT_MODIFIED = 304
+_OVERHEAD = 1000
+"""Bytes of an entry besides its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What makes two requests the same."""
+
+    path: str
+    query: str
+    accept: str
+    encoding: str
+
+    @classmethod
+    def of(cls, request: Request) -> "Key":
+        """That of a request."""
+        headers = request.headers
+        zipped = "gzip" if "gzip" in headers.get("accept-encoding", "") else ""
+        return cls(request.url.path, request.url.query, ", ".join(headers.getlist("accept")), zipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An answer as it was sent."""
+
+    content: bytes
+    headers: tuple[tuple[str, str], ...]
+    made_at: float
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return len(self.content) + _OVERHEAD
+
+
+class KeptAnswers:
+    """The answers of one process. Safe to share between threads."""
+
+    def __init__(
+        self, most_bytes: int, *, fresh_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """At most so many bytes, none of them given again after `fresh_s`; 0 of either: nothing is kept."""
+        self._most = most_bytes
+        self._fresh_s = fresh_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._bytes = 0
+        self.hits = 0
+        """Requests answered from here."""
+        self.misses = 0
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is kept."""
+        return self._most > 0 and self._fresh_s > 0
+
+    @property
+    def size(self) -> CacheSize:
+        """What is kept now."""
+        with self._lock:
+            return CacheSize(len(self._kept), self._bytes)
+
+    def answer(self, request: Request) -> Response | None:
+        """The answer to the same request of a moment ago; None: there is none."""
+        if not self.on or "no-cache" in request.headers.get("cache-control", ""):
+            return None
+        with self._lock:
+            kept = self._kept.get(Key.of(request))
+            if kept is None or self._clock() - kept.made_at > self._fresh_s:
+                self.misses += 1
+                return None
+            self.hits += 1
+        return _response(kept, request)
+
+    def keep(self, request: Request, response: Response, *, asked_at: float) -> Response:
+        """The answer with its tag, kept if it may be; 304 if the client has it already.
+
+        `asked_at` by the clock: what landed since then may not be in it.
+        """
+        content = bytes(response.body)
+        tag = f'"{blake2b(content, digest_size=16).hexdigest()}"'
+        headers = tuple(
+            (name, value)
+            for name, value in response.headers.items()
+            if name != "content-length"
+        )
+        kept = Kept(content, (*headers, ("etag", tag)), asked_at)
+        if self.on and kept.size <= self._most:
+            with self._lock:
+                self._drop(Key.of(request))
+                self._kept[Key.of(request)] = kept
+                self._bytes += kept.size
+                while self._bytes > self._most:
+                    self._drop(next(iter(self._kept)))
+        return _response(kept, request)
+
+    def now(self) -> float:
+        """By the clock."""
+        return self._clock()
+
+    def _drop(self, key: Key) -> None:
+        gone = self._kept.pop(key, None)
+        if gone is not None:
+            self._bytes -= gone.size
+
+
+def _response(kept: Kept, request: Request) -> Response:
+    headers = dict(kept.headers)
+    tags = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
+    if headers["etag"] in tags:
+        del headers["content-type"]
+        headers.pop("content-encoding", None)
+        return Response(status_code=_NOT_MODIFIED, headers=headers)
+    return Response(kept.content, headers=headers)

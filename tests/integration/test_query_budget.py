@@ -1,0 +1,98 @@
+"""Questions that are stopped while the database works for them: at once, and the next one is none the worse."""
+
+import threading
+from dataclasses import dataclass
+
+import pytest
+from sqlalchemy import Engine, text
+
+from storage.errors import BudgetExceeded, QuestionDropped
+from storage.query.budget import Limits, Stop, offered
+from storage.query.copy_binary import copy_out
+from storage.query.engine import QueryEngine
+from storage.query.reader import Reading
+from storage.schema import campaign
+
+pytestmark = pytest.mark.integration
+_FOREVER = text("SELECT pg_sleep(600)")
+
+
+@dataclass(frozen=True)
+class Sleeping:
+    """A question whose statement never ends by itself."""
+
+    begun: threading.Event
+
+    def answer(self, reading: Reading) -> None:
+        self.begun.set()
+        reading.connection.execute(_FOREVER)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Which server process answers."""
+
+    def answer(self, reading: Reading) -> int:
+        pid: int = reading.connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        return pid
+
+
+@dataclass(frozen=True)
+class Copying:
+    """A question that reads by COPY."""
+
+    def answer(self, reading: Reading) -> int:
+        return len(copy_out(reading.connection, campaign.select(), limit=1 << 20))
+
+
+def test_a_statement_ends_when_the_time_is_over(engine: Engine):
+    queries = QueryEngine(engine, limits=Limits(seconds=0.3))
+    before = queries.ask(Backend())
+    with pytest.raises(BudgetExceeded) as caught:
+        queries.ask(Sleeping(threading.Event()))
+    assert caught.value.limit == "time"
+    assert queries.ask(Backend()) != before, "a connection that was told to cancel is not used again"
+    queries.close()
+
+
+def test_a_statement_ends_when_nobody_waits(engine: Engine):
+    queries = QueryEngine(engine)
+    begun = threading.Event()
+    budget = queries.budget()
+    caught: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            with offered(budget):
+                queries.ask(Sleeping(begun))
+        except QuestionDropped as error:
+            caught.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(60)
+    # The statement may be under way, or only about to be: either way it ends.
+    budget.stop(Stop.DROPPED)
+    asking.join(60)
+    assert [str(error) for error in caught] == ["Whoever asked does not wait for the answer any more."]
+    queries.ask(Backend())
+    queries.close()
+
+
+def test_what_was_stopped_before_it_began_reads_nothing(engine: Engine):
+    queries = QueryEngine(engine)
+    budget = queries.budget()
+    budget.stop(Stop.DROPPED)
+    begun = threading.Event()
+    with offered(budget), pytest.raises(QuestionDropped):
+        queries.ask(Sleeping(begun))
+    assert not begun.is_set()
+    queries.close()
+
+
+def test_bytes_that_are_read_count(engine: Engine):
+    queries = QueryEngine(engine, limits=Limits(bytes=10))
+    with pytest.raises(BudgetExceeded) as caught:
+        queries.ask(Copying())
+    assert caught.value.limit == "memory"
+    queries.close()
