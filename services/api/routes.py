@@ -5,6 +5,7 @@ from collections.abc import Callable
 from anyio import CapacityLimiter
 from fastapi import APIRouter, Depends, Request, Security
 
+from services.api.analysis import affinity, apu, cross_check, frequency, ratios, side_by_side
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.profiles import call_graph, diff, flame, labels, reliability, status, table
@@ -12,6 +13,7 @@ from services.api.profiles.asker import Asker
 from storage.query.engine import QueryEngine
 
 _SHAPES = (table, flame, call_graph, diff, reliability, labels)
+_MODELS = (ratios, cross_check, affinity, apu, frequency, side_by_side)
 
 
 def api_router(
@@ -35,7 +37,7 @@ def api_router(
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
     asker = Asker(queries, limiter, answered)
-    for shape in _SHAPES:
+    for shape in (*_SHAPES, *_MODELS):
         shape.add(router, asker)
     status.add(router, asker, price_per_core_hour)
     return router

@@ -6,6 +6,8 @@ import pytest
 
 from services.api.openapi import document
 
+MODELS = ("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side")
+
 
 @pytest.fixture(scope="module")
 def description() -> dict:
@@ -20,9 +22,10 @@ def test_everything_is_described(description: dict):
     assert set(description["paths"]) == {
         f"/api/v1/{route}"
         for route in (
-            *("table", "flame", "call-graph", "diff", "reliability", "labels", "status"),
+            *("table", "flame", "call-graph", "diff", "reliability", "labels", "stacks", "status"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             "relandings",
+            *(f"analysis/{model}" for model in MODELS),
         )
     }
     for path, methods in description["paths"].items():
@@ -66,6 +69,7 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
     [
         *((route, set()) for route in ("table", "diff", "reliability", "labels", "status")),
         ("flame", {"application/vnd.fleetprof.flame"}),
+        ("stacks", {"application/x-pprof", "text/x-collapsed-stacks", "application/vnd.speedscope+json"}),
         ("call-graph", {"text/vnd.graphviz"}),
     ],
 )

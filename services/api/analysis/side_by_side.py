@@ -1,0 +1,106 @@
+"""One application on two platforms, counter by counter: /analysis/side-by-side."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.analysis.told import (
+    AskedOf,
+    Because,
+    Figure,
+    InputsAnswer,
+    asked_document,
+    because_document,
+    figure_document,
+    inputs_document,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.query.models.side_by_side import SideAnswer as FoundSides
+from storage.query.models.side_by_side import SideQuestion
+from storage.query.selections.selection import Selection
+
+_LONGEST_NAME = 200
+
+
+class SideRow(Answer):
+    """One figure on both platforms."""
+
+    name: str = Field(examples=["cpi"])
+    unit: str
+    first: Figure | None = Field(description="Null: nobody counted it there.")
+    second: Figure | None
+    factor: Figure | None = Field(description="second ÷ first; null where one of them is.")
+    p: float | None = Field(description="That the two are equal.")
+    significant: bool = Field(description="At most 5 % of the figures so marked are false.")
+    suspect: bool = Field(description="Surely tenfold apart: the events may not count the same thing.")
+    first_visits: int
+    second_visits: int
+
+
+class SideAnswer(Answer):
+    """Every figure that either platform has."""
+
+    asked: AskedOf
+    first: str
+    second: str
+    rows: list[SideRow]
+    inputs: InputsAnswer
+    because: Because | None
+
+
+_FORMS = forms_of(SideAnswer, "rows")
+
+
+def side_document(selection: Selection, first: str, second: str, found: FoundSides) -> Json:
+    """The answer of /analysis/side-by-side."""
+    return {
+        "asked": asked_document(selection),
+        "first": first,
+        "second": second,
+        "rows": [
+            {
+                "name": row.name,
+                "unit": row.unit,
+                "first": figure_document(row.first),
+                "second": figure_document(row.second),
+                "factor": figure_document(row.factor),
+                "p": row.p,
+                "significant": row.significant,
+                "suspect": row.suspect,
+                "first_visits": row.visits[0],
+                "second_visits": row.visits[1],
+            }
+            for row in found.rows
+        ],
+        "inputs": inputs_document(found.inputs),
+        "because": because_document(found.unsaid),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/side-by-side",
+        summary="Two platforms, counter by counter",
+        description="An application, or all machines, on two platforms: cycles per instruction, misses and the like with the "
+        "factor between them. What is surely tenfold apart hardly counts the same thing.",
+        response_model=SideAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def side_by_side(
+        request: Request,
+        selection: Selected,
+        first: Annotated[str, Query(description="A platform, as /labels has it.", max_length=_LONGEST_NAME)],
+        second: Annotated[str, Query(description="Another platform.", max_length=_LONGEST_NAME)],
+    ) -> Response:
+        def document() -> Json:
+            found = asker.queries.ask(SideQuestion(selection, first, second))
+            return side_document(selection, first, second, found)
+
+        return await asker.answer(request, _FORMS, document)
