@@ -9,14 +9,29 @@ from services.measures import Measure
 from services.settings import read_settings
 
 
+def _pattern(what: str) -> Any:
+    return typer.Option(metavar="REGEX", help=f"{what} RE2, somewhere in its function, file or binary.")
+
+
 def query(  # noqa: PLR0917 - the command line is its signature
     select: Annotated[
-        str, typer.Argument(help='Matchers, e.g. \'{application="nginx",platform=~"AMD.*"}\'.')
+        str,
+        typer.Argument(
+            help='Matchers on labels, e.g. \'{application="nginx",platform=~"AMD.*"}\', and on frames: function=, file=, '
+            "binary= of any, self.function= … of the innermost."
+        ),
     ] = "{}",
     event: Annotated[str, typer.Option(help="What was sampled.")] = "cpu",
     since: Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")] = "now-1h",
     until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "now",
     campaign: Annotated[str, typer.Option(help="Whose visits.")] = "fleet",
+    focus: Annotated[str, _pattern("Only stacks with a frame that matches.")] = "",
+    ignore: Annotated[str, _pattern("No stacks with a frame that matches.")] = "",
+    hide: Annotated[str, _pattern("Take frames that match out of their stacks.")] = "",
+    show: Annotated[str, _pattern("Take frames that do not match out of their stacks.")] = "",
+    show_from: Annotated[
+        str, _pattern("Take away what is above the outermost frame that matches, and stacks without one.")
+    ] = "",
     by: Annotated[
         str,
         typer.Option(
@@ -78,6 +93,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
     from services import hottest, terminal  # noqa: PLC0415
     from services.answering import FromLake, answering  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.pointing import Typed, pointing  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
     from storage.query.shapes.diff import MOST_ROWS  # noqa: PLC0415
 
@@ -92,27 +108,33 @@ def query(  # noqa: PLR0917 - the command line is its signature
         raise typer.BadParameter(
             "Differences and reliability are those of shares. Leave it out.", param_hint="--measure"
         )
-    keys = keys_of(by)
     asked: dict[str, Any] = {"event": event, "campaign": campaign}
-    selection = parse_selection(start=since, end=until, select=select, **asked)
-    if measure is Measure.MACHINES and selection.matchers:
-        raise typer.BadParameter(
-            "Nobody has counted the machines of a part of the fleet. Ask for cores, or leave the matchers out.",
-            param_hint="--measure",
-        )
-    with answering(settings, engine) as queries:
-        if compares:
-            other = parse_selection(
-                start=base_since or since,
-                end=base_until or until,
-                select=select if base is None else base,
-                **asked,
+    asked |= {"focus": focus, "ignore": ignore, "hide": hide, "show": show, "show_from": show_from}
+    first: dict[str, Any] = {"start": since, "end": until, "select": select}
+    second: dict[str, Any] = {
+        "start": base_since or since,
+        "end": base_until or until,
+        "select": select if base is None else base,
+    }
+    typed = {"select": Typed("SELECT", select), "from": Typed("--from", since), "to": Typed("--to", until)}
+    typed |= {"base_select": Typed("--diff", second["select"]), "by": Typed("--by", by)}
+    typed |= {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in asked.items()}
+    with pointing(typed):
+        keys = keys_of(by)
+        selection = parse_selection(**first, **asked)
+        if measure is Measure.MACHINES and selection.matchers:
+            raise typer.BadParameter(
+                "Nobody has counted the machines of a part of the fleet. Ask for cores, or leave the matchers out.",
+                param_hint="--measure",
             )
-            answer = hottest.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
-        elif trust:
-            answer = hottest.reliability(queries, selection, keys)
-        else:
-            answer = hottest.table(queries, selection, keys, rows)
+        other = parse_selection(**second, **asked, prefix="base_") if compares else selection
+        with answering(settings, engine) as queries:
+            if compares:
+                answer = hottest.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
+            elif trust:
+                answer = hottest.reliability(queries, selection, keys)
+            else:
+                answer = hottest.table(queries, selection, keys, rows)
     if isinstance(queries, FromLake):
         typer.echo(queries.remark, err=True)
     if as_json:

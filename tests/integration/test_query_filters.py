@@ -163,7 +163,7 @@ def test_all_labels_match(engine: Engine):
             labels = dict.fromkeys((*DIMENSIONS, *ODD_NAMES), value) if value else {}
             write.profile(visit, {stack: 10**number}, labels=labels)
     queries = QueryEngine(engine)
-    for written, operator in zip(names, itertools.cycle(Operator)):  # noqa: B905 - one is endless
+    for written, operator in zip(names, itertools.cycle(Operator)):
         value, test = ("a|b.*", {"a", "b.1"}.__contains__) if operator.is_pattern else ("a", "a".__eq__)
         expected = sum(10**n for n, text in enumerate(VALUES) if test(text) != operator.negative)
         selection = asked(select=f"{{{written}{operator}{quoted(value)}}}")

@@ -50,7 +50,8 @@ def _compile(pattern: str, parameter: str, places: Sequence[int] | None) -> "re2
         require_text(pattern, longest=LONGEST, what="The regular expression", parameter=parameter)
     except BadSelection as error:
         error.at = places[min(error.at or 0, len(pattern))]
-        error.hint = error.hint or "Match a common part of the names instead of listing them."
+        if len(pattern) > LONGEST:
+            error.hint = "Match a common part of the names instead of listing them."
         raise
     try:
         return re2.compile(pattern, _options())

@@ -33,6 +33,33 @@ def test_what_cannot_be_told_is_refused_in_a_sentence(ask, options, said):
     assert said in result.output
 
 
+@pytest.mark.parametrize(
+    ("options", "option", "text", "caret"),
+    [
+        (['{app="x" b="y"}'], "SELECT", '{app="x" b="y"}', 9),
+        (["--diff", "{a"], "--diff", "{a", 2),
+        (["--focus", "日本語 b**"], "--focus", "日本語 b**", 8),
+        (["--show-from", "x\tb("], "--show-from", "x b(", 4),
+        (["--by", '"a'], "--by", '"a', 0),
+        (["--hide", "x" * 600], "--hide", "…" + "x" * 80 + "…", 41),
+    ],
+)
+def test_a_mistake_is_pointed_at(ask, options, option, text, caret):
+    result = ask(*options)
+    assert result.exit_code == 1
+    _, where, shown, pointer, *_ = result.output.splitlines()
+    assert (where, shown, pointer) == (f"{option}:", f"  {text}", " " * (2 + caret) + "^")
+
+
+def test_patterns_reach_both_sides_of_a_comparison(ask, monkeypatch):
+    asked = []
+    monkeypatch.setattr(hottest, "diff", lambda _to, *sides: asked.extend(sides[:2]) or COMPARED)
+    patterns = {"focus": "a", "ignore": "b", "hide": "c", "show": "d", "show_from": "e"}
+    options = [text for name, value in patterns.items() for text in (f"--{name.replace('_', '-')}", value)]
+    assert ask("--diff", '{app="y"}', *options).exit_code == 0
+    assert [{name: getattr(side, name) for name in patterns} for side in asked] == [patterns, patterns]
+
+
 def test_a_comparison_prints_both_sides(ask, monkeypatch):
     asked = []
 
