@@ -9,10 +9,11 @@ from typing import Any
 
 from anyio import CapacityLimiter, create_task_group
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 
 from services.api import problems
 from services.api.auth import Access
+from services.api.formats import pprof
 from services.api.guard import Guard
 from services.api.health import health_router
 from services.api.leftovers import Leftovers
@@ -125,7 +126,11 @@ def create_app(
     app.include_router(login_router(access, secure=secure))
     app.include_router(ui_router(static))
     # The last added is the outermost.
-    app.add_middleware(GZipMiddleware, minimum_size=1400)
+    app.add_middleware(
+        GZipMiddleware,
+        minimum_size=1400,
+        exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, pprof.MEDIA_TYPE),
+    )
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
     app.add_middleware(RequestLog, metrics=metrics)
     return app

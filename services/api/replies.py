@@ -2,17 +2,21 @@
 
 import gzip
 import json
-from collections.abc import Awaitable, Callable
+import zlib
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 
 Made = tuple[bytes, str]
 """An answer's bytes and their media type."""
 _SMALLEST_ZIPPED = 1400
 """Bytes: less fits one packet anyway."""
+GZIP_WINDOW = 31
+"""zlib's window of 32 KiB, with gzip's header."""
 
 
 def as_json(document: dict[str, Any]) -> Made:
@@ -25,7 +29,7 @@ def as_json(document: dict[str, Any]) -> Made:
 
 def zipped(
     request: Request,
-    content: bytes,
+    content: bytes | Iterator[bytes],
     media_type: str,
     *,
     packed: bool = False,
@@ -34,16 +38,31 @@ def zipped(
 ) -> Response:
     """The answer, compressed here in the thread: the event loop has others to serve.
 
-    `packed`: it is compressed already. With a `file_name` (ASCII) browsers keep the answer as a file.
+    One that comes in parts is sent as they are made, in other threads. `packed`: it is compressed already.
+    With a `file_name` (ASCII) browsers keep the answer as a file.
     """
     headers = {"Cache-Control": "no-store", "Vary": vary}
     if file_name is not None:
         headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-    accepted = request.headers.get("accept-encoding", "")
-    if not packed and len(content) >= _SMALLEST_ZIPPED and "gzip" in accepted:
+    may_zip = not packed and "gzip" in request.headers.get("accept-encoding", "")
+    if not isinstance(content, bytes):
+        if may_zip:
+            headers["Content-Encoding"] = "gzip"
+        return StreamingResponse(
+            _gzipped(content) if may_zip else content, media_type=media_type, headers=headers
+        )
+    if may_zip and len(content) >= _SMALLEST_ZIPPED:
         headers["Content-Encoding"] = "gzip"
         content = gzip.compress(content, compresslevel=1, mtime=0)
     return Response(content, media_type=media_type, headers=headers)
+
+
+def _gzipped(parts: Iterator[bytes]) -> Iterator[bytes]:
+    pack = zlib.compressobj(1, zlib.DEFLATED, GZIP_WINDOW)
+    for part in parts:
+        if packed := pack.compress(part):
+            yield packed
+    yield pack.flush()
 
 
 def in_thread(limiter: CapacityLimiter, make: Callable[[], Response]) -> Awaitable[Response]:

@@ -1,6 +1,6 @@
 """The forms that a route's answer can be had in, and the one a request wants."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
@@ -24,8 +24,8 @@ class Form(Generic[_Asked_contra]):
     media_type: str
     extension: str
     """Of a file's name, without a dot in front."""
-    write: Callable[[_Asked_contra], bytes]
-    """Ask, and write the answer. Raises what asking raises."""
+    write: Callable[[_Asked_contra], bytes | Iterator[bytes]]
+    """Ask, and write the answer; large ones part by part, asked before the first. Raises what asking raises."""
     parameters: str = ""
     """Of the media type as it is sent, e.g. "; charset=utf-8"."""
     packed: bool = False

@@ -1,0 +1,45 @@
+"""Collapsed stacks: `outermost;…;innermost value`, a line each, as flamegraph.pl, inferno and speedscope read them.
+
+A semicolon in a name becomes a colon, as stackcollapse-perf.pl has it; line ends and other control
+characters become spaces. Functions of the kernel end in `_[k]`, which flamegraph.pl colours by. Values of
+labels, if asked for, are the first frames. Equal names of different binaries make equal lines; readers
+add them up.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from services.api.formats.stack_profile import (
+    LEFT_OUT,
+    NO_FRAMES,
+    StackProfile,
+    Value,
+    display_name,
+    is_kernel,
+    paths,
+)
+
+MEDIA_TYPE = "text/x-collapsed-stacks"
+_CONTROLS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]+")
+_LINES_AT_ONCE = 10_000
+_KERNEL = "_[k]"
+
+
+def lines(profile: StackProfile, value: Value) -> Iterator[bytes]:
+    """The file in UTF-8, many lines at once, in the order of the names; stacks of value 0 are not in it."""
+    table, values = profile.table, profile.of(value)
+    names = [frame(display_name(row)) + (_KERNEL if is_kernel(row) else "") for row in table.functions]
+    groups = [";".join(map(frame, group)) for group in profile.group_frames]
+    heads = [f"{group};" if group else "" for group in groups]
+    rows = zip(paths(table, names, ";"), table.group.tolist(), values.of_row.tolist(), strict=True)
+    texts = (f"{heads[group]}{path or NO_FRAMES} {count}\n" for path, group, count in rows if count)
+    while some := "".join(islice(texts, _LINES_AT_ONCE)):
+        yield some.encode("utf-8", "replace")
+    if values.left_out:
+        yield f"{LEFT_OUT} {values.left_out}\n".encode()
+
+
+def frame(name: str) -> str:
+    """A name as a frame."""
+    return _CONTROLS.sub(" ", name).replace(";", ":").strip() or NO_FRAMES

@@ -1,0 +1,169 @@
+"""A selection's stacks as profile formats take them: rows with whole numbers of several kinds."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import numpy as np
+
+from storage.landing.markers import Kind
+from storage.query.arrays import Int64
+from storage.query.selections.selection import Selection
+from storage.query.shapes.stack_samples import StacksAnswer
+from storage.query.shapes.stack_table import StackTable
+from storage.query.stacks.functions import FunctionRow
+
+LEFT_OUT = "[stacks left out]"
+"""The one frame of what is beyond the limit, so that a file's total is the selection's."""
+NO_FRAMES = "[no frames]"
+NO_VALUE = "[none]"
+"""What stands for the value of a label that a profile does not have."""
+_LARGEST_SUM = 1 << 62
+_TIMES = (("nanoseconds", 1.0), ("microseconds", 1e-3), ("milliseconds", 1e-6), ("seconds", 1e-9))
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Value(StrEnum):
+    """What stacks are counted in, where a format has one number for each."""
+
+    ESTIMATE = "estimate"
+    OBSERVED = "observed"
+    SAMPLES = "samples"
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A number for each row."""
+
+    value: Value
+    name: str
+    unit: str
+    of_row: Int64
+    left_out: int
+    """Of the stacks beyond the limit."""
+
+    @property
+    def total(self) -> int:
+        """Of all rows, and of what was left out."""
+        return int(self.of_row.sum()) + self.left_out
+
+
+@dataclass(frozen=True, slots=True)
+class StackProfile:
+    """Everything a profile file says."""
+
+    table: StackTable
+    values: tuple[Values, ...]
+    event: str
+    unit: str
+    period: int
+    """Units between two samples; 0: not the same everywhere."""
+    start_ns: int
+    """Since 1970."""
+    duration_ns: int
+    comments: tuple[str, ...]
+    build_ids: dict[str, str]
+
+    def of(self, value: Value) -> Values:
+        """The values of one kind; what was observed where there is no estimate."""
+        known = {values.value: values for values in self.values}
+        return known.get(value, known[Value.OBSERVED])
+
+    @property
+    def group_frames(self) -> list[tuple[str, ...]]:
+        """The labels' values, by group, as frames above a stack's own."""
+        return [tuple(value or NO_VALUE for value in values) for values in self.table.groups]
+
+
+def profile_of(selection: Selection, found: StacksAnswer, *, source: str) -> StackProfile:
+    """The profile of an answer; `source` says where it is from, a line.
+
+    Values are samples, units observed, and, of a random design, the fleet's units: rounded, and in a
+    larger unit of time where nanoseconds of all would not fit 64 bits.
+    """
+    table, left = found.table, found.table.remainder
+    values = [
+        Values(Value.SAMPLES, "samples", "count", table.samples, left.samples),
+        Values(Value.OBSERVED, found.kind.event, found.kind.unit, table.units, left.units),
+    ]
+    if found.totals.coverage.random:
+        values.append(_estimates(found))
+    return StackProfile(
+        table=table,
+        values=tuple(values),
+        event=found.kind.event,
+        unit=found.kind.unit,
+        period=_period(table),
+        start_ns=_nanoseconds(selection.start),
+        duration_ns=_nanoseconds(selection.end) - _nanoseconds(selection.start),
+        comments=(source, *_remarks(found, values)),
+        build_ids=found.build_ids,
+    )
+
+
+def display_name(row: FunctionRow) -> str:
+    """A function's name; never empty."""
+    return row.name or NO_FRAMES
+
+
+def is_kernel(row: FunctionRow) -> bool:
+    """It runs in the kernel."""
+    return row.kind == Kind.KERNEL
+
+
+def paths(table: StackTable, texts: Sequence[str], joint: str) -> Iterator[str]:
+    """Each row's stack as one text, outermost first; `texts` are those of its functions."""
+    places = iter(table.leaf.tolist())
+    wanted = next(places, -1)
+    prefix = [""] * (int(table.depth.max(initial=0)) + 1)
+    for node, (function, depth) in enumerate(zip(table.function.tolist(), table.depth.tolist(), strict=True)):
+        if depth == 1:
+            prefix[1] = texts[function]
+        elif depth:
+            prefix[depth] = f"{prefix[depth - 1]}{joint}{texts[function]}"
+        while wanted == node:
+            yield prefix[depth]
+            wanted = next(places, -1)
+
+
+def _estimates(found: StacksAnswer) -> Values:
+    kind, table = found.kind, found.table
+    whole = float(table.weight.sum()) + table.remainder.weight
+    unit, factor = kind.unit, 1.0
+    if unit == "nanoseconds":
+        unit, factor = next((t for t in _TIMES if whole * t[1] < _LARGEST_SUM), _TIMES[-1])
+    return Values(
+        Value.ESTIMATE,
+        f"fleet_{kind.event}",
+        unit,
+        np.rint(table.weight * factor).astype(np.int64),
+        round(table.remainder.weight * factor),
+    )
+
+
+def _period(table: StackTable) -> int:
+    if not len(table):
+        return 0
+    period = int(table.units[0]) // max(int(table.samples[0]), 1)
+    return period if bool((table.units == table.samples * period).all()) else 0
+
+
+def _remarks(found: StacksAnswer, values: Sequence[Values]) -> Iterator[str]:
+    totals, left = found.totals, found.table.remainder
+    coverage, estimate = totals.coverage, totals.estimate
+    yield f"{totals.samples:,} samples of {coverage.landed:,} visits"
+    if estimate is not None:
+        yield (
+            f"{values[-1].name}: {estimate.value:.6g} {found.kind.unit} of the whole fleet, 95 % interval "
+            f"{estimate.lo:.6g} to {estimate.hi:.6g}"
+        )
+    if coverage.approximate:
+        yield "a random part of the visits, which stands for all: observed values are that part's"
+    if left.stacks:
+        yield f"{left.stacks:,} light stacks are left out and stand as {LEFT_OUT}"
+
+
+def _nanoseconds(moment: datetime) -> int:
+    since = moment - _EPOCH
+    return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1_000

@@ -1,0 +1,251 @@
+"""All distinct stacks: /stacks, and the files that other profilers' tools open."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.formats import arrow, collapsed, csv_text, pprof, speedscope
+from services.api.formats.columns import Rows
+from services.api.formats.forms import Form, Forms
+from services.api.formats.stack_profile import StackProfile, Value, profile_of
+from services.api.parameters import Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
+from services.api.profiles.functions import KindName
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from services.api.replies import as_json
+from storage.errors import BadSelection
+from storage.query.selections.selection import Selection
+from storage.query.shapes.stack_samples import MOST_ESTIMATED, MOST_STACKS, StackSamplesQuestion
+from storage.query.shapes.stack_samples import StacksAnswer as FoundStacks
+
+_ROWS = 1000
+"""Stacks that are shown as rows unless more are asked for."""
+
+
+class StackFrame(Answer):
+    """A function in a stack."""
+
+    function: str
+    file: str = Field(description="Empty: not known.")
+    binary: str
+    kind: KindName
+
+
+class StackRow(Answer):
+    """A stack, of the profiles with one combination of the labels asked for."""
+
+    key: dict[str, str] = Field(
+        description="One member for each of `labels`; the empty text: the profile has no such label.",
+        examples=[{"application": "nginx"}],
+    )
+    frames: list[StackFrame] = Field(description="Outermost first.")
+    samples: int
+    units: int = Field(description="Samples weighted with the units each stands for.")
+    seconds: float | None = Field(description="As observed; null for events not counted in time.")
+    share: float = Field(
+        description="Estimated share of the whole selection, before stacks are filtered; without a random design "
+        "the share observed.",
+        ge=0,
+        le=1,
+    )
+    lo: float | None = Field(description="95 % interval of the share; null without a random design.")
+    hi: float | None
+    core_seconds: IntervalAnswer | None = Field(
+        description="CPU time of the whole fleet in the covered time; null for events not counted in time."
+    )
+    few: bool = Field(
+        description="Too few visits contribute for a narrow interval to be honest: this one was widened."
+    )
+
+
+class StacksRemainder(Answer):
+    """All stacks that are not shown, so that what is shown and this add up to the whole."""
+
+    stacks: int
+    samples: int
+    units: int
+    seconds: float | None
+    share: float = Field(description="Estimated, like those of the rows.", ge=0, le=1)
+
+
+class StacksAnswer(Answer):
+    """The distinct stacks of a selection."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str] = Field(description="The labels.")
+    rows: list[StackRow] = Field(description="Heaviest first.")
+    rows_total: int
+    remainder: StacksRemainder
+
+
+@dataclass(frozen=True, slots=True)
+class StacksAsked:
+    """A request for stacks, in any form."""
+
+    ask: Callable[[StackSamplesQuestion], FoundStacks]
+    selection: Selection
+    labels: tuple[str, ...] = ()
+    limit: int | None = None
+    """None: as many as the form takes."""
+    value: Value = Value.ESTIMATE
+    """What a form counts in that has one number for each stack."""
+
+    def document(self) -> Json:
+        """The answer of /stacks as JSON. Raises `BadSelection` for more rows than have intervals."""
+        limit = self.limit or _ROWS
+        if limit > MOST_ESTIMATED:
+            raise BadSelection(
+                f"Rows with intervals are at most {MOST_ESTIMATED:,}.",
+                hint="Ask for fewer, or for all of them as pprof, speedscope or collapsed.",
+                parameter="limit",
+            )
+        question = StackSamplesQuestion(self.selection, self.labels, limit, estimated=True)
+        return stacks_document(self.selection, self.ask(question))
+
+    def profile(self) -> StackProfile:
+        """The stacks as files hold them."""
+        question = StackSamplesQuestion(self.selection, self.labels, self.limit or MOST_STACKS)
+        found = self.ask(question)
+        return profile_of(self.selection, found, source=f"fleetprof {address(self, found)}")
+
+    def as_pprof(self) -> Iterator[bytes]:
+        """A gzipped pprof profile, part by part; asked when it is called, like those below."""
+        return pprof.packed(self.profile())
+
+    def as_collapsed(self) -> Iterator[bytes]:
+        """Collapsed stacks."""
+        return collapsed.lines(self.profile(), self.value)
+
+    def as_speedscope(self) -> Iterator[bytes]:
+        """A file of speedscope's."""
+        return speedscope.parts(self.profile(), self.value)
+
+
+def address(asked: StacksAsked, found: FoundStacks) -> str:
+    """The path and query that ask for these stacks again, whenever."""
+    echo = selection_document(asked.selection, found.kind)
+    query = {name: value for name, value in echo.items() if value}
+    if asked.labels:
+        query["labels"] = ",".join(asked.labels)
+    return f"/api/v1/stacks?{urlencode(query)}"
+
+
+def stacks_document(selection: Selection, found: FoundStacks) -> Json:
+    """The answer of /stacks, which has estimates."""
+    scale, table = found.kind.seconds_per_unit, found.table
+    left = table.remainder
+    return {
+        "selection": selection_document(selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "by": list(table.labels),
+        "rows": [_row(found, place) for place in table.heaviest_first.tolist()],
+        "rows_total": len(table) + left.stacks,
+        "remainder": {
+            "stacks": left.stacks,
+            "samples": left.samples,
+            "units": left.units,
+            "seconds": as_seconds(left.units, scale),
+            "share": _share(left.weight, found.whole),
+        },
+    }
+
+
+def _row(found: FoundStacks, place: int) -> Json:
+    scale, table = found.kind.seconds_per_unit, found.table
+    estimate = None if found.estimates is None else found.estimates[place]
+    functions = [table.functions[number] for number in table.frames(place)]
+    return {
+        "key": dict(zip(table.labels, table.groups[int(table.group[place])], strict=True)),
+        "frames": [
+            {"function": row.name, "file": row.file, "binary": row.binary, "kind": row.kind.name.lower()}
+            for row in functions
+        ],
+        "samples": int(table.samples[place]),
+        "units": int(table.units[place]),
+        "seconds": as_seconds(int(table.units[place]), scale),
+        "share": _share(float(table.weight[place]), found.whole),
+        "lo": estimate and estimate.share.lo,
+        "hi": estimate and estimate.share.hi,
+        "core_seconds": estimate and interval_document(estimate.units, scale),
+        "few": bool(estimate and estimate.few),
+    }
+
+
+def _share(part: float, whole: float) -> float:
+    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
+
+
+_COLUMNS = Rows(StacksAnswer, ("rows",))
+FORMS: Forms[StacksAsked] = Forms(
+    (
+        Form("json", "application/json", "json", lambda asked: as_json(asked.document())[0]),
+        arrow.form(lambda asked: _COLUMNS.table(asked.document())),
+        csv_text.form(lambda asked: _COLUMNS.table(asked.document())),
+        Form("pprof", pprof.MEDIA_TYPE, "pb.gz", StacksAsked.as_pprof, packed=True),
+        Form(
+            "collapsed",
+            collapsed.MEDIA_TYPE,
+            "collapsed.txt",
+            StacksAsked.as_collapsed,
+            parameters="; charset=utf-8",
+        ),
+        Form("speedscope", speedscope.MEDIA_TYPE, "speedscope.json", StacksAsked.as_speedscope),
+    )
+)
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/stacks",
+        summary="All distinct stacks",
+        description="The distinct stacks of a selection, as rows or as a file that `go tool pprof`, speedscope or "
+        "flamegraph.pl opens. They are of every visit's own samples; rows, or the file's stacks, and the remainder "
+        "add up to `totals`.",
+        response_model=StacksAnswer,
+        responses=PROBLEMS,
+        openapi_extra=FORMS.openapi,
+    )
+    async def stacks(
+        *,
+        request: Request,
+        selection: Selected,
+        labels: Annotated[
+            str,
+            Query(
+                description="Labels, commas between, whose values divide the stacks: labels of pprof's samples, first "
+                "frames of collapsed stacks.",
+                examples=["application,version"],
+                max_length=500,
+            ),
+        ] = "",
+        limit: Annotated[
+            int | None,
+            Query(
+                ge=1,
+                le=MOST_STACKS,
+                description=f"The heaviest so many. Unless given {_ROWS:,} rows, of which there are at most "
+                f"{MOST_ESTIMATED:,}, and all stacks of a file.",
+            ),
+        ] = None,
+        value: Annotated[
+            Value,
+            Query(
+                description="What collapsed stacks and speedscope's count in: the fleet's units as estimated, units "
+                "as observed, or samples. pprof's have all three."
+            ),
+        ] = Value.ESTIMATE,
+    ) -> Response:
+        names = keys_of(labels) if labels.strip() else ()
+        return await asker.answer(
+            request, FORMS, StacksAsked(asker.queries.ask, selection, names, limit, value)
+        )
