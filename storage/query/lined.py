@@ -6,8 +6,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.arrays import Int64, distinct
 from storage.query.copy_binary import TooMuch
+from storage.query.elsewhere import elsewhere
 from storage.query.facts.line_scan import LineFacts, line_parts_to_read, scan_lines
 from storage.query.facts.scan import WHOLE, campaign_of, parts_to_read, sample_type_of
 from storage.query.samples import Samples, SampleSource
@@ -33,6 +35,10 @@ class LinedSamples:
             raise TypeError("lines are known visit by visit")
         return evidence
 
+    def of_functions(self, functions: Int64) -> "LinedSamples":
+        """These with the lines of some functions only, given by ascending ids."""
+        return replace(self, lines=self.lines.of(np.isin(self.lines.function, functions)))
+
 
 def read_lined(
     source: SampleSource, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()
@@ -47,8 +53,11 @@ def read_lined(
             hint="Leave out what speaks of frames (focus, ignore, hide, show, show_from, matchers on function, file and "
             "binary), or go by function instead of line.",
         )
+    if elsewhere(connection) is not None:
+        raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
     try:
-        return _read_part(source, connection, selection, labels, WHOLE)
+        with budget.given_back():
+            return _read_part(source, connection, selection, labels, WHOLE)
     except TooMuch:
         kind = sample_type_of(connection, selection)
         parts = min(

@@ -6,6 +6,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, func
 
 from storage.landing.lines import Lines, decode_lines
+from storage.query import budget
 from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, read_rows
 from storage.query.facts.scan import (
@@ -25,6 +26,8 @@ MAX_LINES = 10_000_000
 """More rows of lines than this are not read for one answer: about 500 MB while they are summed."""
 _MARGIN = 0.8
 _AT_ONCE = 4096
+_LINE_BYTES = 72
+"""Of a row of lines while a selection is added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,12 @@ def scan_lines(  # noqa: PLR0917 - as `facts.scan.scan`
             f"The selection holds {int(counts.sum()):,} rows of lines; {MAX_LINES:,} are read for one answer.",
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )
+    budget.take(_LINE_BYTES * int(counts.sum()))
     blobs = rows.blobs.of(np.flatnonzero(keep))
-    decoded = [
-        decode_lines(blobs.views(first, first + _AT_ONCE), counts[first : first + _AT_ONCE])
-        for first in range(0, max(len(counts), 1), _AT_ONCE)
-    ]
+    decoded = []
+    for first in range(0, max(len(counts), 1), _AT_ONCE):
+        budget.checkpoint()
+        decoded.append(decode_lines(blobs.views(first, first + _AT_ONCE), counts[first : first + _AT_ONCE]))
     lines = Lines(*(np.concatenate([getattr(part, name) for part in decoded]) for name in Lines.__slots__))
     return LineFacts(
         profiles_of(rows, keep, labels),

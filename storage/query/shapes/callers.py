@@ -18,7 +18,7 @@ from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import Flame, Labelled, cut
 from storage.query.shapes.occurrences import CallRows, Occurrences
 from storage.query.shapes.row_order import Page, Sort, ordered
-from storage.query.shapes.table import Row, shown_rows
+from storage.query.shapes.table import Row, only_row, shown_rows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks.functions import FunctionRow
 from storage.query.subject import Subject
@@ -143,15 +143,12 @@ def _side(samples: Samples, rows: CallRows, limit: int, lender: _Lender | None) 
 def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row, _Lender | None]:
     """The functions as one row, and what calls borrow their intervals from; None: they have their own, or there are none."""
     rows, evidence = found.together(), samples.evidence
-    if not len(rows.own):
-        return _NOBODY, None
-    first = np.zeros(1, np.int64)
-    (row,) = shown_rows(samples, rows, first)
-    if isinstance(evidence, Visits):
+    row = only_row(samples, rows)
+    if isinstance(evidence, Visits) or not len(rows.own):
         return row, None
     heaviest = int(found.heaviest_first()[0])
     alone = Occurrences.of(reading.functions, samples, Subject(heaviest)).together()
-    details = evidence.details(alone.brought(first), np.array([heaviest]))
+    details = evidence.details(alone.brought(np.zeros(1, np.int64)), np.array([heaviest]))
     (own,), (total,) = estimates(details.own, 1), estimates(details.total, 1)
     if details.total is None or total is None:
         return row, None
@@ -161,6 +158,3 @@ def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row
         return replace(row, own_estimate=own, total_estimate=total), lender
     known = replace(row, visits=details.visits[0], machines=details.machines[0])
     return replace(known, own_estimate=own, total_estimate=total), lender
-
-
-_NOBODY = Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, None, None)

@@ -188,6 +188,14 @@ def shown_rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
     )
 
 
+def only_row(samples: Samples, rows: Rows) -> Row:
+    """The row of what has one, or none if nobody saw it."""
+    if not len(rows.own):
+        return Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, None, None)
+    (row,) = shown_rows(samples, rows, np.zeros(1, np.int64))
+    return row
+
+
 def _share(part: float, whole: float) -> float:
     return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
 

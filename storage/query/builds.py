@@ -1,0 +1,113 @@
+"""Which build of a binary a profile's samples are of, and which text its sources had (DIGEST G18).
+
+Functions are of binaries by name: all builds of one share them. The build of a process' main executable is
+among the profile's labels; of a library, the captures' list of binaries tells it where a visit met one build only.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from storage.query.arrays import Int64
+from storage.query.copy_binary import among, read_fixed
+from storage.query.facts.scan import MAX_BYTES, Profiles, on_days
+from storage.query.selections import label_names
+from storage.query.selections.selection import Selection
+from storage.query.weighing.design import Ids
+from storage.schema import binary, capture_binary, source_path
+from storage.symbols.errors import BadKey
+from storage.symbols.keys import source_path as normalised
+
+IMAGE, BUILD_ID = LABELS = ("image", "build_id")
+"""Labels that profiles must have been read with."""
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Builds:
+    """The builds of some binaries, by profile."""
+
+    keys: tuple[str, ...]
+    """Binary keys: build-ids as hex, or other."""
+    of_profile: Mapping[str, Int64]
+    """By binary name, for each profile the index of its build in `keys`; -1: not known, it met several."""
+
+
+def read_builds(
+    connection: Connection, selection: Selection, profiles: Profiles, names: Iterable[str]
+) -> Builds:
+    """The builds of the binaries of these names in profiles of the selection."""
+    wanted = sorted(set(names) - {""})
+    known = connection.execute(
+        select(binary.c.binary_id, binary.c.key, binary.c.name).where(binary.c.name.in_(wanted))
+    ).all()
+    keys = sorted({row.key for row in known})
+    number = {key: place for place, key in enumerate(keys)}
+    rows = read_fixed(
+        connection,
+        select(capture_binary.c.visit_id, capture_binary.c.binary_id).where(
+            among(capture_binary.c.binary_id, [row.binary_id for row in known]),
+            *on_days(capture_binary.c.day, selection),
+        ),
+        limit=MAX_BYTES,
+    )
+    visit, binary_id = _in_visits(profiles, rows.uuids("visit_id")), rows.ints("binary_id")
+    images = _labels(connection, profiles, IMAGE)
+    ids = _labels(connection, profiles, BUILD_ID)
+    found: dict[str, Int64] = {}
+    for name in wanted:
+        of_name = {row.binary_id: number[row.key] for row in known if row.name == name}
+        here = np.flatnonzero((visit >= 0) & np.isin(binary_id, list(of_name)))
+        build = np.array([of_name[id_] for id_ in binary_id[here].tolist()], np.int64)
+        met = np.bincount(visit[here], minlength=len(profiles.visits))
+        only = np.full(len(profiles.visits), -1, np.int64)
+        only[visit[here]] = build
+        only[met != 1] = -1
+        of_profile = only[profiles.visit]
+        main = np.array(
+            [image == name and bool(id_) for image, id_ in zip(images, ids, strict=True)], np.bool_
+        )
+        for id_ in sorted({ids[place] for place in np.flatnonzero(main).tolist()} - number.keys()):
+            number[id_] = len(keys)
+            keys.append(id_)
+        of_profile[main] = [number[ids[place]] for place in np.flatnonzero(main).tolist()]
+        found[name] = of_profile
+    return Builds(tuple(keys), found)
+
+
+def read_contents(
+    connection: Connection, keys: Sequence[str], paths: Iterable[str]
+) -> Mapping[tuple[str, str], bytes]:
+    """SHA-256 of the sources that are stored, by binary key and path as it was asked for."""
+    by_path: dict[str, list[str]] = {}
+    for path in set(paths):
+        try:
+            by_path.setdefault(normalised(path), []).append(path)
+        except BadKey:  # such a path is not stored
+            continue
+    found: dict[tuple[str, str], bytes] = {}
+    names = sorted(by_path)
+    for first in range(0, len(names), _AT_ONCE):
+        some = names[first : first + _AT_ONCE]
+        rows = connection.execute(
+            select(source_path.c.binary_key, source_path.c.path, source_path.c.sha256).where(
+                source_path.c.path.in_(some), source_path.c.binary_key.in_(list(keys))
+            )
+        )
+        for key, path, sha256 in rows:
+            found.update({(key, asked): bytes(sha256) for asked in by_path[path]})
+    return found
+
+
+def _labels(connection: Connection, profiles: Profiles, name: str) -> Sequence[str]:
+    return label_names.values_of(connection, name, profiles.label(name))
+
+
+def _in_visits(profiles: Profiles, ids: Ids) -> Int64:
+    """The place of each visit among those of the profiles; -1: it is not among them."""
+    if not len(profiles.visits):
+        return np.full(len(ids), -1, np.int64)
+    place = np.minimum(np.searchsorted(profiles.visits, ids), len(profiles.visits) - 1)
+    return np.where(profiles.visits[place] == ids, place, -1)
