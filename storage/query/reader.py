@@ -1,6 +1,6 @@
 """One snapshot of the store, as the shapes of answers read it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -8,9 +8,10 @@ from typing import Protocol, TypeVar
 from sqlalchemy import Connection
 
 from storage.query.arrays import Int64
+from storage.query.builds import Builds, read_builds, read_contents
 from storage.query.cells import planner
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.scan import sample_type_of
+from storage.query.facts.scan import Profiles, sample_type_of
 from storage.query.lined import LinedSamples, read_lined
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections import label_names
@@ -55,6 +56,14 @@ class Reading:
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
         """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
         return read_lined(self.source, self.connection, selection, labels)
+
+    def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:
+        """Which builds of the binaries of these names the profiles, read with `builds.LABELS`, are of."""
+        return read_builds(self.connection, selection, profiles, names)
+
+    def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:
+        """SHA-256 of the stored sources, by binary key and path."""
+        return read_contents(self.connection, keys, paths)
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
         """What the stored ids of a label mean, in their order."""

@@ -77,6 +77,23 @@ def parse_subject(
     return Subject(matchers=matchers)
 
 
+def parse_lines_subject(
+    *, function_id: int | None = None, function: str = "", file: str = "", binary: str = ""
+) -> Subject:
+    """As `parse_subject`, or the functions of a file, in one binary if it is given. Raises `BadSelection`."""
+    if not file and not binary:
+        return parse_subject(function_id=function_id, function=function)
+    if function_id is not None or function or not file:
+        raise BadSelection(
+            "Say which lines: those of a function, or of a file.",
+            hint="Give function_id, or function, or file and, if it is in several, binary.",
+            parameter="file",
+        )
+    named = {"file": file, "binary": binary}
+    matchers = (Matcher(key, Operator.EQUAL, value, parameter=key) for key, value in named.items() if value)
+    return Subject(matchers=tuple(matchers))
+
+
 def _texts(functions: Functions, numbers: Int64, test: Callable[[str], bool]) -> Bool:
     """Which of these files or binaries pass; each is tested once."""
     used, which = distinct(numbers)

@@ -1,0 +1,144 @@
+"""Source lines, for an annotated source: /lines."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.callers import FunctionId, FunctionName, NamedFunction
+from services.api.profiles.estimates import as_seconds
+from services.api.profiles.functions import function_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.table import TableRow, row_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.shapes.lines import MOST_ROWS, LinesQuestion, SourceLine
+from storage.query.shapes.lines import LinesAnswer as FoundLines
+from storage.query.shapes.source_versions import SourceVersion
+from storage.query.subject import parse_lines_subject
+
+_LONGEST = 1024
+
+
+class SourceBuild(Answer):
+    """A build with samples in a version of a file."""
+
+    key: str = Field(description="The binary's, as /source takes it.")
+    binary: str = Field(description="Its name.")
+
+
+class VersionAnswer(Answer):
+    """A text that a file had: builds of the same text are one version."""
+
+    file: str
+    sha256: str | None = Field(
+        description="Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are "
+        "one version."
+    )
+    builds: list[SourceBuild] = Field(
+        description="/source answers with the text for any of them, once it is stored."
+    )
+    self: int = Field(description="Units whose innermost frame is at one of its lines.")
+    self_seconds: float | None
+    self_share: float = Field(description="Estimated, of the whole selection.", ge=0, le=1)
+
+
+class LineRow(TableRow):
+    """A line with samples. Its total counts a stack once for each function at the line, recursion or not."""
+
+    version: int = Field(description="Index into `versions`.")
+    line: int = Field(description="From 1 on.")
+
+
+class LinesAnswer(Answer):
+    """Source lines with samples, to be laid beside their text."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    functions: list[NamedFunction] = Field(description="Those that were found, the heaviest hundred of them.")
+    functions_total: int
+    itself: TableRow = Field(description="All of them as one; its key is empty.")
+    versions: list[VersionAnswer] = Field(
+        description="Texts by file; those that are stored first, heavier ones before lighter ones."
+    )
+    rows: list[LineRow] = Field(
+        description="By version, then line; the `limit` with the most total. Their self, `remainder_self` and "
+        "`without_line` add up to `itself.self`."
+    )
+    rows_total: int
+    remainder_self: int = Field(description="Units of self of lines that are not shown.")
+    without_line: int = Field(
+        description="Units of self of the functions without a known line: no debug information, or not landed with it yet."
+    )
+
+
+_FORMS = forms_of(LinesAnswer, "rows")
+
+
+def lines_document(question: LinesQuestion, found: FoundLines) -> Json:
+    """The answer of /lines."""
+    lines, scale = found.lines, found.kind.seconds_per_unit
+    return {
+        "selection": selection_document(question.selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "functions": [function_document(row) for row in lines.functions],
+        "functions_total": lines.functions_total,
+        "itself": row_document(lines.itself, scale),
+        "versions": [_version(version, scale) for version in lines.versions],
+        "rows": [_line(line, scale) for line in lines.lines],
+        "rows_total": lines.lines_total,
+        "remainder_self": lines.remainder_self,
+        "without_line": lines.without_line,
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/lines",
+        summary="Source lines with samples",
+        description="The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that "
+        "/source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks.",
+        response_model=LinesAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def lines(
+        *,
+        request: Request,
+        selection: Selected,
+        function_id: FunctionId = None,
+        function: FunctionName = "",
+        file: Annotated[
+            str,
+            Query(description="A file instead, by its path as other answers have it.", max_length=_LONGEST),
+        ] = "",
+        binary: Annotated[
+            str, Query(description="The file in this binary only, by its name.", max_length=_LONGEST)
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Lines to show.")] = 2000,
+    ) -> Response:
+        subject = parse_lines_subject(function_id=function_id, function=function, file=file, binary=binary)
+        question = LinesQuestion(selection, subject, limit)
+        return await asker.answer(
+            request, _FORMS, lambda: lines_document(question, asker.queries.ask(question))
+        )
+
+
+def _version(version: SourceVersion, scale: float | None) -> Json:
+    return {
+        "file": version.file,
+        "sha256": version.sha256 and version.sha256.hex(),
+        "builds": [{"key": key, "binary": binary} for key, binary in version.builds],
+        "self": version.self,
+        "self_seconds": as_seconds(version.self, scale),
+        "self_share": version.self_share,
+    }
+
+
+def _line(line: SourceLine, scale: float | None) -> Json:
+    return {**row_document(line.row, scale), "version": line.version, "line": line.line}

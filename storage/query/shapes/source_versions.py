@@ -1,0 +1,147 @@
+"""The versions of source files that lines are of, and rows of lines by version."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.query.arrays import Int64, distinct, sum_at, weight_at
+from storage.query.builds import Builds
+from storage.query.lined import LinedSamples
+from storage.query.shapes.frame_keys import LINE
+from storage.query.stacks.functions import Functions
+from storage.query.weighing import by_visit
+from storage.query.weighing.by_visit import Brought
+from storage.query.weighing.evidence import Details
+
+_LINE_BITS = 31
+
+
+@dataclass(frozen=True, slots=True)
+class SourceVersion:
+    """A text that a file had."""
+
+    file: str
+    sha256: bytes | None
+    """None: no text is stored for these builds, or nobody knows the build."""
+    builds: tuple[tuple[str, str], ...]
+    """(binary key, binary) of the builds that had samples; with any of them the text is found."""
+    self: int
+    """Units whose innermost frame is at one of its lines."""
+    self_share: float
+    """Estimated, of the whole selection, 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of all files, and which one each line fact is of."""
+
+    versions: tuple[SourceVersion, ...]
+    """By file, those known and heaviest first."""
+    of_line: Int64
+
+
+def versions_of(
+    functions: Functions, lined: LinedSamples, builds: Builds, contents: Mapping[tuple[str, str], bytes]
+) -> Versions:
+    """The versions of all files with lines; `contents` has SHA-256 by binary key and path."""
+    facts = lined.lines
+    used, which = distinct(facts.function)
+    rows = [functions.row(id_) for id_ in used.tolist()]
+    names = sorted({row.binary for row in rows})
+    build = np.full(len(facts.function), -1, np.int64)
+    binary = np.array([names.index(row.binary) for row in rows], np.int64)[which]
+    for number, name in enumerate(names):
+        if name in builds.of_profile:
+            here = binary == number
+            build[here] = builds.of_profile[name][facts.profile[here]]
+    # Few combinations of a function and a build, and many lines: only these are looked at one by one.
+    pairs, of_pair = np.unique(which * (len(builds.keys) + 1) + build + 1, return_inverse=True)
+    version_of_pair: list[tuple[str, bytes]] = []
+    met: dict[tuple[str, bytes], set[tuple[str, str]]] = {}
+    for pair in pairs.tolist():
+        function, place = divmod(pair, len(builds.keys) + 1)
+        row = rows[function]
+        key = builds.keys[place - 1] if place else None
+        version = row.file, contents.get((key, row.file), b"") if key is not None else b""
+        version_of_pair.append(version)
+        met.setdefault(version, set())
+        if key is not None:
+            met[version].add((key, row.binary))
+    found = list(met)
+    number_of = {version: number for number, version in enumerate(found)}
+    of_line = np.array([number_of[version] for version in version_of_pair], np.int64)[of_pair]
+    own = facts.own * facts.profiles.period[facts.profile]
+    units = sum_at(of_line, own, len(found))
+    weights = weight_at(of_line, own * lined.visits.weight[lined.visit[facts.profile]], len(found))
+    whole = lined.samples.whole
+    order = sorted(range(len(found)), key=lambda n: (found[n][0], not found[n][1], -units[n], found[n][1]))
+    place_of = np.empty(len(order), np.int64)
+    place_of[order] = np.arange(len(order))
+    return Versions(
+        tuple(
+            SourceVersion(
+                file=found[n][0],
+                sha256=found[n][1] or None,
+                builds=tuple(sorted(met[found[n]])),
+                self=int(units[n]),
+                self_share=min(float(weights[n]) / whole, 1.0) if whole > 0 else 0.0,
+            )
+            for n in order
+        ),
+        place_of[of_line],
+    )
+
+
+class VersionRows:
+    """One row for each line of each version, by version and line, as `table_rows.Rows` has them."""
+
+    def __init__(self, lined: LinedSamples, versions: Versions) -> None:
+        self._lined = lined
+        self._versions = versions
+        facts = lined.lines
+        self._visit = lined.visit[facts.profile]
+        period, weight = facts.profiles.period[facts.profile], lined.visits.weight[self._visit]
+        self._own, self._total = facts.own * period, facts.total * period
+        self._keys, self._row = np.unique((versions.of_line << _LINE_BITS) | facts.line, return_inverse=True)
+        size = len(self._keys)
+        self.own = sum_at(self._row, self._own, size)
+        self.total = sum_at(self._row, self._total, size)
+        self.own_weight = weight_at(self._row, self._own * weight, size)
+        self.total_weight = weight_at(self._row, self._total * weight, size)
+
+    def place(self, row: int) -> tuple[int, int]:
+        """The row's version and line."""
+        version, line = divmod(int(self._keys[row]), 1 << _LINE_BITS)
+        return version, line
+
+    def key(self, place: int) -> dict[str, str]:
+        """File and line."""
+        version, line = self.place(place)
+        return {"file": self._versions.versions[version].file, LINE: str(line)}
+
+    def function_id(self, place: int) -> int | None:  # noqa: ARG002 - the protocol's
+        """None: a line may be of several functions."""
+        return None
+
+    def details(self, places: Int64) -> Details:
+        """Details of some rows, in their order."""
+        return self._lined.visits.details(self.brought(places), None)
+
+    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - lines have both
+        """What each visit brought to some rows, in their order."""
+        facts, size, visits = self._lined.lines, len(places), len(self._lined.visits)
+        row_of = np.full(len(self._keys) + 1, -1, np.int64)
+        row_of[places] = np.arange(size)
+        row = row_of[self._row]
+        there = row >= 0
+        own, total = (
+            by_visit.of_pairs(row, self._visit, units, rows=size, visits=visits)
+            for units in (self._own, self._total)
+        )
+        return Brought(
+            sum_at(row[there], facts.own[there], size),
+            sum_at(row[there], facts.total[there], size),
+            own,
+            total,
+        )
