@@ -11,13 +11,14 @@ from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds, read_contents
 from storage.query.cells import planner
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.scan import Profiles, sample_type_of
+from storage.query.facts.scan import Profiles, campaign_of, sample_type_of
 from storage.query.lined import LinedSamples, read_lined
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition, build_ids, definitions
 from storage.query.stacks.functions import Functions
+from storage.query.weighing.visit_times import VisitTimes, read_visit_times
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 
@@ -56,6 +57,11 @@ class Reading:
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
         """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
         return read_lined(self.source, self.connection, selection, labels)
+
+    def visit_times(self, selection: Selection) -> VisitTimes:
+        """When the visits of the selection's time and campaign were drawn, and which of its hours are covered. Raises `UnknownCampaign`."""
+        campaign_id = campaign_of(self.connection, selection)
+        return read_visit_times(self.connection, campaign_id, selection.start, selection.end)
 
     def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:
         """Which builds of the binaries of these names the profiles, read with `builds.LABELS`, are of."""

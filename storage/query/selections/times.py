@@ -9,8 +9,10 @@ from storage.query.selections.texts import require_text
 LONGEST = 64
 """Characters of a time."""
 _RELATIVE = re.compile(r"now(?:\s*([+-])\s*((?:\d{1,6}[smhdw])+))?", re.ASCII)
+_LENGTH = re.compile(r"(?:\d{1,9}[smhdw])+", re.ASCII)
 _PART = re.compile(r"(\d+)([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST_S = 3653 * 86_400
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
@@ -51,6 +53,23 @@ def _parsed(text: str, now: datetime) -> datetime:
         return _within(time.astimezone(UTC), text)
     except OverflowError as error:
         raise _bad(text) from error
+
+
+def parse_length(text: str, *, parameter: str = "") -> int:
+    """The seconds, 1 to 10 years, that `90s`, `5m` or `1d12h` means. Raises `BadSelection` for the parameter."""
+    require_text(text, longest=LONGEST, what="The length of time", parameter=parameter)
+    seconds = (
+        sum(int(n) * _SECONDS[unit] for n, unit in _PART.findall(text))
+        if _LENGTH.fullmatch(text.strip())
+        else 0
+    )
+    if not 0 < seconds <= _LONGEST_S:
+        raise BadSelection(
+            f"{text!r} is no length of time.",
+            hint="Write a number and a unit of s m h d w, e.g. 5m, of ten years at most.",
+            parameter=parameter,
+        )
+    return seconds
 
 
 def format_time(time: datetime) -> str:

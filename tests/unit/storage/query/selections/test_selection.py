@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from storage.errors import BadSelection
 from storage.query.selections.selection import PATTERNS, parse_selection
-from storage.query.selections.times import format_time, parse_time
+from storage.query.selections.times import format_time, parse_length, parse_time
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -111,3 +111,11 @@ def test_equal_questions_are_equal():
     two = parse_selection(now=NOW, select='function="f",app="x"', prefix="base_")
     assert one == two
     assert hash(one) == hash(two)
+
+
+def test_lengths_of_time_are_read_or_refused():
+    assert [parse_length(text) for text in ("90s", "5m", "1d12h", "1w")] == [90, 300, 129_600, 604_800]
+    for text in ("", "5", "m", "0s", "-5m", "5 m", "1.5h", "99999999w", "٣m", "5m\0"):
+        with pytest.raises(BadSelection, match="length of time") as caught:
+            parse_length(text, parameter="step")
+        assert caught.value.parameter == "step"

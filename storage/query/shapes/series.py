@@ -1,0 +1,208 @@
+"""A selection over time: its heaviest rows step by step, each point with its interval.
+
+Visits weigh as in the whole selection, by stratum and UTC day, so that the points of a row add up to the row of the table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from storage.query.arrays import Int64, sum_at
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.steps import Steps, steps
+from storage.query.shapes.table import all_rows
+from storage.query.shapes.totals import Totals, totals
+from storage.query.weighing import by_visit
+from storage.query.weighing.by_visit import ByVisit
+from storage.query.weighing.estimates import Estimate, estimates
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_times import VisitTimes
+
+MOST_LINES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of time."""
+
+    start: datetime
+    end: datetime
+    partial: bool
+    """It reaches beyond the selection, or into the future: its totals are those of a part."""
+    covered_s: float
+    """Seconds of it that the selection has and in which the campaign drew visits."""
+    drawn: int
+    """Visits drawn at random, whatever came of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a line has in one step."""
+
+    units: int
+    """Observed."""
+    share: float | None
+    """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it."""
+    estimate: Estimate | None
+    """None: nothing was seen in the step, or visits were not drawn at random."""
+    visits: int
+    """With a sample of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row over time."""
+
+    key: dict[str, str]
+    function_id: int | None
+    points: tuple[Point, ...]
+    """One for each step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Lines over the same steps."""
+
+    step_s: int
+    steps: tuple[Step, ...]
+    whole: tuple[Point, ...]
+    """All of the selection that its filters leave."""
+    lines: tuple[Line, ...]
+    """The heaviest rows of the whole time, heaviest first."""
+    lines_total: int
+    remainder: tuple[Point, ...] | None
+    """What the lines leave of the whole, exactly; None where samples are in several rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesAnswer:
+    """A series and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    by: tuple[str, ...]
+    series: Series
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesQuestion:
+    """The selection over time, whole and by its heaviest rows."""
+
+    selection: Selection
+    by: tuple[str, ...] = ()
+    """None: the whole alone."""
+    limit: int = 5
+    points: int = 100
+    """Most steps, if their length is not given."""
+    step_s: int = 0
+    """Length of a step in seconds; 0: a common one."""
+    own: bool = True
+    """Rows are those of the innermost frame; else a sample is in every row it has a frame of."""
+
+    def answer(self, reading: Reading) -> SeriesAnswer:
+        """The series. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        steps(self.selection, self.points, self.step_s)  # before anything is read, if they are too many
+        labels = split_keys(self.by).labels if self.by else ()
+        samples = reading.visits(self.selection, labels)
+        times = reading.visit_times(self.selection)
+        if not isinstance(samples.evidence, Visits):
+            raise TypeError("a series is read visit by visit")
+        found = self._series(reading, samples, samples.evidence, times)
+        return SeriesAnswer(samples.kind, totals(reading.functions, samples), self.by, found)
+
+    def _series(self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes) -> Series:
+        over = steps(self.selection, self.points, self.step_s)
+        visit = evidence.of_profile[samples.facts.profile]
+        left = sum_at(visit, samples.facts.units, len(evidence))
+        parts, names, total, additive = [_one_row(left)], [], 0, False
+        if self.by:
+            rows = all_rows(reading, samples, self.by)
+            weights = rows.own_weight if self.own else rows.total_weight
+            places = np.argsort(-weights, kind="stable")[: self.limit]
+            brought = rows.brought(places, totals=not self.own)
+            found = brought.own if self.own else brought.total
+            names = [(rows.key(place), rows.function_id(place)) for place in places.tolist()]
+            total = len(rows.own)
+            additive = self.own or not split_keys(self.by).frames
+            rest = left - sum_at(found.visit, found.units, len(evidence)) if additive else left
+            parts += [_one_row(rest), found]
+        lines = _points(evidence, _stacked(parts), over.of(times.of(evidence.id)), over.count)
+        return Series(
+            step_s=over.step_s,
+            steps=_steps(self.selection, times, over),
+            whole=lines[0],
+            lines=tuple(Line(*name, line) for name, line in zip(names, lines[2:], strict=True)),
+            lines_total=total,
+            remainder=lines[1] if additive else None,
+        )
+
+
+def _steps(selection: Selection, times: VisitTimes, over: Steps) -> tuple[Step, ...]:
+    begin, end = selection.start.timestamp(), selection.end.timestamp()
+    if times.covered is not None:
+        end = min(end, times.covered.until)
+    covered = np.zeros(over.count) if times.covered is None else times.covered.within(over.starts, over.ends)
+    partial = (over.starts < begin) | (over.ends > end)
+    drawn = np.bincount(over.of(times.drawn_at[times.at_random]), minlength=over.count)
+    columns = zip(partial.tolist(), covered.tolist(), drawn.tolist(), strict=True)
+    return tuple(Step(over.time(i), over.time(i + 1), *values) for i, values in enumerate(columns))
+
+
+def _one_row(units: Int64) -> ByVisit:
+    """A row of what each visit brought."""
+    seen = np.flatnonzero(units)
+    return ByVisit(np.zeros(len(seen), np.int64), seen, units[seen], 1)
+
+
+def _stacked(parts: Sequence[ByVisit]) -> ByVisit:
+    """The rows of all parts, one part's after the other's."""
+    first = np.cumsum([0, *(part.rows for part in parts)]).tolist()
+    return by_visit.joined(
+        [replace(part, row=part.row + at) for part, at in zip(parts, first, strict=False)], first[-1]
+    )
+
+
+def _points(evidence: Visits, found: ByVisit, step: Int64, count: int) -> list[tuple[Point, ...]]:
+    """The points of each row; `step` is that of each visit."""
+    place = found.row * count + step[found.visit]
+    units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
+    visits = np.bincount(place, minlength=found.rows * count).reshape(found.rows, count)
+    lines: list[list[Point]] = [[] for _ in range(found.rows)]
+    for number in range(count):
+        inside = np.flatnonzero(step == number)
+        selected = float((evidence.weight[inside] * evidence.selected[inside]).sum())
+        pairs = step[found.visit] == number
+        new = np.full(len(evidence), -1, np.int64)
+        new[inside] = np.arange(len(inside))
+        here = _of(evidence, inside)
+        moments = here.moments(
+            ByVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
+        )
+        known = estimates(moments, found.rows) if selected > 0 else [None] * found.rows
+        for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
+            observed = int(units[row, number])
+            share = None
+            if selected > 0:
+                share = min(observed / selected, 1.0) if estimate is None else estimate.share.value
+            line.append(Point(observed, share, estimate, int(visits[row, number])))
+    return [tuple(line) for line in lines]
+
+
+def _of(evidence: Visits, visits: Int64) -> Visits:
+    """Some of the visits, without their profiles."""
+    return replace(
+        evidence,
+        of_profile=visits[:0],
+        id=evidence.id[visits],
+        stratum=evidence.stratum[visits],
+        machine=evidence.machine[visits],
+        weight=evidence.weight[visits],
+        group=evidence.group[visits],
+        selected=evidence.selected[visits],
+    )

@@ -1,0 +1,82 @@
+"""Steps of time that people read: whole minutes, hours, days and weeks of UTC."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
+
+import numpy as np
+
+from storage.errors import BadSelection
+from storage.query.arrays import Float, Int64
+from storage.query.selections.selection import Selection
+
+MOST_POINTS = 1_000
+DAY_S = 86_400
+_LADDER = (
+    *(60, 120, 300, 600, 900, 1_800),
+    *(3_600, 2 * 3_600, 3 * 3_600, 4 * 3_600, 6 * 3_600, 12 * 3_600),
+    *(DAY_S, 2 * DAY_S, 7 * DAY_S, 14 * DAY_S, 28 * DAY_S),
+)
+_MONDAY_S = 4 * DAY_S
+"""1970-01-05, a Monday: where weeks and other steps of days are counted from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps that cover a selection, one after the other."""
+
+    step_s: int
+    first_s: int
+    """Seconds since 1970 at which the first begins; it may be before the selection."""
+    count: int
+
+    @property
+    def starts(self) -> Float:
+        """Of each step."""
+        return self.first_s + self.step_s * np.arange(self.count, dtype=np.float64)
+
+    @property
+    def ends(self) -> Float:
+        """Of each step, exclusive."""
+        return self.starts + self.step_s
+
+    def of(self, moments: Float) -> Int64:
+        """The step of each moment of the selection."""
+        return np.asarray((moments - self.first_s) // self.step_s, np.int64)
+
+    def time(self, number: int) -> datetime:
+        """When a step begins; of `count`, when the last one ends."""
+        return datetime.fromtimestamp(self.first_s, UTC) + timedelta(seconds=self.step_s * number)
+
+
+def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:
+    """Steps of `step_s` seconds; for 0 the shortest common ones that are at most `most`.
+
+    They begin at multiples of their length, of UTC's days or, if longer, of weeks that begin on Monday; the first and the last may
+    reach beyond the selection. Raises `BadSelection` for more than `MOST_POINTS` of them.
+    """
+    start, end = selection.start.timestamp(), selection.end.timestamp()
+    if step_s:
+        found = _of(start, end, step_s)
+        if found.count > MOST_POINTS:
+            raise BadSelection(
+                f"Steps of {step_s} s make {found.count:,} points of this time; {MOST_POINTS:,} are the most.",
+                hint="Choose longer steps, or a shorter time.",
+                parameter="step",
+            )
+        return found
+    for rung in _LADDER:
+        found = _of(start, end, rung)
+        if found.count <= most:
+            return found
+    # Two may lie on the edges of any step, however long it is.
+    weeks = ceil((end - start) / (max(most - 1, 1) * 28 * DAY_S))
+    while (found := _of(start, end, weeks * 28 * DAY_S)).count > max(most, 2):
+        weeks += 1
+    return found
+
+
+def _of(start: float, end: float, step_s: int) -> Steps:
+    origin = _MONDAY_S if step_s > DAY_S else 0
+    first = origin + int((start - origin) // step_s) * step_s
+    return Steps(step_s, first, ceil((end - first) / step_s))

@@ -1,0 +1,138 @@
+"""Series of a store against counting its facts one by one, and against the table of the whole time."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from storage.errors import BadSelection
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection
+from storage.query.shapes.series import Point, SeriesQuestion
+from storage.query.shapes.table import TableQuestion
+from tests.counted_fleet import CountedFleet, Sampled, write_fleet
+from tests.facts import FactWriter
+
+pytestmark = pytest.mark.integration
+
+START = datetime(2026, 11, 17, 22, 10, tzinfo=UTC)
+WHOLE = Selection(START, START + timedelta(hours=5))
+"""Over midnight: visits of two days weigh differently."""
+
+
+@pytest.fixture
+def fleet(engine: Engine) -> CountedFleet:
+    with engine.begin() as connection:
+        return write_fleet(connection, START, hours=5, visits=90)
+
+
+@pytest.fixture
+def queries(engine: Engine):
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def units(points: tuple[Point, ...]) -> list[int]:
+    return [point.units for point in points]
+
+
+def value(points: tuple[Point, ...]) -> float:
+    return sum(point.estimate.units.value for point in points if point.estimate)
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("by", [("function",), ("application",), ("version", "function")])
+def test_points_are_those_of_the_facts_and_add_up_to_the_table(
+    fleet: CountedFleet, queries: QueryEngine, by: tuple[str, ...], own: bool
+):
+    answer = queries.ask(SeriesQuestion(WHOLE, by, limit=3, step_s=3600, own=own))
+    series = answer.series
+    assert [step.start for step in series.steps] == [
+        START.replace(minute=0) + timedelta(hours=n) for n in range(6)
+    ]
+    assert [step.partial for step in series.steps] == [True, *[False] * 4, True]
+    assert [step.covered_s for step in series.steps] == [3000, *[3600] * 4, 600]
+    assert sum(step.drawn for step in series.steps) == 90
+
+    def keys(fact: Sampled) -> set[tuple[str, ...]]:
+        functions = {fact.stack[-1]} if own else set(fact.stack)
+        return {tuple(fact.labels.get(key, function) for key in by) for function in functions}
+
+    counted: Counter = Counter()
+    for fact in fleet.facts:
+        hour = (fact.drawn_at - START.replace(minute=0)) // timedelta(hours=1)
+        counted["whole", hour] += fact.units
+        counted.update({(key, hour): fact.units for key in keys(fact)})
+    assert units(series.whole) == [counted["whole", hour] for hour in range(6)]
+    table = queries.ask(TableQuestion(WHOLE, by))
+    assert series.lines_total == table.table.rows_total
+    rows = {tuple(row.key[key] for key in by): row for row in table.table.rows}
+    heaviest = sorted(-(row.self_share if own else row.total_share) for row in rows.values())[:3]
+    for line, share in zip(series.lines, heaviest, strict=True):
+        key = tuple(line.key[name] for name in by)
+        assert units(line.points) == [counted[key, hour] for hour in range(6)]
+        estimate = rows[key].own_estimate if own else rows[key].total_estimate
+        assert estimate is not None
+        assert value(line.points) == pytest.approx(estimate.units.value)
+        assert estimate.share.value == pytest.approx(-share)
+    assert answer.totals.estimate is not None
+    assert value(series.whole) == pytest.approx(answer.totals.estimate.value)
+    if series.remainder is None:
+        assert not own
+        assert "function" in by
+        return
+    for hour, rest in enumerate(series.remainder):
+        assert rest.units == series.whole[hour].units - sum(line.points[hour].units for line in series.lines)
+    assert value((*series.remainder, *(p for line in series.lines for p in line.points))) == pytest.approx(
+        answer.totals.estimate.value
+    )
+
+
+def test_shares_are_of_the_step_with_its_own_interval(fleet: CountedFleet, queries: QueryEngine):
+    focused = Selection(WHOLE.start, WHOLE.end, focus="malloc")
+    series = queries.ask(SeriesQuestion(focused, step_s=3600)).series
+    for number, point in enumerate(series.whole):
+        low = max(series.steps[number].start, WHOLE.start)
+        high = min(series.steps[number].end, WHOLE.end)
+        hour = queries.ask(SeriesQuestion(WHOLE, step_s=3600)).series.whole[number]
+        inside = [fact for fact in fleet.facts if low <= fact.drawn_at < high]
+        assert hour.units == fleet.units(inside)
+        if not inside:
+            assert (point.share, point.estimate) == (None, None)
+            continue
+        assert point.units == fleet.units(fact for fact in inside if "malloc" in fact.stack)
+        assert point.estimate is not None
+        assert point.estimate.share.lo <= point.estimate.share.value <= point.estimate.share.hi
+        assert hour.share == 1
+
+
+def test_time_without_visits_has_no_figures(fleet: CountedFleet, queries: QueryEngine):
+    wide = Selection(START - timedelta(hours=2), WHOLE.end + timedelta(hours=2))
+    series = queries.ask(SeriesQuestion(wide, ("function",), step_s=3600)).series
+    empty = [number for number, step in enumerate(series.steps) if not step.covered_s]
+    assert empty == [0, 1, 8, 9]
+    for line in (series.whole, *(line.points for line in series.lines)):
+        for number in empty:
+            assert line[number] == Point(0, None, None, 0)
+
+
+def test_visits_by_hand_are_observed_and_not_estimated(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        stack = write.stack([write.function("main")])
+        write.profile(write.visit("m", START, campaign_name="hand"), {stack: 3}, period=10)
+    selection = Selection(WHOLE.start, WHOLE.end, campaign="hand")
+    series = queries.ask(SeriesQuestion(selection, ("function",), step_s=3600)).series
+    assert series.lines[0].points[0] == Point(30, 1.0, None, 1)
+    assert [step.covered_s for step in series.steps] == [0] * 6
+
+
+def test_a_store_without_samples_has_steps_and_no_lines(queries: QueryEngine):
+    series = queries.ask(SeriesQuestion(WHOLE, ("function",))).series
+    assert series.lines == ()
+    assert len(series.steps) <= 100
+    assert all(point.share is None for point in series.whole)
+    with pytest.raises(BadSelection, match="18,000 points"):
+        queries.ask(SeriesQuestion(WHOLE, step_s=1))
