@@ -8,11 +8,11 @@ from fastapi import APIRouter, Depends, Request, Security
 from services.api.analysis import affinity, apu, cross_check, frequency, ratios, side_by_side
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
-from services.api.profiles import call_graph, diff, flame, labels, reliability, stacks, status, table
+from services.api.profiles import call_graph, diff, flame, labels, reliability, series, stacks, status, table
 from services.api.profiles.asker import Asker
 from storage.query.engine import QueryEngine
 
-_SHAPES = (table, flame, call_graph, diff, reliability, labels, stacks)
+_SHAPES = (table, flame, call_graph, series, diff, reliability, labels, stacks)
 _MODELS = (ratios, cross_check, affinity, apu, frequency, side_by_side)
 
 

@@ -23,6 +23,7 @@ from services.api.profiles.diff import DiffAnswer
 from services.api.profiles.flame import FlameAnswer
 from services.api.profiles.labels import LabelsAnswer
 from services.api.profiles.reliability import ReliabilityAnswer
+from services.api.profiles.series import SeriesAnswer
 from services.api.profiles.status import StatusAnswer
 from services.api.profiles.table import TableAnswer
 from storage.database import open_engine
@@ -182,6 +183,7 @@ MODELS = {
     "table": TableAnswer,
     "flame": FlameAnswer,
     "call-graph": CallGraphAnswer,
+    "series": SeriesAnswer,
     "labels": LabelsAnswer,
     "diff": DiffAnswer,
     "reliability": ReliabilityAnswer,
@@ -197,6 +199,7 @@ MODELS = {
         ("flame", "flame", {}),
         ("flame-inverted", "flame", {"invert": "true", "by": "application", "min_share": "0.3"}),
         ("call-graph", "call-graph", {}),
+        ("series", "series", {"by": "function", "step": "30m", "limit": "1"}),
         ("labels", "labels", {"limit": "2"}),
         ("diff", "diff", {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}),
         ("reliability", "reliability", {}),
@@ -517,3 +520,12 @@ def test_a_call_graph_is_drawn_by_graphviz(client: TestClient, samples: None):
     rows = client.get("/api/v1/call-graph", params={**RANGE, "format": "csv"}).text.splitlines()
     assert rows[0].replace('"', "").startswith("caller,callee,caller_function,callee_function,units,share")
     assert len(rows) == 3
+
+
+def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
+    query = {**DESIGNED, "by": "application", "step": "20m"}
+    answer = client.get("/api/v1/series", params=query).json()
+    rows = client.get("/api/v1/series", params={**query, "format": "csv"}).text.splitlines()
+    assert len(rows) == 1 + sum(len(line["points"]) for line in answer["lines"]) == 1 + 3 * 3
+    assert "step" in problem(client.get("/api/v1/series", params={**query, "step": "5"}), 400)["detail"] + "step"
+    assert "points" in problem(client.get("/api/v1/series", params={**query, "step": "1s"}), 400)["detail"]

@@ -4,6 +4,126 @@
  */
 
 export interface paths {
+    "/api/v1/analysis/affinity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Applications on the platforms that suit them
+         * @description The assignment of work to platforms that takes the fewest cycles by measured CPI, under capacities, pins, floors and largest shares; what it saves, and the moves that matter.
+         */
+        get: operations["affinity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/apu": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Capacity that is really used
+         * @description Where cores have two threads, CPU utilisation says too little of how much is left. Actual processor usage weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`).
+         */
+        get: operations["apu"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/cross-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Two accounts of CPU time
+         * @description CPU time by samples against what the kernels of the same machines counted as busy. They disagree where samples are lost, or where cycles run that accounting does not see.
+         */
+        get: operations["cross_check"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/frequency": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Slowdowns at other frequencies
+         * @description How much of each application's time waits for memory, and so does not depend on the frequency; predicted slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction.
+         */
+        get: operations["frequency"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/ratios": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cycles per instruction, and other ratios of counters
+         * @description Ratios of sums over visits, never means of ratios, with their intervals. Machines that cannot count are not in them; `inputs.missing` says which and why.
+         */
+        get: operations["ratios"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/side-by-side": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Two platforms, counter by counter
+         * @description An application, or all machines, on two platforms: cycles per instruction, misses and the like with the factor between them. What is surely tenfold apart hardly counts the same thing.
+         */
+        get: operations["side_by_side"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/call-graph": {
         parameters: {
             query?: never;
@@ -16,6 +136,46 @@ export interface paths {
          * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language.
          */
         get: operations["call_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/data/captures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Raw captures, visit by visit
+         * @description A stream of `CaptureRecord`s, as /data/profiles. Needs the role operator: a capture holds paths, control groups, containers and the description of its machine.
+         */
+        get: operations["data_captures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/data/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Symbolized profiles, visit by visit
+         * @description A stream of `ProfileRecord`s (proto/fleetpb/data.proto): delimited protobuf, or NDJSON. Each has a `cursor`; the same query with it goes on behind that record. A stream is whole if it ends with a `progress` that is `done`.
+         */
+        get: operations["data_profiles"];
         put?: never;
         post?: never;
         delete?: never;
@@ -144,6 +304,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A selection over time
+         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table.
+         */
+        get: operations["series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/source": {
         parameters: {
             query?: never;
@@ -178,6 +358,26 @@ export interface paths {
          * @description The body is a tar archive of the files the binary was built from, each named by its path at that time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders are passed over.
          */
         post: operations["upload_sources"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All distinct stacks
+         * @description The distinct stacks of a selection, as rows or as a file that `go tool pprof`, speedscope or flamegraph.pl opens. They are of every visit's own samples; rows, or the file's stacks, and the remainder add up to `totals`.
+         */
+        get: operations["stacks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -310,6 +510,97 @@ export interface components {
             until: string;
         };
         /**
+         * AffinityAnswer
+         * @description The assignment with the fewest cycles, and what it would save.
+         */
+        AffinityAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Certain Cycles
+             * @description Saved even if every CPI lies at the worse end of its interval.
+             */
+            certain_cycles: number | null;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Optimism Cycles */
+            optimism_cycles: number | null;
+            /** Planned Cycles */
+            planned_cycles: number | null;
+            /** Present */
+            present: components["schemas"]["Present"][];
+            /**
+             * Present Cycles
+             * @description Null like the next ones: `because` says why.
+             */
+            present_cycles: number | null;
+            /**
+             * Rows
+             * @description The moves that bring four fifths of it, and those that make room.
+             */
+            rows: components["schemas"]["MoveRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /** @description What it will save, with the plan's optimism taken off: it was chosen by measurements with errors. */
+            saving_cycles: components["schemas"]["Figure"] | null;
+            /**
+             * Unknown
+             * @description Pairs of an application and a platform that nobody measured.
+             */
+            unknown: number | null;
+        };
+        /**
+         * ApuAnswer
+         * @description Actual processor usage beside three other measures of the same CPUs.
+         */
+        ApuAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            because: components["schemas"]["Because"] | null;
+            /** By */
+            by: string;
+            /**
+             * Coefficients
+             * @description Overlap coefficients that were used.
+             */
+            coefficients: components["schemas"]["Coefficient"][];
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /** Rows */
+            rows: components["schemas"]["ApuRow"][];
+        };
+        /**
+         * ApuRow
+         * @description The load of the machines of one value, or what one application uses up.
+         */
+        ApuRow: {
+            /** @description Share of the cores' capacity that is used. */
+            apu: components["schemas"]["Figure"] | null;
+            /**
+             * Core Seconds
+             * @description Of an application: capacity it uses up, of the fleet in the covered time.
+             */
+            core_seconds: number | null;
+            /** Few */
+            few: boolean;
+            /** Machines */
+            machines: number | null;
+            /** @description Of an application: core-seconds used up for each CPU second that accounting shows. */
+            per_cpu_second: components["schemas"]["Figure"] | null;
+            /** @description APU from each core's mean utilisation alone. */
+            simplified: components["schemas"]["Figure"] | null;
+            /** @description Core-time in which any thread was busy. */
+            thread_any: components["schemas"]["Figure"] | null;
+            /** @description Of logical CPUs, as monitoring shows it, 0…1; null in rows of applications, like the next three. */
+            utilisation: components["schemas"]["Figure"] | null;
+            /**
+             * Value
+             * @description Of the label, or the application.
+             */
+            value: string;
+            /** Visits */
+            visits: number;
+        };
+        /**
          * AskAnswer
          * @description A machine that was asked for the binary's symbols.
          */
@@ -340,6 +631,48 @@ export interface components {
              * @enum {string}
              */
             outcome: "asked" | "got" | "absent" | "refused" | "failed";
+        };
+        /**
+         * AskedOf
+         * @description Which machines, and when.
+         */
+        AskedOf: {
+            /**
+             * Campaign
+             * @example fleet
+             */
+            campaign: string;
+            /**
+             * From
+             * @description RFC 3339, UTC; inclusive.
+             */
+            from: string;
+            /**
+             * Select
+             * @example {platform=~"AMD.*"}
+             */
+            select: string;
+            /**
+             * To
+             * @description RFC 3339, UTC; exclusive.
+             */
+            to: string;
+        };
+        /**
+         * Because
+         * @description Why there is no answer.
+         */
+        Because: {
+            /**
+             * Detail
+             * @description A sentence.
+             */
+            detail: string;
+            /**
+             * Reason
+             * @description too_little, not_a_number, constant, contradictory, unreachable or not_random.
+             */
+            reason: string;
         };
         /**
          * BinaryAnswer
@@ -507,7 +840,7 @@ export interface components {
              * @description By descending share.
              */
             edges: components["schemas"]["GraphEdge"][];
-            left_out: components["schemas"]["LeftOut"];
+            left_out: components["schemas"]["services__api__profiles__call_graph__LeftOut"];
             /**
              * Nodes
              * @description By descending total.
@@ -576,6 +909,81 @@ export interface components {
              * @description To be landed for the first time.
              */
             waiting: number;
+        };
+        /**
+         * Coefficient
+         * @description A calibrated figure of a platform.
+         */
+        Coefficient: {
+            /** Hi */
+            hi: number | null;
+            /** Lo */
+            lo: number | null;
+            /**
+             * Measured
+             * @description False: somebody gave it.
+             */
+            measured: boolean;
+            /** Platform */
+            platform: string;
+            /** Value */
+            value: number;
+            /**
+             * Workload
+             * @description The empty text: any.
+             */
+            workload: string;
+        };
+        /**
+         * CrossCheckAnswer
+         * @description Whether two independent accounts of CPU time say the same.
+         */
+        CrossCheckAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            because: components["schemas"]["Because"] | null;
+            /** By */
+            by: string;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Rows */
+            rows: components["schemas"]["CrossCheckRow"][];
+            /** Tolerance */
+            tolerance: number;
+        };
+        /**
+         * CrossCheckRow
+         * @description The two accounts of the machines of one value.
+         */
+        CrossCheckRow: {
+            /**
+             * Discrepancy
+             * @description ratio − 1: what samples have too much, as a share.
+             */
+            discrepancy: number | null;
+            /**
+             * Monitored Core Seconds
+             * @description By the machines' own accounting, of the same visits.
+             */
+            monitored_core_seconds: number;
+            /** @description sampled ÷ monitored. */
+            ratio: components["schemas"]["Figure"] | null;
+            /**
+             * Sampled Core Seconds
+             * @description By samples, of the fleet in the covered time.
+             */
+            sampled_core_seconds: number;
+            /**
+             * Value
+             * @description Of the label; the empty text: not known.
+             */
+            value: string;
+            /**
+             * Verdict
+             * @description agree: the interval lies within 5% of 1; differ: outside; unclear: over the edge.
+             * @enum {string}
+             */
+            verdict: "agree" | "differ" | "unclear";
+            /** Visits */
+            visits: number;
         };
         /**
          * DiffAnswer
@@ -675,6 +1083,18 @@ export interface components {
             event: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * Figure
+         * @description A figure and its 95 % interval; an end is null where nothing bounds it.
+         */
+        Figure: {
+            /** Hi */
+            hi: number | null;
+            /** Lo */
+            lo: number | null;
+            /** Value */
+            value: number;
         };
         /**
          * Fit
@@ -816,6 +1236,59 @@ export interface components {
             total: number[];
         };
         /**
+         * FrequencyAnswer
+         * @description Predicted slowdowns, each with what the model leaves out.
+         */
+        FrequencyAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            /** Base Mhz */
+            base_mhz: number | null;
+            because: components["schemas"]["Because"] | null;
+            inputs: components["schemas"]["InputsAnswer"];
+            /**
+             * Latencies
+             * @description Nanoseconds of a miss by platform, that were used.
+             */
+            latencies: components["schemas"]["Coefficient"][];
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /**
+             * Limits
+             * @description What the model leaves out.
+             */
+            limits: string[];
+            /** Performance */
+            performance: number;
+            /** Rows */
+            rows: components["schemas"]["FrequencyRow"][];
+            /** Rows Total */
+            rows_total: number;
+        };
+        /**
+         * FrequencyRow
+         * @description One application.
+         */
+        FrequencyRow: {
+            /** Application */
+            application: string;
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Cpu Seconds
+             * @description Of the fleet in the covered time, by the visits that can be used.
+             */
+            cpu_seconds: number;
+            /** Few */
+            few: boolean;
+            /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
+            lowest_mhz: components["schemas"]["Figure"] | null;
+            /** @description Share of its time at the base frequency that waits for memory. */
+            off_chip: components["schemas"]["Figure"] | null;
+            /** Slowdowns */
+            slowdowns: components["schemas"]["Slowdown"][];
+            /** Visits */
+            visits: number;
+        };
+        /**
          * GraphEdge
          * @description One function calls another; a stack counts once, however often the call stands in it.
          */
@@ -922,6 +1395,42 @@ export interface components {
             visits: number | null;
         };
         /**
+         * InputsAnswer
+         * @description What an answer is made of.
+         */
+        InputsAnswer: {
+            /**
+             * Covered Seconds
+             * @description Of the asked time, those in which the campaign drew visits.
+             */
+            covered_seconds: number;
+            /**
+             * Design
+             * @description random; none: visits by hand, which say nothing of the fleet.
+             */
+            design: string;
+            /**
+             * Missing
+             * @description Counters without a value, and why.
+             */
+            missing: components["schemas"]["MissingCounter"][];
+            /**
+             * Population
+             * @description Machines the campaign draws from, a mean over the covered time.
+             */
+            population: number;
+            /**
+             * Used
+             * @description Of those, with what the model needs.
+             */
+            used: number;
+            /**
+             * Visits
+             * @description Landed visits of the selection.
+             */
+            visits: number;
+        };
+        /**
          * IntervalAnswer
          * @description An estimate for the fleet with its 95 % interval.
          */
@@ -994,34 +1503,6 @@ export interface components {
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
-         * LeftOut
-         * @description What the graph does not show.
-         */
-        LeftOut: {
-            /**
-             * Edges
-             * @description Calls among the functions shown.
-             */
-            edges: number;
-            /**
-             * Heaviest Edge
-             * @description Largest share of a call not shown.
-             */
-            heaviest_edge: number;
-            /**
-             * Heaviest Node
-             * @description Largest total share of a function not shown.
-             */
-            heaviest_node: number;
-            /** Nodes */
-            nodes: number;
-            /**
-             * Self Share
-             * @description Share of the selection whose innermost function is not shown.
-             */
-            self_share: number;
-        };
-        /**
          * MachinesStatus
          * @description The inventory.
          */
@@ -1030,6 +1511,28 @@ export interface components {
             enabled: number;
             /** Total */
             total: number;
+        };
+        /**
+         * MissingCounter
+         * @description A counter that has no value in some visits.
+         */
+        MissingCounter: {
+            /** Errno */
+            errno: number;
+            /**
+             * Name
+             * @example cycles
+             */
+            name: string;
+            /** Platform */
+            platform: string;
+            /**
+             * Status
+             * @description unsupported, denied, busy or not_counted.
+             */
+            status: string;
+            /** Visits */
+            visits: number;
         };
         /**
          * MissingSymbols
@@ -1050,6 +1553,36 @@ export interface components {
              * @description Share of the last day's samples with a nameless frame there.
              */
             share: number;
+        };
+        /**
+         * MoveRow
+         * @description Work that should change platforms.
+         */
+        MoveRow: {
+            /** Application */
+            application: string;
+            /** Destination */
+            destination: string;
+            /**
+             * Instructions
+             * @description Of the fleet in the covered time.
+             */
+            instructions: number;
+            /**
+             * Saving Cycles
+             * @description 0 or less: it makes room for another.
+             */
+            saving_cycles: number;
+            /**
+             * Share
+             * @description Of all that the application runs, 0…1.
+             */
+            share: number;
+            /**
+             * Source
+             * @description Platform it leaves.
+             */
+            source: string;
         };
         /**
          * Order
@@ -1077,6 +1610,20 @@ export interface components {
              * @description … from this share …
              */
             share: number;
+        };
+        /**
+         * Present
+         * @description One application on one platform, as it runs today.
+         */
+        Present: {
+            /** Application */
+            application: string;
+            /** @description Null: not measured, so nothing is moved there. */
+            cpi: components["schemas"]["Figure"] | null;
+            /** Instructions */
+            instructions: number;
+            /** Platform */
+            platform: string;
         };
         /**
          * ProblemDocument
@@ -1143,6 +1690,73 @@ export interface components {
              * @description Share of the tree that is self of a node cut off.
              */
             share: number;
+        };
+        /**
+         * RatioAnswer
+         * @description Ratios of what the fleet counted; null where nobody could count.
+         */
+        RatioAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            /** @description Why there is no answer; null where there is one. */
+            because: components["schemas"]["Because"] | null;
+            /** By */
+            by: string[];
+            inputs: components["schemas"]["InputsAnswer"];
+            /**
+             * Ratio
+             * @example cycles / instructions
+             */
+            ratio: string;
+            /** Rows */
+            rows: components["schemas"]["RatioRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /**
+             * Step Seconds
+             * @description 0: without steps.
+             */
+            step_seconds: number;
+            /**
+             * Unit
+             * @example cycles per instruction
+             */
+            unit: string;
+        };
+        /**
+         * RatioRow
+         * @description One ratio of sums over the fleet's visits.
+         */
+        RatioRow: {
+            /** Denominator */
+            denominator: number;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            few: boolean;
+            /**
+             * From
+             * @description Start of its step, RFC 3339; null without steps.
+             */
+            from: string | null;
+            /**
+             * Key
+             * @description One member for each key of `by`.
+             */
+            key: {
+                [key: string]: string;
+            };
+            /** Machines */
+            machines: number;
+            /**
+             * Numerator
+             * @description Estimated, of the fleet in the covered time.
+             */
+            numerator: number;
+            /** @description Null: nobody counted it. */
+            ratio: components["schemas"]["Figure"] | null;
+            /** Visits */
+            visits: number;
         };
         /**
          * RelandingAnswer
@@ -1304,6 +1918,192 @@ export interface components {
             unit: string;
         };
         /**
+         * SeriesAnswer
+         * @description A selection over time.
+         */
+        SeriesAnswer: {
+            /** By */
+            by: string[];
+            /**
+             * Lines
+             * @description The whole first, then rows, the heaviest of the whole time first, then the remainder; with share=total and rows that a sample may be in several of there is none.
+             */
+            lines: components["schemas"]["SeriesLine"][];
+            /**
+             * Lines Total
+             * @description Rows there are.
+             */
+            lines_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            /** Step Seconds */
+            step_seconds: number;
+            /** Steps */
+            steps: components["schemas"]["SeriesStep"][];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * SeriesLine
+         * @description A row over time.
+         */
+        SeriesLine: {
+            /** Function Id */
+            function_id: number | null;
+            /**
+             * Key
+             * @description As in /table; empty unless it is a row.
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Points
+             * @description One for each of `steps`.
+             */
+            points: components["schemas"]["SeriesPoint"][];
+            /**
+             * Role
+             * @description whole: all that the selection's filters leave; remainder: what the rows leave of that.
+             * @enum {string}
+             */
+            role: "whole" | "row" | "remainder";
+        };
+        /**
+         * SeriesPoint
+         * @description What a line has in one step; null: no visit of the step saw anything of the selection.
+         */
+        SeriesPoint: {
+            /** @description CPU time of the whole fleet in the step's covered time; a line's add up to that of the whole time. */
+            core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** @description The same as cores busy on average. */
+            cores: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            few: boolean;
+            /** Hi */
+            hi: number | null;
+            /**
+             * Lo
+             * @description 95 % interval of the share; null without a random design.
+             */
+            lo: number | null;
+            /** Seconds */
+            seconds: number | null;
+            /**
+             * Share
+             * @description Estimated share of the whole selection in this step.
+             */
+            share: number | null;
+            /**
+             * Start
+             * @description The step's.
+             */
+            start: string;
+            /**
+             * Units
+             * @description Units observed; a line's add up to those of the whole time.
+             */
+            units: number;
+            /**
+             * Visits
+             * @description Visits with a sample of the line.
+             */
+            visits: number;
+        };
+        /**
+         * SeriesStep
+         * @description A piece of time, of whole minutes, hours, days or weeks of UTC.
+         */
+        SeriesStep: {
+            /**
+             * Covered Seconds
+             * @description Of it, those of the selection in which the campaign drew visits; estimates speak of them.
+             */
+            covered_seconds: number;
+            /** End */
+            end: string;
+            /**
+             * Partial
+             * @description It reaches beyond the selection, or into the future: its totals are those of a part.
+             */
+            partial: boolean;
+            /**
+             * Start
+             * @description RFC 3339, like `end`.
+             */
+            start: string;
+            /** Visits Drawn */
+            visits_drawn: number;
+        };
+        /**
+         * SideAnswer
+         * @description Every figure that either platform has.
+         */
+        SideAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            because: components["schemas"]["Because"] | null;
+            /** First */
+            first: string;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Rows */
+            rows: components["schemas"]["SideRow"][];
+            /** Second */
+            second: string;
+        };
+        /**
+         * SideRow
+         * @description One figure on both platforms.
+         */
+        SideRow: {
+            /** @description second ÷ first; null where one of them is. */
+            factor: components["schemas"]["Figure"] | null;
+            /** @description Null: nobody counted it there. */
+            first: components["schemas"]["Figure"] | null;
+            /** First Visits */
+            first_visits: number;
+            /**
+             * Name
+             * @example cpi
+             */
+            name: string;
+            /**
+             * P
+             * @description That the two are equal.
+             */
+            p: number | null;
+            second: components["schemas"]["Figure"] | null;
+            /** Second Visits */
+            second_visits: number;
+            /**
+             * Significant
+             * @description At most 5 % of the figures so marked are false.
+             */
+            significant: boolean;
+            /**
+             * Suspect
+             * @description Surely tenfold apart: the events may not count the same thing.
+             */
+            suspect: boolean;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * Slowdown
+         * @description At one frequency.
+         */
+        Slowdown: {
+            /** Mhz */
+            mhz: number;
+            /**
+             * Naive
+             * @description If all time were on the chip: base ÷ frequency − 1.
+             */
+            naive: number;
+            /** @description Time ratio − 1; below 0 is faster. */
+            slowdown: components["schemas"]["Figure"] | null;
+        };
+        /**
          * Sort
          * @description Order of the rows; ties stand by name.
          * @enum {string}
@@ -1355,6 +2155,118 @@ export interface components {
              * @description Files whose names cannot be stored: no UTF-8, or over 1024 bytes.
              */
             skipped: number;
+        };
+        /**
+         * StackFrame
+         * @description A function in a stack.
+         */
+        StackFrame: {
+            /** Binary */
+            binary: string;
+            /**
+             * File
+             * @description Empty: not known.
+             */
+            file: string;
+            /** Function */
+            function: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "kernel" | "marker";
+        };
+        /**
+         * StackRow
+         * @description A stack, of the profiles with one combination of the labels asked for.
+         */
+        StackRow: {
+            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time. */
+            core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            few: boolean;
+            /**
+             * Frames
+             * @description Outermost first.
+             */
+            frames: components["schemas"]["StackFrame"][];
+            /** Hi */
+            hi: number | null;
+            /**
+             * Key
+             * @description One member for each of `labels`; the empty text: the profile has no such label.
+             * @example {
+             *       "application": "nginx"
+             *     }
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Lo
+             * @description 95 % interval of the share; null without a random design.
+             */
+            lo: number | null;
+            /** Samples */
+            samples: number;
+            /**
+             * Seconds
+             * @description As observed; null for events not counted in time.
+             */
+            seconds: number | null;
+            /**
+             * Share
+             * @description Estimated share of the whole selection, before stacks are filtered; without a random design the share observed.
+             */
+            share: number;
+            /**
+             * Units
+             * @description Samples weighted with the units each stands for.
+             */
+            units: number;
+        };
+        /**
+         * StacksAnswer
+         * @description The distinct stacks of a selection.
+         */
+        StacksAnswer: {
+            /**
+             * By
+             * @description The labels.
+             */
+            by: string[];
+            remainder: components["schemas"]["StacksRemainder"];
+            /**
+             * Rows
+             * @description Heaviest first.
+             */
+            rows: components["schemas"]["StackRow"][];
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * StacksRemainder
+         * @description All stacks that are not shown, so that what is shown and this add up to the whole.
+         */
+        StacksRemainder: {
+            /** Samples */
+            samples: number;
+            /** Seconds */
+            seconds: number | null;
+            /**
+             * Share
+             * @description Estimated, like those of the rows.
+             */
+            share: number;
+            /** Stacks */
+            stacks: number;
+            /** Units */
+            units: number;
         };
         /**
          * StatusAnswer
@@ -1766,6 +2678,12 @@ export interface components {
             largest_bytes: number;
         };
         /**
+         * Value
+         * @description What stacks are counted in, where a format has one number for each.
+         * @enum {string}
+         */
+        Value: "estimate" | "observed" | "samples";
+        /**
          * VisitFailure
          * @description Visits of the last day that ended alike: the same outcome, and the same text but for its numbers.
          */
@@ -1825,6 +2743,44 @@ export interface components {
          * @enum {string}
          */
         Which: "missing" | "all";
+        /**
+         * LeftOut
+         * @description Visits that a model cannot use.
+         */
+        services__api__analysis__told__LeftOut: {
+            /** Visits */
+            visits: number;
+            /** Why */
+            why: string;
+        };
+        /**
+         * LeftOut
+         * @description What the graph does not show.
+         */
+        services__api__profiles__call_graph__LeftOut: {
+            /**
+             * Edges
+             * @description Calls among the functions shown.
+             */
+            edges: number;
+            /**
+             * Heaviest Edge
+             * @description Largest share of a call not shown.
+             */
+            heaviest_edge: number;
+            /**
+             * Heaviest Node
+             * @description Largest total share of a function not shown.
+             */
+            heaviest_node: number;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Self Share
+             * @description Share of the selection whose innermost function is not shown.
+             */
+            self_share: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -1834,6 +2790,666 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    affinity: {
+        parameters: {
+            query?: {
+                /** @description How many, those with most work. */
+                applications?: number;
+                /** @description Applications that stay where they are, comma-separated. */
+                pinned?: string;
+                /** @description Of an application that one platform may hold, for availability. */
+                largest_share?: number;
+                /** @description Share of what runs somewhere that must stay: replicas. */
+                floor?: number;
+                /** @description Share by which a platform may give more cycles than today. */
+                room?: number;
+                /** @description Move only what pays off at the worse ends of the intervals. */
+                cautious?: boolean;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AffinityAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    apu: {
+        parameters: {
+            query?: {
+                /** @description One of machine, datacenter, platform, cluster, kernel, application. */
+                by?: string;
+                /** @description Overlap coefficient of platforms that have none; else they are left out. */
+                coefficient?: number | null;
+                /** @description Rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApuAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    cross_check: {
+        parameters: {
+            query?: {
+                /** @description One of machine, datacenter, platform, cluster, kernel. */
+                by?: string;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CrossCheckAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    frequency: {
+        parameters: {
+            query?: {
+                /** @description What slowdowns are against; else the mean of the busy CPUs. */
+                base_mhz?: number | null;
+                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                mhz?: string;
+                /** @description Of that at the base frequency, to be kept. */
+                performance?: number;
+                /** @description Of a miss, on platforms without a figure; else they are left out. */
+                latency_ns?: number | null;
+                /** @description Rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FrequencyAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    ratios: {
+        parameters: {
+            query?: {
+                /** @description One of cpi, llc-mpki, llc-miss-ratio, branch-mpki, branch-miss-ratio, stall-ratio, relative-frequency, frequency, or two counters as `llc-misses/instructions`. */
+                ratio?: string;
+                /** @description Keys, comma-separated, of application, machine, datacenter, platform, cluster, kernel; empty: all together. */
+                by?: string;
+                /** @description Length of a step in time: `1h`, `1d`. Empty: without steps. */
+                step?: string;
+                /** @description Rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RatioAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    side_by_side: {
+        parameters: {
+            query: {
+                /** @description A platform, as /labels has it. */
+                first: string;
+                /** @description Another platform. */
+                second: string;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SideAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     call_graph: {
         parameters: {
             query?: {
@@ -1924,7 +3540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1933,7 +3549,217 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    data_captures: {
+        parameters: {
+            query?: {
+                /** @description Of the last record received: go on behind it. */
+                cursor?: string;
+                /** @description Do not end: send what lands (captures: is archived) from now on. */
+                follow?: boolean;
+                /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
+                max_record_bytes?: number | null;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.fleetprof.data+protobuf": string;
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    data_profiles: {
+        parameters: {
+            query?: {
+                /** @description Of the last record received: go on behind it. */
+                cursor?: string;
+                /** @description Do not end: send what lands (captures: is archived) from now on. */
+                follow?: boolean;
+                /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
+                max_record_bytes?: number | null;
+                /** @description Leave out visits that watched and saw nothing that matches. */
+                only_matching?: boolean;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.fleetprof.data+protobuf": string;
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2091,7 +3917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2100,7 +3926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2205,7 +4031,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2214,7 +4040,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2312,7 +4138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2321,7 +4147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2455,7 +4281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2464,7 +4290,120 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    series: {
+        parameters: {
+            query?: {
+                /** @description Keys of rows as of /table, commas between; empty: the whole alone. */
+                by?: string;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description Most steps; the shortest common step that is enough is taken. */
+                points?: number;
+                /** @description Length of a step instead, e.g. 5m, 1h, 1d, 1w. Steps of a day at most begin at multiples of it from midnight 1970 UTC, longer ones at multiples from a Monday. */
+                step?: string;
+                /** @description Rows by self or by totals. */
+                share?: "self" | "total";
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2618,6 +4557,118 @@ export interface operations {
             };
         };
     };
+    stacks: {
+        parameters: {
+            query?: {
+                /** @description Labels, commas between, whose values divide the stacks: labels of pprof's samples, first frames of collapsed stacks. */
+                labels?: string;
+                /** @description The heaviest so many. Unless given 1,000 rows, of which there are at most 10,000, and all stacks of a file. */
+                limit?: number | null;
+                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StacksAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.speedscope+json": string;
+                    "application/x-pprof": string;
+                    "text/csv": string;
+                    "text/x-collapsed-stacks": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     status: {
         parameters: {
             query?: {
@@ -2661,7 +4712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2670,7 +4721,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3047,7 +5098,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range. */
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3056,7 +5107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or not in time; Retry-After says when to ask again. */
+            /** @description The database does not answer, or the question takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -22,9 +22,9 @@ def test_everything_is_described(description: dict):
     assert set(description["paths"]) == {
         f"/api/v1/{route}"
         for route in (
-            *("table", "flame", "call-graph", "diff", "reliability", "labels", "stacks", "status"),
+            *("table", "flame", "call-graph", "series", "diff", "reliability", "labels", "stacks", "status"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
-            "relandings",
+            *("relandings", "data/profiles", "data/captures"),
             *(f"analysis/{model}" for model in MODELS),
         )
     }
@@ -56,7 +56,7 @@ def test_the_selection_is_the_same_on_every_route(description: dict):
         names = {"event", "unit", "from", "to", "select", "campaign", "focus", "ignore"}
         return {p["name"]: p for p in parameters if p["name"] in names}
 
-    for route in ("flame", "call-graph", "labels", "diff", "reliability"):
+    for route in ("flame", "call-graph", "series", "labels", "diff", "reliability"):
         assert shared("table") == shared(route), route
     assert len(shared("table")) == 8
 
@@ -67,7 +67,7 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
 @pytest.mark.parametrize(
     ("route", "more"),
     [
-        *((route, set()) for route in ("table", "diff", "reliability", "labels", "status")),
+        *((route, set()) for route in ("table", "series", "diff", "reliability", "labels", "status")),
         ("flame", {"application/vnd.fleetprof.flame"}),
         ("stacks", {"application/x-pprof", "text/x-collapsed-stacks", "application/vnd.speedscope+json"}),
         ("call-graph", {"text/vnd.graphviz"}),

@@ -1,0 +1,193 @@
+"""A selection over time: /series."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time, parse_length
+from storage.query.shapes.series import MOST_LINES, Point, SeriesQuestion, Step
+from storage.query.shapes.series import SeriesAnswer as FoundSeries
+from storage.query.shapes.steps import MOST_POINTS
+
+
+class SeriesStep(Answer):
+    """A piece of time, of whole minutes, hours, days or weeks of UTC."""
+
+    start: str = Field(description="RFC 3339, like `end`.")
+    end: str
+    partial: bool = Field(
+        description="It reaches beyond the selection, or into the future: its totals are those of a part."
+    )
+    covered_seconds: float = Field(
+        description="Of it, those of the selection in which the campaign drew visits; estimates speak of them."
+    )
+    visits_drawn: int
+
+
+class SeriesPoint(Answer):
+    """What a line has in one step; null: no visit of the step saw anything of the selection."""
+
+    start: str = Field(description="The step's.")
+    units: int = Field(description="Units observed; a line's add up to those of the whole time.")
+    seconds: float | None
+    share: float | None = Field(
+        description="Estimated share of the whole selection in this step.", ge=0, le=1
+    )
+    lo: float | None = Field(
+        description="95 % interval of the share; null without a random design.", ge=0, le=1
+    )
+    hi: float | None = Field(ge=0, le=1)
+    core_seconds: IntervalAnswer | None = Field(
+        description="CPU time of the whole fleet in the step's covered time; a line's add up to that of the whole time."
+    )
+    cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
+    few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    visits: int = Field(description="Visits with a sample of the line.")
+
+
+class SeriesLine(Answer):
+    """A row over time."""
+
+    role: Literal["whole", "row", "remainder"] = Field(
+        description="whole: all that the selection's filters leave; remainder: what the rows leave of that."
+    )
+    key: dict[str, str] = Field(description="As in /table; empty unless it is a row.")
+    function_id: int | None
+    points: list[SeriesPoint] = Field(description="One for each of `steps`.")
+
+
+class SeriesAnswer(Answer):
+    """A selection over time."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    step_seconds: int
+    steps: list[SeriesStep]
+    lines: list[SeriesLine] = Field(
+        description="The whole first, then rows, the heaviest of the whole time first, then the remainder; with share=total and "
+        "rows that a sample may be in several of there is none."
+    )
+    lines_total: int = Field(description="Rows there are.")
+
+
+def series_document(selection: Selection, found: FoundSeries) -> Json:
+    """The answer of /series."""
+    series, scale = found.series, found.kind.seconds_per_unit
+    named: list[tuple[str, Json, int | None, tuple[Point, ...]]] = [("whole", {}, None, series.whole)]
+    named += [("row", dict(line.key), line.function_id, line.points) for line in series.lines]
+    if series.remainder is not None:
+        named.append(("remainder", {}, None, series.remainder))
+    return {
+        "selection": selection_document(selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "by": list(found.by),
+        "step_seconds": series.step_s,
+        "steps": [
+            {
+                "start": format_time(step.start),
+                "end": format_time(step.end),
+                "partial": step.partial,
+                "covered_seconds": step.covered_s,
+                "visits_drawn": step.drawn,
+            }
+            for step in series.steps
+        ],
+        "lines": [
+            {
+                "role": role,
+                "key": key,
+                "function_id": function_id,
+                "points": [
+                    _point(step, point, scale) for step, point in zip(series.steps, points, strict=True)
+                ],
+            }
+            for role, key, function_id, points in named
+        ],
+        "lines_total": series.lines_total,
+    }
+
+
+_FORMS = forms_of(SeriesAnswer, "lines.points")
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/series",
+        summary="A selection over time",
+        description="The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, "
+        "so that the points of a line add up to the row of /table.",
+        response_model=SeriesAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def series(
+        *,
+        request: Request,
+        selection: Selected,
+        by: Annotated[
+            str,
+            Query(
+                description="Keys of rows as of /table, commas between; empty: the whole alone.",
+                examples=["application", "function"],
+                max_length=500,
+            ),
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=MOST_LINES, description="Most rows.")] = 5,
+        points: Annotated[
+            int,
+            Query(
+                ge=1,
+                le=MOST_POINTS,
+                description="Most steps; the shortest common step that is enough is taken.",
+            ),
+        ] = 100,
+        step: Annotated[
+            str,
+            Query(
+                description="Length of a step instead, e.g. 5m, 1h, 1d, 1w. Steps of a day at most begin at multiples of it from "
+                "midnight 1970 UTC, longer ones at multiples from a Monday.",
+                max_length=20,
+            ),
+        ] = "",
+        share: Annotated[Literal["self", "total"], Query(description="Rows by self or by totals.")] = "self",
+    ) -> Response:
+        question = SeriesQuestion(
+            selection,
+            keys_of(by) if by.strip() else (),
+            limit,
+            points,
+            parse_length(step, parameter="step") if step else 0,
+            share == "self",
+        )
+        return await asker.answer(
+            request, _FORMS, lambda: series_document(selection, asker.queries.ask(question))
+        )
+
+
+def _point(step: Step, point: Point, scale: float | None) -> Json:
+    estimate = point.estimate
+    units = None if estimate is None else estimate.units
+    return {
+        "start": format_time(step.start),
+        "units": point.units,
+        "seconds": as_seconds(point.units, scale),
+        "share": point.share,
+        "lo": estimate and estimate.share.lo,
+        "hi": estimate and estimate.share.hi,
+        "core_seconds": interval_document(units, scale),
+        "cores": interval_document(units, scale and step.covered_s and scale / step.covered_s),
+        "few": estimate is not None and estimate.few,
+        "visits": point.visits,
+    }
