@@ -151,6 +151,11 @@ def copy_out(
     Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
     """
     budget.checkpoint()
+    if elsewhere(connection) is not None:
+        raise BadSelection(
+            "The lake does not keep what this question needs.",
+            hint="Ask PostgreSQL, which has it for a shorter time.",
+        )
     compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     buffer = _Bounded(limit)
     with translated(), closing(connection.connection.cursor()) as cursor:
