@@ -4,6 +4,8 @@ ServiceError
 ├── SettingsProblem     operator: a setting is missing, wrong, or unsafe as it is
 ├── CannotStart         operator: a part of the stack did not come up; the text holds its last words
 ├── CertificateProblem  operator: a certificate, a key or their folder is not as it must be
+├── CannotWrite         user: a file or a folder that a command was told to write to; disk or rights
+├── BackupFailed        operator: a dump was not made, or not restored; the text says what PostgreSQL said
 ├── AlreadyRunning      user: another `fleetprof up` has this state directory
 └── NotRunning          user: start `fleetprof up` first, or name an address
 """
@@ -23,6 +25,14 @@ class CannotStart(ServiceError):
 
 class CertificateProblem(ServiceError):
     """A certificate, a key or the folder they lie in is missing, in the way, or damaged."""
+
+
+class CannotWrite(ServiceError):
+    """Output cannot go where it was told to."""
+
+
+class BackupFailed(ServiceError):
+    """A dump was not made, or not restored."""
 
 
 class AlreadyRunning(ServiceError):

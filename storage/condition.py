@@ -45,6 +45,24 @@ def condition(connection: Connection) -> Condition:
     return Condition(version, (now - halfway).total_seconds(), tuple(missing(connection)))
 
 
+def server_version(connection: Connection) -> int:
+    """server_version_num, e.g. 170002."""
+    return int(connection.execute(text("SELECT current_setting('server_version_num')::int")).scalar_one())
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether the database holds no tables at all, of this program or another."""
+    tables = text(
+        "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
+    )
+    return connection.execute(tables).scalar_one() == 0
+
+
+def freshen(connection: Connection) -> None:
+    """Collect the planner's statistics anew: of what was just restored it knows nothing."""
+    connection.execute(text("ANALYZE"))
+
+
 def skews(connection: Connection, *, since: timedelta = timedelta(days=1)) -> Skews:
     """Of visits that started since then; the schema must be current."""
     start = datetime.now(UTC) - since

@@ -1,11 +1,14 @@
 """`fleetprof db`: the database's tables and partitions."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.settings import Settings, read_settings
 
 app = typer.Typer(no_args_is_help=True, help="The database: its tables, its partitions, what is kept.")
 
@@ -158,3 +161,61 @@ def sweep() -> None:
         typer.echo(
             f"{done.corrupt:,} stored values do not decode; what they used counted as unused.", err=True
         )
+
+
+@app.command()
+def dump(
+    file: Annotated[Path, typer.Argument(help="A new file; readable by this user only.")],
+) -> None:
+    """Write the database to a file in pg_dump's custom format; everything goes on meanwhile.
+
+    Copy the archive afterwards, never before (docs/operations.md). Uses FLEETPROF_DATABASE_URL, the `fleetprof up`
+    that runs here, or the data of one that does not run.
+    """
+    from services.backup import dump as write  # noqa: PLC0415
+
+    settings = read_settings()
+    with _database(settings) as url:
+        size = write(url, file)
+    typer.echo(f"{file}: {size:,} bytes. Copy the archive now: {settings.archive}")
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `fleetprof db dump` or pg_dump --format=custom wrote.")],
+) -> None:
+    """Fill an empty database from a dump, all or nothing, and bring it to this version's tables.
+
+    Put the archive's copy in its place first, and start no process before both are there. Uses
+    FLEETPROF_DATABASE_URL, else makes the database that `fleetprof up` will run with.
+    """
+    from services.backup import restore as fill  # noqa: PLC0415
+    from services.errors import BackupFailed  # noqa: PLC0415
+    from services.running import running_stack  # noqa: PLC0415
+
+    settings = read_settings()
+    if settings.database_url is None and running_stack(settings.state_dir):
+        raise BackupFailed("`fleetprof up` runs here, with its own data; stop it first.")
+    with _database(settings) as url:
+        applied = fill(url, file)
+    typer.echo("\n".join(["The dump is restored.", *(f"applied {revision}" for revision in applied)]))
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[str]:
+    """The database that is meant; the server of an `up` that does not run is started for as long as it is needed."""
+    from services.embedded.postgres import EmbeddedPostgres  # noqa: PLC0415
+    from services.running import hold, running_stack  # noqa: PLC0415
+
+    if settings.database_url or running_stack(settings.state_dir):
+        yield settings.needed_database_url()
+        return
+    with hold(settings.state_dir):
+        server = EmbeddedPostgres(settings.state_dir / "postgres")
+        ran = server.pid is not None
+        server.start()
+        try:
+            yield server.url()
+        finally:
+            if not ran:
+                server.stop()

