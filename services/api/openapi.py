@@ -7,6 +7,8 @@ from pathlib import Path
 
 from services.api.app import create_app
 from services.api.auth import Access
+from services.data_api.desk import DataDesk
+from services.data_api.streams import Streams
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
@@ -19,7 +21,8 @@ def document() -> str:
         engine = open_engine("postgresql://nobody@localhost/nothing", application="openapi")
         queries = QueryEngine(engine)
         desk = SymbolDesk(engine, Archive(state_dir))
-        description = create_app(queries, Access(Path(state_dir)), symbols=desk).openapi()
+        data = DataDesk(Streams(engine, Archive(state_dir)))
+        description = create_app(queries, Access(Path(state_dir)), symbols=desk, data=data).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 

@@ -1,0 +1,136 @@
+"""The data API, and the rest of the API, over HTTP."""
+
+import http.client
+import json
+import ssl
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from fleetpb import data_pb2
+from services.client.delimited import messages
+from services.client.errors import Broken, Refused
+
+_MEDIA_TYPE = "application/vnd.fleetprof.data+protobuf"
+_SILENCE_S = 60.0
+"""A stream says every ten seconds that it is still there; answers take no longer than half of this."""
+_PIECE = 1 << 16
+_PASSING = frozenset({408, 429, 500, 502, 503, 504})
+_GZIP_WINDOW = 31
+_Record = TypeVar("_Record", data_pb2.ProfileRecord, data_pb2.CaptureRecord)
+_SELECTION = {"from_time": "from", "to_time": "to"}
+
+
+class HttpTransport:
+    """One server; each stream has a connection of its own."""
+
+    def __init__(self, url: str, *, token: str = "", ca: Path | None = None) -> None:
+        """`url` begins with http:// or https://; `ca` is the authority of the server's certificate, PEM."""
+        self._url = url.rstrip("/")
+        self._token = token
+        context = ssl.create_default_context(cafile=None if ca is None else str(ca))
+        # A proxy of the environment is not for machines of the fleet.
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+        )
+
+    def profiles(self, query: data_pb2.ProfileQuery) -> Iterator[data_pb2.ProfileRecord]:
+        """As `Transport` says."""
+        parameters = _parameters(query)
+        if query.only_matching:
+            parameters["only_matching"] = "true"
+        return self._records("data/profiles", parameters, data_pb2.ProfileRecord)
+
+    def captures(self, query: data_pb2.CaptureQuery) -> Iterator[data_pb2.CaptureRecord]:
+        """As `Transport` says."""
+        return self._records("data/captures", _parameters(query), data_pb2.CaptureRecord)
+
+    def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:
+        """As `Transport` says."""
+        with self._open(route, parameters, accept, "gzip") as response:
+            try:
+                return b"".join(_unpacked(response))
+            except (OSError, http.client.HTTPException, zlib.error) as error:
+                raise Broken(f"The answer broke off: {error!r}") from error
+
+    def close(self) -> None:
+        """Nothing: a stream's connection ends with its iterator."""
+
+    def _records(self, route: str, parameters: Mapping[str, str], kind: type[_Record]) -> Iterator[_Record]:
+        coding = "zstd, gzip" if find_spec("zstandard") else "gzip"
+        with self._open(route, parameters, _MEDIA_TYPE, coding) as response:
+            try:
+                for data in messages(_unpacked(response)):
+                    record = kind.FromString(data)
+                    if record.HasField("failure"):
+                        raise _failed(record.failure)
+                    yield record
+            except (OSError, http.client.HTTPException, zlib.error, EOFError) as error:
+                raise Broken(f"The stream broke off: {error!r}") from error
+
+    def _open(
+        self, route: str, parameters: Mapping[str, str], accept: str, coding: str
+    ) -> http.client.HTTPResponse:
+        headers = {"Accept": accept, "Accept-Encoding": coding}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(  # noqa: S310 - `connect` lets http and https pass
+            f"{self._url}/api/v1/{route}?{urlencode(parameters)}", headers=headers
+        )
+        try:
+            response: http.client.HTTPResponse = self._opener.open(request, timeout=_SILENCE_S)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _meaning(error.code, error.read(_PIECE)) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise Broken(f"{self._url} does not answer: {error}") from error
+        return response
+
+
+def _parameters(query: data_pb2.ProfileQuery | data_pb2.CaptureQuery) -> dict[str, str]:
+    found = {_SELECTION.get(field.name, field.name): value for field, value in query.selection.ListFields()}
+    if query.cursor:
+        found["cursor"] = query.cursor
+    if query.follow:
+        found["follow"] = "true"
+    if query.max_record_bytes:
+        found["max_record_bytes"] = str(query.max_record_bytes)
+    return found
+
+
+def _unpacked(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    unpack: Callable[[bytes], bytes]
+    match response.headers.get("Content-Encoding", "identity"):
+        case "gzip":
+            unpack = zlib.decompressobj(wbits=_GZIP_WINDOW).decompress
+        case "zstd":
+            import zstandard  # noqa: PLC0415 - the server chose it only where it is installed
+
+            unpack = zstandard.ZstdDecompressor().decompressobj().decompress
+        case _:
+            unpack = bytes
+    while piece := response.read1(_PIECE):
+        yield unpack(piece)
+
+
+def _failed(failure: data_pb2.StreamFailure) -> Refused | Broken:
+    if failure.passing:
+        return Broken(failure.detail)
+    return Refused(failure.detail, kind=failure.kind, hint=failure.hint)
+
+
+def _meaning(status: int, body: bytes) -> Refused | Broken:
+    try:
+        document = json.loads(body)
+        detail, hint = str(document["detail"]), str(document.get("hint", ""))
+        kind, at = str(document.get("type", "")).rpartition(":")[2], document.get("at")
+    except (ValueError, KeyError, TypeError):
+        detail, hint, kind, at = body[:500].decode("utf-8", "replace"), "", "", None
+    if status in _PASSING:
+        return Broken(f"{detail} (HTTP {status})")
+    return Refused(detail, kind=kind, hint=hint, at=at if isinstance(at, int) else None)

@@ -1,0 +1,65 @@
+"""One raw capture."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fleetpb import data_pb2
+from services.client.errors import NeedsPackage
+
+if TYPE_CHECKING:
+    from fleetpb import capture_pb2
+
+_MOST_RAW_BYTES = 512 << 20
+
+
+class Capture:
+    """A capture as it was archived; `record` is the record itself (proto/fleetpb/data.proto)."""
+
+    def __init__(self, record: data_pb2.VisitCapture) -> None:
+        self.record = record
+
+    @property
+    def id(self) -> str:
+        """The visit's."""
+        return self.record.visit.visit_id
+
+    @property
+    def machine(self) -> str:
+        """Its name in the inventory."""
+        return self.record.visit.machine
+
+    @property
+    def drawn_at(self) -> datetime:
+        """Moment of the visit's draw."""
+        return self.record.visit.drawn_at.ToDatetime(UTC)
+
+    @property
+    def is_there(self) -> bool:
+        """False: it is expired, missing, damaged or too large; `status` and `detail` say so."""
+        return self.record.status == data_pb2.RECORD_OK
+
+    @property
+    def status(self) -> str:
+        """`ok`, `expired`, `missing`, `corrupt` or `too_large`."""
+        return data_pb2.RecordStatus.Name(self.record.status).removeprefix("RECORD_").lower()
+
+    @property
+    def detail(self) -> str:
+        """Why it is not there, a sentence."""
+        return self.record.detail
+
+    @property
+    def blob(self) -> bytes:
+        """The archived bytes: a `Capture` message, compressed with zstd."""
+        return self.record.capture
+
+    def message(self) -> "capture_pb2.Capture":
+        """The capture, unpacked (proto/fleetpb/capture.proto). Raises `NeedsPackage`."""
+        from fleetpb import capture_pb2  # noqa: PLC0415 - for whoever only saves captures
+
+        try:
+            import zstandard  # noqa: PLC0415
+        except ImportError as error:
+            raise NeedsPackage("Unpacking captures needs zstandard: pip install zstandard") from error
+        raw = zstandard.ZstdDecompressor().decompress(self.blob, max_output_size=_MOST_RAW_BYTES)
+        return capture_pb2.Capture.FromString(raw)

@@ -1,0 +1,33 @@
+"""Messages that stand one after the other, each with its length in front of it, a varint."""
+
+from collections.abc import Iterable, Iterator
+
+_LONGEST_LENGTH = 10
+
+
+def messages(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes of each message, from pieces cut anywhere. Raises EOFError where the last one is cut short."""
+    held = bytearray()
+    for piece in pieces:
+        held += piece
+        at = 0
+        while (found := _length(held, at)) is not None and found[1] + found[0] <= len(held):
+            length, start = found
+            yield bytes(held[start : start + length])
+            at = start + length
+        del held[:at]
+    if held:
+        raise EOFError("a message is cut short")
+
+
+def _length(held: bytearray, at: int) -> tuple[int, int] | None:
+    """The length that begins there, and where its message does; None: it is not all there."""
+    value = 0
+    for place in range(_LONGEST_LENGTH):
+        if at + place >= len(held):
+            return None
+        byte = held[at + place]
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value, at + place + 1
+    raise EOFError("a message's length does not end")

@@ -1,0 +1,154 @@
+"""One visit's profiles, decoded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fleetpb import data_pb2
+from services.client.facts import Facts
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function as stacks have it."""
+
+    name: str
+    file: str
+    """"" where it is not known."""
+    binary: str
+    kind: str
+    """`user`, `kernel`, or `marker`: no code, it says what is missing there."""
+    symbols: str
+    """Where the name is from: `full` (debug information), `symtab`, `binary_only`, `unknown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The samples of one process group in one segment of a visit."""
+
+    labels: Mapping[str, str]
+    segment: int
+    period: int
+    """Units (nanoseconds, cycles, …) that one sample stands for."""
+    stack: Int64
+    """Indexes into the visit's stacks."""
+    samples: Int64
+
+    @property
+    def units(self) -> int:
+        """Of the event, in all."""
+        return int(self.samples.sum()) * self.period
+
+
+class Visit:
+    """What one visit saw of one event; `message` is the record itself (proto/fleetpb/data.proto)."""
+
+    def __init__(self, message: data_pb2.VisitProfiles) -> None:
+        self.message = message
+
+    @property
+    def id(self) -> str:
+        """The visit's, and its capture's."""
+        return self.message.visit.visit_id
+
+    @property
+    def machine(self) -> str:
+        """Its name in the inventory."""
+        return self.message.visit.machine
+
+    @property
+    def day(self) -> date:
+        """UTC day of the draw."""
+        return date.fromisoformat(self.message.visit.day)
+
+    @property
+    def drawn_at(self) -> datetime:
+        """Moment of the draw."""
+        return self.message.visit.drawn_at.ToDatetime(UTC)
+
+    @property
+    def is_there(self) -> bool:
+        """False: its facts are expired, damaged or too large; `status` and `detail` say so."""
+        return self.message.status == data_pb2.RECORD_OK
+
+    @property
+    def status(self) -> str:
+        """`ok`, `expired`, `corrupt` or `too_large`."""
+        return data_pb2.RecordStatus.Name(self.message.status).removeprefix("RECORD_").lower()
+
+    @property
+    def detail(self) -> str:
+        """Why it is not there, a sentence."""
+        return self.message.detail
+
+    @property
+    def weight(self) -> float:
+        """Units of the fleet that a unit observed here stands for (docs/data-api.md)."""
+        return self.message.weight
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions of its stacks."""
+        text, table = self.message.strings, self.message.functions
+        columns = zip(table.name, table.file, table.binary, table.kind, table.symbols, strict=True)
+        return tuple(
+            Function(
+                text[name],
+                text[file],
+                text[binary],
+                data_pb2.VisitProfiles.Kind.Name(kind).lower(),
+                data_pb2.VisitProfiles.Symbols.Name(symbols).lower(),
+            )
+            for name, file, binary, kind, symbols in columns
+        )
+
+    @cached_property
+    def stacks(self) -> tuple[tuple[int, ...], ...]:
+        """Indexes into `functions`, leaf first."""
+        flat = list(self.message.stacks.functions)
+        ends = np.cumsum(np.array(self.message.stacks.length, np.int64)).tolist()
+        return tuple(tuple(flat[first:end]) for first, end in zip([0, *ends], ends, strict=False))
+
+    @cached_property
+    def profiles(self) -> tuple[Profile, ...]:
+        """By segment and process group; none: it watched, and saw nothing that matches."""
+        text = self.message.strings
+        return tuple(
+            Profile(
+                labels={text[k]: text[v] for k, v in zip(p.labels[::2], p.labels[1::2], strict=True)},
+                segment=p.segment,
+                period=p.period,
+                stack=np.array(p.stack, np.int64),
+                samples=np.array(p.samples, np.int64),
+            )
+            for p in self.message.profiles
+        )
+
+    @property
+    def units(self) -> int:
+        """Of the event, in all: core time in nanoseconds for `cpu`."""
+        return sum(profile.units for profile in self.profiles)
+
+    def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
+        """Its facts as columns; see `Facts`."""
+        return self._facts().to_numpy()
+
+    def to_pandas(self) -> Any:
+        """Its facts as a pandas.DataFrame; see `Facts`. Raises `NeedsPackage`."""
+        return self._facts().to_pandas()
+
+    def to_arrow(self) -> Any:
+        """Its facts as a pyarrow.Table; see `Facts`. Raises `NeedsPackage`."""
+        return self._facts().to_arrow()
+
+    def _facts(self) -> Facts:
+        facts = Facts()
+        facts.add(self, self.weight)
+        return facts
