@@ -13,6 +13,7 @@ from services.commands import (
     collector,
     db,
     doctor,
+    export,
     gateway,
     health,
     lake,
@@ -43,6 +44,7 @@ app.command("url", rich_help_panel="On this machine")(url.url)
 app.command("doctor", rich_help_panel="On this machine")(doctor.doctor)
 app.command("health", rich_help_panel="On this machine")(health.health)
 app.command("query", rich_help_panel="Ask")(query.query)
+app.command("export", rich_help_panel="Ask")(export.export)
 app.command("status", rich_help_panel="Ask")(status.status)
 app.command("visit", rich_help_panel="Ask")(visit.visit)
 app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")

@@ -46,6 +46,10 @@ class Forms(Generic[_Asked_contra]):
     def __add__(self, others: "Forms[_Asked_contra]") -> "Forms[_Asked_contra]":
         return Forms(self.forms + others.forms)
 
+    def named(self, name: str) -> Form[_Asked_contra]:
+        """The form of that name. Raises KeyError."""
+        return {form.name: form for form in self.forms}[name]
+
     def chosen(self, request: Request) -> Form[_Asked_contra]:
         """The form of `?format=`, else the one that Accept wants most. Raises the Problems 422 and 406."""
         name = request.query_params.get(_NAME, "")

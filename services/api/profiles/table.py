@@ -95,7 +95,7 @@ class TableAnswer(Answer):
     remainder: Remainder
 
 
-_FORMS = forms_of(TableAnswer, "rows")
+FORMS = forms_of(TableAnswer, "rows")
 
 
 def table_document(selection: Selection, found: FoundTable) -> Json:
@@ -126,7 +126,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         "`totals.units`, and so does the root of /flame for the same selection.",
         response_model=TableAnswer,
         responses=PROBLEMS,
-        openapi_extra=_FORMS.openapi,
+        openapi_extra=FORMS.openapi,
     )
     async def table(
         *,
@@ -157,7 +157,7 @@ def add(router: APIRouter, asker: Asker) -> None:
             question = TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find, find_regex))
             return table_document(selection, asker.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await asker.answer(request, FORMS, document)
 
 
 def row_document(row: Row, scale: float | None) -> Json:

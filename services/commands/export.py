@@ -1,0 +1,164 @@
+"""`fleetprof export`: a selection as a file that other programs open."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from services.engines import By
+from services.settings import read_settings
+
+
+class Format(StrEnum):
+    """What a file is written as."""
+
+    PPROF = "pprof"
+    COLLAPSED = "collapsed"
+    SPEEDSCOPE = "speedscope"
+    ARROW = "arrow"
+    CSV = "csv"
+    JSON = "json"
+
+
+class Counted(StrEnum):
+    """What collapsed stacks and speedscope's count in."""
+
+    ESTIMATE = "estimate"
+    OBSERVED = "observed"
+    SAMPLES = "samples"
+
+
+_BINARY = {Format.PPROF, Format.ARROW}
+_OF_STACKS = {Format.PPROF, Format.COLLAPSED, Format.SPEEDSCOPE}
+_ENDINGS = {
+    ".speedscope.json": Format.SPEEDSCOPE,
+    ".pb.gz": Format.PPROF,
+    ".pprof": Format.PPROF,
+    ".collapsed": Format.COLLAPSED,
+    ".collapsed.txt": Format.COLLAPSED,
+    ".folded": Format.COLLAPSED,
+    ".arrow": Format.ARROW,
+    ".arrows": Format.ARROW,
+    ".csv": Format.CSV,
+    ".json": Format.JSON,
+}
+
+
+def _pattern(what: str) -> Any:
+    return typer.Option(metavar="REGEX", help=f"{what} RE2, somewhere in its function, file or binary.")
+
+
+def export(  # noqa: PLR0917 - the command line is its signature
+    select: Annotated[
+        str,
+        typer.Argument(
+            help="Matchers on labels and on frames, as in `fleetprof query`, e.g. '{application=\"nginx\"}'."
+        ),
+    ] = "{}",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file; - is standard output.", show_default="-")
+    ] = Path("-"),
+    format_: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="Unless given by the file's ending: .pb.gz, .collapsed, .speedscope.json, .arrow, .csv, .json; else "
+            "pprof.",
+        ),
+    ] = None,
+    event: Annotated[str, typer.Option(help="What was sampled.")] = "cpu",
+    since: Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")] = "now-1h",
+    until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "now",
+    campaign: Annotated[str, typer.Option(help="Whose visits.")] = "fleet",
+    focus: Annotated[str, _pattern("Only stacks with a frame that matches.")] = "",
+    ignore: Annotated[str, _pattern("No stacks with a frame that matches.")] = "",
+    hide: Annotated[str, _pattern("Take frames that match out of their stacks.")] = "",
+    show: Annotated[str, _pattern("Take frames that do not match out of their stacks.")] = "",
+    show_from: Annotated[
+        str, _pattern("Take away what is above the outermost frame that matches, and stacks without one.")
+    ] = "",
+    labels: Annotated[
+        str,
+        typer.Option(
+            help="Labels whose values divide the stacks, e.g. application,version: labels of pprof's samples, first "
+            "frames of collapsed stacks."
+        ),
+    ] = "",
+    value: Annotated[
+        Counted,
+        typer.Option(
+            help="What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, "
+            "or samples. A pprof profile has all three."
+        ),
+    ] = Counted.ESTIMATE,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="The heaviest so many stacks, or rows; else all stacks, and 10000 rows."),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="arrow, csv and json: rows by these keys, as in `fleetprof query`, and not stacks."
+        ),
+    ] = "",
+    engine: Annotated[By, typer.Option(help="Who answers, as in `fleetprof query`.")] = By.POSTGRES,
+) -> None:
+    """Write a selection's stacks, or its table, for another program.
+
+    pprof's profiles open in `go tool pprof`, collapsed stacks in flamegraph.pl, speedscope's files at
+    speedscope.app; arrow, csv and json are what the API answers. A file appears when it is whole, in
+    the place of an older one. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    """
+    import sys  # noqa: PLC0415 - a command imports what it runs
+
+    from services import destination, exports  # noqa: PLC0415
+    from services.answering import FromLake, answering  # noqa: PLC0415
+    from services.api.formats.stack_profile import Value  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.api.profiles.stacks import StacksAsked  # noqa: PLC0415
+    from services.pointing import Typed, pointing  # noqa: PLC0415
+    from storage.query.selections.selection import parse_selection  # noqa: PLC0415
+
+    form = format_ or _of_ending(output.name)
+    to_stdout = output == destination.STANDARD_OUTPUT
+    if form in _BINARY and to_stdout and sys.stdout.isatty():
+        raise typer.BadParameter(
+            f"{form} is not for a terminal. Name a file, or pipe it to a program.", param_hint="--output"
+        )
+    if by and form in _OF_STACKS:
+        raise typer.BadParameter(
+            f"{form} holds stacks, and no rows. Leave it out, or ask for arrow, csv or json.",
+            param_hint="--by",
+        )
+    if output.is_dir():
+        raise typer.BadParameter(f"{output} is a folder.", param_hint="--output")
+    asked: dict[str, Any] = {"event": event, "campaign": campaign}
+    asked |= {"focus": focus, "ignore": ignore, "hide": hide, "show": show, "show_from": show_from}
+    typed = {"select": Typed("SELECT", select), "from": Typed("--from", since), "to": Typed("--to", until)}
+    typed |= {"labels": Typed("--labels", labels), "by": Typed("--by", by)}
+    typed |= {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in asked.items()}
+    with pointing(typed), exports.progress() as shown:
+        selection = parse_selection(start=since, end=until, select=select, **asked)
+        with answering(read_settings(), engine) as queries:
+            content: bytes | Iterator[bytes]
+            if by:
+                content = exports.table(queries, selection, keys_of(by), form.value, limit)
+            else:
+                names = keys_of(labels) if labels.strip() else ()
+                stacks = StacksAsked(queries.ask, selection, names, limit, Value(value.value))
+                content = exports.stacks(stacks, form.value)
+        # The connection has gone back: what is left to do is writing.
+        size = destination.write([content] if isinstance(content, bytes) else content, output, shown)
+    if isinstance(queries, FromLake):
+        typer.echo(queries.remark, err=True)
+    if not to_stdout:
+        typer.echo(f"{output}: {size:,} bytes", err=True)
+
+
+def _of_ending(name: str) -> Format:
+    for ending, form in _ENDINGS.items():  # the longest of those that end alike come first
+        if name.endswith(ending):
+            return form
+    return Format.PPROF
