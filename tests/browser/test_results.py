@@ -158,6 +158,29 @@ def test_filters_are_chips_and_back_takes_them_away(page: Page):
     expect(rows(page)).to_have_count(3)
 
 
+def test_frames_are_taken_out_of_stacks(page: Page):
+    page.keyboard.press("f")
+    picker = page.get_by_role("dialog", name="add a filter")
+    picker.get_by_label("functions, files, binaries, as a regular expression").fill("^malloc$")
+    picker.get_by_role("button", name="Hide", exact=True).click()
+    expect(page.locator(".chip", has_text="without frames ^malloc$")).to_be_visible()
+    expect(rows(page)).to_have_count(7)
+    assert place(page)["hide"] == "^malloc$"
+    page.get_by_role("button", name="remove the filter without frames ^malloc$").click()
+    expect(rows(page)).to_have_count(8)
+
+
+def test_a_mistake_in_the_matchers_is_seen_while_it_is_typed(page: Page):
+    page.keyboard.press("f")
+    matchers = page.get_by_role("dialog", name="add a filter").get_by_label("matchers as text")
+    matchers.fill('{function="malloc"')
+    expect(page.get_by_role("status")).to_contain_text(["Expected a closing brace at character 19"])
+    matchers.fill('{self.function="malloc"}')
+    matchers.press("Enter")
+    expect(page.locator(".chip", has_text="self.function = malloc")).to_be_visible()
+    assert place(page)["select"] == '{self.function="malloc"}'
+
+
 def test_the_row_menu_keeps_only_stacks_with_a_function(page: Page):
     row(page, "malloc").click(button="right")
     page.get_by_role("menuitem", name="Only stacks with this function").click()

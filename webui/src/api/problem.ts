@@ -11,7 +11,9 @@ export class ApiProblem extends Error {
     readonly hint: string,
     /** To be found again in the server's log; empty if there was none. */
     readonly requestId: string,
-    /** Character position of a mistake in the selection's text. */
+    /** The query parameter that is at fault; empty if it is no single one. */
+    readonly parameter: string,
+    /** Position of the mistake in it, in characters. */
     readonly at: number | null,
   ) {
     super(message);
@@ -33,6 +35,7 @@ export function unreachable(): ApiProblem {
     'The server does not answer.',
     'Is fleetprof still running? Look at the terminal where it was started.',
     '',
+    '',
     null,
   );
 }
@@ -43,5 +46,6 @@ export function problemOf(status: number, requestId: string | null, body: unknow
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '');
   const sentence = text('detail') || text('title') || `The server answered with status ${status}.`;
   const at = typeof document['at'] === 'number' ? document['at'] : null;
-  return new ApiProblem(status, sentence, text('hint'), text('request_id') || (requestId ?? ''), at);
+  const request = text('request_id') || (requestId ?? '');
+  return new ApiProblem(status, sentence, text('hint'), request, text('parameter'), at);
 }

@@ -1,7 +1,7 @@
 /** What amounts are shown in: all measures of one row are the same estimate in other units. */
 import type { TableRow, Totals } from '../api/types.ts';
 import { count, duration, durationScale, percent, quantity, significant } from '../selection/numbers.ts';
-import { parseMatchers } from '../selection/matchers.ts';
+import { isOnFrames, parseMatchers } from '../selection/matchers.ts';
 import { times, type Estimate } from './interval.ts';
 
 export const MEASURES = ['share', 'samples', 'core-seconds', 'cores', 'machines', 'money'] as const;
@@ -42,10 +42,10 @@ export interface Ground {
   random: boolean;
 }
 
-/** `select`: the label matchers of the answer. */
+/** `select`: the matchers of the answer; those on frames leave the whole, of which shares are, as it is. */
 export function groundOf(totals: Totals, select: string, price: number | null): Ground {
   return {
-    population: parseMatchers(select)?.length === 0 ? totals.population : 0,
+    population: parseMatchers(select)?.every(isOnFrames) ? totals.population : 0,
     covered: totals.covered_seconds,
     price,
     timed: totals.seconds !== null,

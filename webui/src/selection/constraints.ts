@@ -11,6 +11,13 @@ export interface Constraint {
 }
 
 const DAY = 86_400;
+const PATTERNS = [
+  ['focus', 'Keeping only stacks with', 'Keep all'],
+  ['ignore', 'Leaving out stacks with', 'Leave none out'],
+  ['hide', 'Hiding frames like', 'Hide none'],
+  ['show', 'Showing only frames like', 'Show all'],
+  ['show_from', 'Showing stacks from', 'Show them whole'],
+] as const;
 
 export function constraintsOf(place: Place): Constraint[] {
   const found: Constraint[] = [];
@@ -20,25 +27,14 @@ export function constraintsOf(place: Place): Constraint[] {
   } else {
     for (const m of matchers) {
       found.push({
-        what: `The filter ${m.label}${m.operator}"${m.value}"`,
+        what: `The filter ${formatMatchers([m]).slice(1, -1)}`,
         action: 'Remove it',
         without: { select: formatMatchers(matchers.filter((other) => other !== m)) },
       });
     }
   }
-  if (place.focus !== '') {
-    found.push({
-      what: `Keeping only stacks with ${place.focus}`,
-      action: 'Keep all',
-      without: { focus: '' },
-    });
-  }
-  if (place.ignore !== '') {
-    found.push({
-      what: `Leaving out stacks with ${place.ignore}`,
-      action: 'Leave none out',
-      without: { ignore: '' },
-    });
+  for (const [name, what, action] of PATTERNS) {
+    if (place[name] !== '') found.push({ what: `${what} ${place[name]}`, action, without: { [name]: '' } });
   }
   if (place.campaign !== HOME.campaign) {
     found.push({

@@ -1,8 +1,9 @@
 /**
- * The label matchers of a selection: `{application="python3",platform=~"Zen.*"}`.
+ * The matchers of a selection: `{application="python3",platform=~"Zen.*",function!="main"}`.
  *
- * The server is the judge of the language; this reader exists so that matchers can be shown and removed
- * one by one. What it cannot read is passed on as it is, and the server says what is wrong where.
+ * The grammar is the server's (docs/selections.md; tests/golden/selections holds both readers to it), but for
+ * regular expressions, which only the server can judge. It is read here so that matchers can be shown and
+ * removed one by one, and a mistake be seen while it is typed.
  */
 
 export const OPERATORS = ['=', '!=', '=~', '!~'] as const;
@@ -14,25 +15,44 @@ export interface Matcher {
   value: string;
 }
 
+/** Where a text is no list of matchers: `at` counts characters from 0, as the server does. */
+export interface Mistake {
+  at: number;
+  message: string;
+}
+
+const LONGEST = 4096;
+const LONGEST_NAME = 256;
+const MOST = 32;
+const ALIASES: Readonly<Record<string, string>> = { app: 'application', 'build-id': 'build_id' };
+const BARE_NAME = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
+const FRAME_NAMES = /^(self\.)?(function|file|binary)$/;
+
 /** null where the text is not a list of matchers. Empty text selects everything. */
 export function parseMatchers(text: string): Matcher[] | null {
-  const body = text.trim();
-  if (body === '' || body === '{}') return [];
-  if (!body.startsWith('{') || !body.endsWith('}')) return null;
-  const one = /\s*([A-Za-z_][\w./-]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/y;
-  const inner = body.slice(1, -1).trimEnd();
-  const matchers: Matcher[] = [];
-  while (one.lastIndex < inner.length) {
-    const m = one.exec(inner);
-    if (m === null) return null;
-    matchers.push({ label: m[1], operator: m[2] as Operator, value: unescape(m[3]) });
-  }
-  return matchers;
+  const found = readMatchers(text);
+  return Array.isArray(found) ? found : null;
+}
+
+/** What is wrong with a text; null where it is a list of matchers. */
+export function mistakeIn(text: string): Mistake | null {
+  const found = readMatchers(text);
+  return Array.isArray(found) ? null : found;
 }
 
 export function formatMatchers(matchers: readonly Matcher[]): string {
   if (matchers.length === 0) return '';
-  return `{${matchers.map((m) => `${m.label}${m.operator}"${escape(m.value)}"`).join(',')}}`;
+  return `{${matchers.map((m) => `${formatName(m.label)}${m.operator}${quoted(m.value)}`).join(',')}}`;
+}
+
+/** The name as matchers have it: in quotes if it would be read as anything else without. */
+export function formatName(name: string): string {
+  return BARE_NAME.test(name) && !(name in ALIASES) ? name : quoted(name);
+}
+
+/** It chooses stacks by their frames, not profiles by their labels. */
+export function isOnFrames(matcher: Matcher): boolean {
+  return FRAME_NAMES.test(matcher.label);
 }
 
 /** `matchers` with this one added. It replaces what it would contradict or repeat: `=` and the same text. */
@@ -44,24 +64,147 @@ export function withMatcher(matchers: readonly Matcher[], added: Matcher): Match
   return [...kept, added];
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
+/** A regular expression that matches exactly this text. */
+export function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+const ESCAPED: Readonly<Record<string, string>> = {
   '\n': '\\n',
   '\t': '\\t',
   '\r': '\\r',
   '"': '\\"',
   '\\': '\\\\',
 };
-const UNESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' };
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '"': '"', '\\': '\\' };
 
-function escape(value: string): string {
-  return value.replace(/[\n\t\r"\\]/g, (c) => ESCAPES[c]);
+function quoted(value: string): string {
+  return `"${value.replace(/[\n\t\r"\\]/g, (c) => ESCAPED[c])}"`;
 }
 
-function unescape(value: string): string {
-  return value.replace(/\\(.)/g, (_, c: string) => UNESCAPES[c] ?? c);
+function readMatchers(text: string): Matcher[] | Mistake {
+  // Characters, not UTF-16 units: positions are the server's.
+  const reader = new Reader(Array.from(text));
+  try {
+    return reader.matchers();
+  } catch (error) {
+    if (error instanceof Stopped) return error.mistake;
+    throw error;
+  }
 }
 
-/** A regular expression that matches exactly this text. */
-export function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+class Stopped extends Error {
+  constructor(readonly mistake: Mistake) {
+    super(mistake.message);
+  }
+}
+
+/** A text and how far it has been read. */
+class Reader {
+  private at = 0;
+
+  constructor(private readonly text: readonly string[]) {}
+
+  matchers(): Matcher[] {
+    if (this.text.length > LONGEST) throw stopped(LONGEST, `At most ${LONGEST} characters are allowed.`);
+    const nul = this.text.indexOf('\0');
+    if (nul >= 0) throw stopped(nul, `The text of the matchers has a NUL character at character ${nul + 1}.`);
+    const opened = this.take('{');
+    const found: Matcher[] = [];
+    while (!this.ended(opened)) {
+      if (found.length === MOST) throw stopped(this.at, `There are more than ${MOST} matchers.`);
+      found.push(this.matcher());
+      if (!this.take(',') && !this.ended(opened)) {
+        throw this.expected(opened ? 'a comma or a closing brace' : 'a comma or the end');
+      }
+    }
+    if (opened && !this.take('}')) throw this.expected('a closing brace');
+    if (this.at < this.text.length) throw this.expected('the end');
+    return found;
+  }
+
+  private ended(opened: boolean): boolean {
+    this.skipSpace();
+    return this.at === this.text.length || (opened && this.text[this.at] === '}');
+  }
+
+  private matcher(): Matcher {
+    const label = this.name();
+    const operator = this.operator();
+    return { label, operator, value: this.string() };
+  }
+
+  private name(): string {
+    const start = this.at;
+    let name = '';
+    if (this.text[start] === '"' || this.text[start] === '`') {
+      name = this.string();
+    } else {
+      while (this.at < this.text.length && BARE_NAME.test(name + this.text[this.at])) {
+        name += this.text[this.at++];
+      }
+      if (name === '') throw this.expected("a label's name");
+      this.skipSpace();
+      if (Object.hasOwn(ALIASES, name)) name = ALIASES[name];
+    }
+    const length = Array.from(name).length;
+    if (length === 0 || length > LONGEST_NAME) {
+      throw stopped(start, `A label's name has 1 to ${LONGEST_NAME} characters.`);
+    }
+    return name;
+  }
+
+  private operator(): Operator {
+    const two = this.text.slice(this.at, this.at + 2).join('');
+    const found = OPERATORS.find((one) => one === two) ?? (two.startsWith('=') ? '=' : undefined);
+    if (found === undefined) throw this.expected('one of = != =~ !~');
+    this.at += found.length;
+    this.skipSpace();
+    return found;
+  }
+
+  private string(): string {
+    const start = this.at;
+    const quote = this.text[start];
+    if (quote !== '"' && quote !== '`') throw this.expected('a string in double quotes');
+    let value = '';
+    for (this.at++; this.at < this.text.length; this.at++) {
+      const char = this.text[this.at];
+      if (char === quote) {
+        this.at++;
+        this.skipSpace();
+        return value;
+      }
+      if (char === '\\' && quote === '"') {
+        const escape = this.text[++this.at] ?? '';
+        if (!Object.hasOwn(ESCAPES, escape)) throw this.expected('one of " \\ n t r after the backslash');
+        value += ESCAPES[escape];
+      } else {
+        value += char;
+      }
+    }
+    throw stopped(start, `The string that begins at character ${start + 1} does not end.`);
+  }
+
+  private take(char: string): boolean {
+    this.skipSpace();
+    if (this.text[this.at] !== char) return false;
+    this.at++;
+    this.skipSpace();
+    return true;
+  }
+
+  private skipSpace(): void {
+    while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at++;
+  }
+
+  private expected(what: string): Stopped {
+    const there = this.text[this.at];
+    const found = there === undefined ? 'the end' : `'${there}'`;
+    return stopped(this.at, `Expected ${what} at character ${this.at + 1}, found ${found}.`);
+  }
+}
+
+function stopped(at: number, message: string): Stopped {
+  return new Stopped({ at, message });
 }

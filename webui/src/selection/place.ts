@@ -16,9 +16,13 @@ export interface Place {
   /** Label matchers as text; empty selects everything. */
   select: string;
   campaign: string;
-  /** Regular expressions on function names: keep stacks with any, with no such frame. */
+  /** Regular expressions on a frame's function, file and binary: keep stacks with any, with no such frame. */
   focus: string;
   ignore: string;
+  /** Take such frames, all others, what is above the outermost such frame, out of the stacks. */
+  hide: string;
+  show: string;
+  show_from: string;
 
   /** Empty: as in the selection. All of them empty: the time before (compare/base.ts). */
   base_select: string;
@@ -56,6 +60,9 @@ export const HOME: Readonly<Place> = {
   campaign: 'fleet',
   focus: '',
   ignore: '',
+  hide: '',
+  show: '',
+  show_from: '',
   base_select: '',
   base_from: '',
   base_to: '',
@@ -91,6 +98,9 @@ export function parsePlace(query: string): Place {
     campaign: text('campaign'),
     focus: text('focus'),
     ignore: text('ignore'),
+    hide: text('hide'),
+    show: text('show'),
+    show_from: text('show_from'),
     base_select: text('base_select'),
     base_from: text('base_from'),
     base_to: text('base_to'),
@@ -133,17 +143,17 @@ export interface SelectionQuery {
   campaign: string;
   focus?: string;
   ignore?: string;
+  hide?: string;
+  show?: string;
+  show_from?: string;
 }
 
+/** What may be left out of a question. */
+const OPTIONAL = ['select', 'focus', 'ignore', 'hide', 'show', 'show_from'] as const;
+
 export function selectionOf(place: Place): SelectionQuery {
-  const { event, from, to, campaign, select, focus, ignore } = place;
-  return {
-    event,
-    from,
-    to,
-    campaign,
-    ...(select === '' ? {} : { select }),
-    ...(focus === '' ? {} : { focus }),
-    ...(ignore === '' ? {} : { ignore }),
-  };
+  const { event, from, to, campaign } = place;
+  const query: SelectionQuery = { event, from, to, campaign };
+  for (const name of OPTIONAL) if (place[name] !== '') query[name] = place[name];
+  return query;
 }

@@ -3,12 +3,26 @@ import { useEffect, useState } from 'react';
 import { useLabels } from '../api/queries.ts';
 import type { LabelAnswer } from '../api/types.ts';
 import type { Go } from '../location/usePlace.ts';
-import { formatMatchers, parseMatchers, withMatcher, type Matcher } from '../selection/matchers.ts';
+import {
+  formatMatchers,
+  mistakeIn,
+  parseMatchers,
+  withMatcher,
+  type Matcher,
+} from '../selection/matchers.ts';
 import { count, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 
 /** Typing faster than this asks once. */
 const PAUSE_MS = 180;
+
+/** What a regular expression on frames can be used for beside `focus`. */
+const OTHER_USES = [
+  ['ignore', 'Without', 'drop stacks with such a frame'],
+  ['hide', 'Hide', 'take such frames out of their stacks'],
+  ['show', 'Show', 'take all other frames out of their stacks'],
+  ['show_from', 'From', 'begin stacks at the outermost such frame'],
+] as const;
 
 interface Props {
   place: Place;
@@ -109,7 +123,7 @@ function useFound(place: Place, label: LabelAnswer | undefined, within: string):
   return needed ? answer.data?.labels.find((l) => l.name === label.name) : undefined;
 }
 
-/** Keep or drop whole stacks by the functions in them. */
+/** Keep or drop whole stacks by the frames in them, or frames out of all stacks. */
 function FunctionFilter({ place, go, close }: Props) {
   const [pattern, setPattern] = useState(place.focus);
   const apply = (change: Partial<Place>): void => {
@@ -127,21 +141,24 @@ function FunctionFilter({ place, go, close }: Props) {
       <input
         type="text"
         value={pattern}
-        placeholder="Functions, as a regular expression"
-        aria-label="functions, as a regular expression"
+        placeholder="Functions, files, binaries, as a regular expression"
+        aria-label="functions, files, binaries, as a regular expression"
         onChange={(e) => setPattern(e.target.value)}
       />
       <button type="submit" disabled={pattern === ''} title="keep stacks with such a frame">
         Only with
       </button>
-      <button
-        type="button"
-        disabled={pattern === ''}
-        title="drop stacks with such a frame"
-        onClick={() => apply({ ignore: pattern })}
-      >
-        Without
-      </button>
+      {OTHER_USES.map(([name, text, title]) => (
+        <button
+          key={name}
+          type="button"
+          disabled={pattern === ''}
+          title={title}
+          onClick={() => apply({ [name]: pattern })}
+        >
+          {text}
+        </button>
+      ))}
     </form>
   );
 }
@@ -149,6 +166,7 @@ function FunctionFilter({ place, go, close }: Props) {
 /** The matchers as the API takes them, for what the lists cannot say. */
 function TextFilter({ place, go, close }: Props) {
   const [text, setText] = useState(place.select);
+  const mistake = mistakeIn(text);
   return (
     <form
       className="row wide"
@@ -168,6 +186,11 @@ function TextFilter({ place, go, close }: Props) {
         onChange={(e) => setText(e.target.value)}
       />
       <button type="submit">Apply</button>
+      {mistake !== null && (
+        <p className="note" role="status">
+          {mistake.message}
+        </p>
+      )}
     </form>
   );
 }

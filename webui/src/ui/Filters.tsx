@@ -5,6 +5,14 @@ import type { Place } from '../selection/place.ts';
 import { FilterPicker } from './FilterPicker.tsx';
 import { Popover } from './Popover.tsx';
 
+const PATTERNS = [
+  ['focus', 'only stacks with'],
+  ['ignore', 'no stacks with'],
+  ['hide', 'without frames'],
+  ['show', 'only frames'],
+  ['show_from', 'from frames'],
+] as const;
+
 interface Props {
   place: Place;
   go: Go;
@@ -26,11 +34,11 @@ export function Filters({ place, go }: Props) {
           />
         ))
       )}
-      {place.focus !== '' && (
-        <Chip what="only stacks with" value={place.focus} remove={() => go({ focus: '' })} />
-      )}
-      {place.ignore !== '' && (
-        <Chip what="no stacks with" value={place.ignore} remove={() => go({ ignore: '' })} />
+      {PATTERNS.map(
+        ([name, what]) =>
+          place[name] !== '' && (
+            <Chip key={name} what={what} value={place[name]} remove={() => go({ [name]: '' })} />
+          ),
       )}
       {place.campaign !== 'fleet' && (
         <Chip what="campaign" value={place.campaign} remove={() => go({ campaign: 'fleet' })} />

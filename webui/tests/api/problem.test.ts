@@ -8,16 +8,18 @@ describe('problems', () => {
       detail: 'Expected a comma.',
       hint: 'Write one.',
       request_id: 'r1',
+      parameter: 'focus',
       at: 7,
     };
     const problem = problemOf(400, 'r0', body);
-    expect([problem.message, problem.hint, problem.requestId, problem.at, problem.isPassing]).toEqual([
+    expect([problem.message, problem.hint, problem.requestId, problem.parameter, problem.at]).toEqual([
       'Expected a comma.',
       'Write one.',
       'r1',
+      'focus',
       7,
-      false,
     ]);
+    expect(problem.isPassing).toBe(false);
   });
 
   it('make do with whatever a proxy sends', () => {

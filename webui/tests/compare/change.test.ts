@@ -68,6 +68,9 @@ describe('the sides', () => {
     campaign: 'fleet',
     focus: '',
     ignore: '',
+    hide: '',
+    show: '',
+    show_from: '',
     ...more,
   });
 

@@ -35,10 +35,11 @@ describe('measures', () => {
   });
 
   it('count machines of the whole fleet only', () => {
-    const part = groundOf(totals(), '{application="search"}', null);
+    const part = groundOf(totals(), '{application="search",function="f"}', null);
     expect(offered(part)).toEqual(['share', 'samples', 'core-seconds', 'cores']);
     expect(measured(self, 'machines', part)).toBeNull();
     expect(offered(groundOf(totals(), '', null))).toContain('machines');
+    expect(offered(groundOf(totals(), '{self.binary="libc.so.6"}', null))).toContain('machines');
   });
 
   it('say what was sampled where nothing follows for the fleet', () => {

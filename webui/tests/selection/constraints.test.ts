@@ -18,12 +18,18 @@ describe('constraintsOf', () => {
       campaign: 'night',
       focus: 'f',
       ignore: 'g',
+      hide: 'h',
+      show: 's',
+      show_from: 'm',
       select: 'oops',
     };
     expect(constraintsOf(place).map((c) => Object.keys(c.without)[0])).toEqual([
       'select',
       'focus',
       'ignore',
+      'hide',
+      'show',
+      'show_from',
       'campaign',
       'event',
       'from',

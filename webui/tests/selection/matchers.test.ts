@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
   formatMatchers,
+  isOnFrames,
   literal,
+  mistakeIn,
   OPERATORS,
   parseMatchers,
   withMatcher,
   type Matcher,
 } from '../../src/selection/matchers.ts';
+import badPatterns from '../../../tests/golden/selections/bad_patterns.json';
+import matchersOf from '../../../tests/golden/selections/matchers.json';
+import mistakes from '../../../tests/golden/selections/mistakes.json';
 import { random } from '../flame/grow.ts';
 
 const m = (label: string, operator: Matcher['operator'], value: string): Matcher => ({
@@ -15,27 +20,29 @@ const m = (label: string, operator: Matcher['operator'], value: string): Matcher
   value,
 });
 
-describe('parseMatchers', () => {
-  it.each([
-    ['', []],
-    ['{}', []],
-    ['{application="x"}', [m('application', '=', 'x')]],
-    [
-      '{ application = "x" , platform=~"Zen.*", }',
-      [m('application', '=', 'x'), m('platform', '=~', 'Zen.*')],
-    ],
-    ['{a!="b",c!~"d"}', [m('a', '!=', 'b'), m('c', '!~', 'd')]],
-    ['{a="say \\"hi\\", {ok}\\\\"}', [m('a', '=', 'say "hi", {ok}\\')]],
-  ])('%s', (text, expected) => {
-    expect(parseMatchers(text)).toEqual(expected);
+// The server's reader is held to the same goldens.
+describe('the grammar', () => {
+  it.each(matchersOf)('reads $text', ({ text, matchers, written }) => {
+    expect(parseMatchers(text)).toEqual(matchers);
+    expect(mistakeIn(text)).toBeNull();
+    expect(formatMatchers(matchers as Matcher[])).toBe(written === '{}' ? '' : written);
   });
 
-  it.each(['{a}', '{a="b"', 'a="b"', '{a="b" c="d"}', '{="b"}', '{a="b"c}', '{,}', '{a=`b`}'])(
-    'leaves %s to the server',
-    (text) => {
-      expect(parseMatchers(text)).toBeNull();
-    },
-  );
+  it.each(mistakes)('points at the mistake in $text', ({ text, at, said }) => {
+    expect(parseMatchers(text)).toBeNull();
+    expect(mistakeIn(text)?.at).toBe(at);
+    expect(mistakeIn(text)?.message).toContain(said);
+  });
+
+  it.each(badPatterns)('leaves the pattern of $text to the server', ({ text }) => {
+    expect(parseMatchers(text)).not.toBeNull();
+  });
+
+  it('has the limits of the server', () => {
+    expect(mistakeIn('a="1",'.repeat(33))).toMatchObject({ at: 192 });
+    expect(mistakeIn('ü'.repeat(5000))).toMatchObject({ at: 4096 });
+    expect(mistakeIn(`${'n'.repeat(257)}="1"`)).toMatchObject({ at: 0 });
+  });
 
   it('reads what formatMatchers writes', () => {
     const next = random(11);
@@ -43,7 +50,7 @@ describe('parseMatchers', () => {
     for (let k = 0; k < 500; k++) {
       const matchers = Array.from({ length: Math.floor(next() * 4) }, () =>
         m(
-          'label_1',
+          ['label_1', 'app', 'thread id', 'größe', 'self.function', 'toString'][Math.floor(next() * 6)],
           OPERATORS[Math.floor(next() * 4)],
           Array.from(
             { length: Math.floor(next() * 8) },
@@ -69,4 +76,10 @@ describe('withMatcher', () => {
 it('escapes a name for a regular expression', () => {
   const name = 'f(int*)::operator[] + $x^{a|b}?';
   expect(new RegExp(`^${literal(name)}$`).test(name)).toBe(true);
+});
+
+it('tells frames from labels', () => {
+  const on = (label: string): boolean => isOnFrames(m(label, '=', 'x'));
+  expect(['function', 'self.binary', 'file'].map(on)).toEqual([true, true, true]);
+  expect(['application', 'self.line', 'functions'].map(on)).toEqual([false, false, false]);
 });

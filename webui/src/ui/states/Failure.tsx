@@ -1,4 +1,5 @@
 import { ApiProblem } from '../../api/problem.ts';
+import { Pointer } from '../Pointer.tsx';
 import type { Go } from '../../location/usePlace.ts';
 import { HOME, type Place } from '../../selection/place.ts';
 
@@ -12,11 +13,13 @@ interface Props {
 /** The server's own sentence, what it advises, and how to find the request in its log. */
 export function Failure({ error, retry, place, go }: Props) {
   const problem = error instanceof ApiProblem ? error : null;
+  const wrong = problem?.parameter ?? '';
+  const written = Object.hasOwn(place, wrong) ? String(place[wrong as keyof Place]) : '';
   return (
     <div className="state" role="alert">
       <p className="sentence">{error.message}</p>
       {problem?.hint && <p>{problem.hint}</p>}
-      {problem?.at != null && place.select !== '' && <Pointer text={place.select} at={problem.at} />}
+      {problem?.at != null && written !== '' && <Pointer text={written} at={problem.at} />}
       <p className="actions">
         {(problem === null || problem.isPassing) && (
           <button type="button" className="primary" onClick={retry}>
@@ -40,16 +43,5 @@ export function Failure({ error, retry, place, go }: Props) {
         </p>
       )}
     </div>
-  );
-}
-
-/** The text with a mark under the character where the server stopped understanding. */
-function Pointer({ text, at }: { text: string; at: number }) {
-  return (
-    <pre className="pointer">
-      {text}
-      {'\n'}
-      {' '.repeat(Math.min(at, text.length))}↑
-    </pre>
   );
 }

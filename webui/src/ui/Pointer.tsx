@@ -1,0 +1,10 @@
+/** A text with a mark under the character where it stopped being understood; `at` counts characters. */
+export function Pointer({ text, at }: { text: string; at: number }) {
+  return (
+    <pre className="pointer">
+      {text}
+      {'\n'}
+      {' '.repeat(Math.min(at, Array.from(text).length))}↑
+    </pre>
+  );
+}
