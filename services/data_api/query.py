@@ -18,7 +18,7 @@ from storage.query.selections.selection import (
 DEFAULT_RECORD_BYTES = (4 << 20) - (64 << 10)
 """Fits the limit of gRPC clients that set none, 4 MiB, with what is around it."""
 MOST_RECORD_BYTES = 256 << 20
-LEAST_RECORD_BYTES = 4 << 10
+LEAST_RECORD_BYTES = 1 << 10
 DEFAULT_FROM, DEFAULT_TO = "now-1h", "now"
 
 
