@@ -83,15 +83,13 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
         p = p_values(pool(*parts), shuffles, np.random.default_rng(seed))
     kept = [now.visits / max(whole.visits, 1) for now, whole in zip(parts, (a, b), strict=True)]
     q = benjamini_hochberg(p)
-    delta = shares_a.value - shares_b.value
-    below = np.hypot(shares_a.value - shares_a.lo, shares_b.hi - shares_b.value)
-    above = np.hypot(shares_a.hi - shares_a.value, shares_b.value - shares_b.lo)
+    delta, lo, hi = difference(shares_a, shares_b)
     return Diff(
         a=shares_a,
         b=shares_b,
         delta=delta,
-        lo=np.maximum(delta - below, -1.0),
-        hi=np.minimum(delta + above, 1.0),
+        lo=np.maximum(lo, -1.0),
+        hi=np.minimum(hi, 1.0),
         p=p,
         q=q,
         significant=q <= FALSE_DISCOVERIES,
@@ -99,6 +97,14 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
         power=Power(factor, share, _power((shares_a, shares_b), kept, factor, share)),
         part=sum(table.visits for table in parts) / max(a.visits + b.visits, 1),
     )
+
+
+def difference(a: Estimates, b: Estimates) -> tuple[Float, Float, Float]:
+    """Each row's a − b with the 95 % interval made of both sides' own (Zou and Donner), in their units."""
+    delta = a.value - b.value
+    below = np.hypot(a.value - a.lo, b.hi - b.value)
+    above = np.hypot(a.hi - a.value, b.value - b.lo)
+    return delta, delta - below, delta + above
 
 
 def benjamini_hochberg(p: Float) -> Float:

@@ -9,6 +9,7 @@ from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Base, Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.estimates import IntervalAnswer, interval_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
@@ -39,6 +40,14 @@ class DiffRow(Answer):
     )
     significant: bool = Field(description="q ≤ 0.05: of rows called so at most 5 % are chance, on average.")
     few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
+    a_cores: IntervalAnswer | None = Field(
+        description="Cores busy with the row on average in the covered time of the selection; null for events not counted in "
+        "time, and without a random design, like the two below."
+    )
+    b_cores: IntervalAnswer | None = Field(description="Likewise of its base.")
+    cores: IntervalAnswer | None = Field(
+        description="a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares."
+    )
 
 
 class Power(Answer):
@@ -80,7 +89,7 @@ def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Js
         "totals": totals_document(found.totals, scale),
         "base_totals": totals_document(found.base_totals, scale),
         "by": list(found.by),
-        "rows": [_row(row) for row in found.comparison.rows],
+        "rows": [_row(row, scale) for row in found.comparison.rows],
         "rows_total": found.comparison.rows_total,
         "power": power and {"factor": power.factor, "share": power.share, "power": power.power},
         "part": found.comparison.part,
@@ -117,8 +126,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         return await asker.answer(request, _FORMS, document)
 
 
-def _row(row: FoundRow) -> Json:
-    evidence = row.evidence
+def _row(row: FoundRow, scale: float | None) -> Json:
+    evidence, levels = row.evidence, row.levels
     return {
         "key": row.key,
         "function_id": row.function_id,
@@ -131,4 +140,7 @@ def _row(row: FoundRow) -> Json:
         "q": evidence and evidence.q,
         "significant": evidence is not None and evidence.significant,
         "few": evidence is not None and evidence.few,
+        "a_cores": levels and interval_document(levels.a, scale),
+        "b_cores": levels and interval_document(levels.b, scale),
+        "cores": levels and interval_document(levels.delta, scale),
     }

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.diff import Diff, Power, compare
+from analysis import estimate
+from analysis.diff import Diff, Power, compare, difference
 from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
@@ -16,6 +17,7 @@ from storage.query.shapes.table import all_rows
 from storage.query.shapes.table_rows import Rows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.by_visit import ByVisit
+from storage.query.weighing.estimates import Interval
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_tables import visit_table
 
@@ -40,6 +42,15 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Levels:
+    """Units of the fleet per covered second, such as nanoseconds of CPU time: a row's levels and their difference."""
+
+    a: Interval
+    b: Interval
+    delta: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class DiffRow:
     """One row of both selections."""
 
@@ -50,7 +61,9 @@ class DiffRow:
     b_share: float
     """Of its base."""
     evidence: Evidence | None
-    """None: one of them is no random sample."""
+    """None like the next: one of them is no random sample."""
+    levels: Levels | None
+    """None also for levels that time says nothing of (gauges), and where nothing was covered."""
 
     @property
     def delta(self) -> float:
@@ -98,26 +111,30 @@ class DiffQuestion:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         labels, _ = split_keys(self.by)
         a, b = (reading.visits(side, labels) for side in (self.selection, self.base))
-        found = diff(reading, a, b, self.by, limit=self.limit, own=self.own)
+        found = compared(reading, a, b, self.by, limit=self.limit, own=self.own).comparison
         a_totals, b_totals = (totals(reading.functions, side) for side in (a, b))
         return DiffAnswer(a.kind, a_totals, b_totals, self.by, found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
+    """One of two selections, by rows."""
+
     samples: Samples
     rows: Rows
     places: dict[tuple[str, ...], int]
     """Of every row, by the values of its key."""
 
     @classmethod
-    def of(cls, reading: Reading, samples: Samples, by: Sequence[str]) -> "_Side":
+    def of(cls, reading: Reading, samples: Samples, by: Sequence[str]) -> "Side":
+        """The rows of samples that were read with the labels among `by`."""
         rows = all_rows(reading, samples, by)
         places = {tuple(rows.key(place).values()): place for place in range(len(rows.own))}
         return cls(samples, rows, places)
 
     @property
     def visits(self) -> Visits:
+        """What is known of the visits."""
         if not isinstance(self.samples.evidence, Visits):
             raise TypeError("selections are compared visit by visit")
         return self.samples.evidence
@@ -136,45 +153,60 @@ class _Side:
         return replace(found, row=there[found.row], rows=len(places))
 
 
-def diff(
-    reading: Reading,
-    a: Samples,
-    b: Samples,
-    by: Sequence[str],
-    *,
-    limit: int,
-    own: bool = False,
-) -> Comparison:
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The heaviest rows of either of two selections, and what the visits say about their differences."""
+
+    sides: tuple[Side, Side]
+    places: tuple[Int64, Int64]
+    """Of each row on both sides; −1: it is not there."""
+    result: Diff | None
+    """None: one of them is no random sample."""
+    rows: tuple[DiffRow, ...]
+    """In the order of `places`."""
+    rows_total: int
+
+    @property
+    def comparison(self) -> Comparison:
+        """By descending difference."""
+        power, part = (None, 1.0) if self.result is None else (self.result.power, self.result.part)
+        rows = sorted(self.rows, key=lambda row: -abs(row.delta))
+        return Comparison(tuple(rows), self.rows_total, power, part)
+
+
+def compared(
+    reading: Reading, a: Samples, b: Samples, by: Sequence[str], *, limit: int, own: bool = False
+) -> Compared:
     """The rows that are heaviest in either of two selections, as totals or as self.
 
     Both were read with the labels among `by`, visit by visit.
     """
-    sides = [_Side.of(reading, samples, by) for samples in (a, b)]
+    sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
     keys = _heaviest(sides, shares, limit)
-    places = [np.array([side.places.get(key, _NOWHERE) for key in keys], np.int64) for side in sides]
+    first, second = (np.array([side.places.get(key, _NOWHERE) for key in keys], np.int64) for side in sides)
+    places = (first, second)
+    brought = [side.brought(place, own=own) for side, place in zip(sides, places, strict=True)]
     a_share, b_share = (
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
         for share, place in zip(shares, places, strict=True)
     )
-    result = _compared(sides, places, own=own)
-    rows = [
+    result, levels = _result(sides, brought), _levels(sides, brought)
+    rows = tuple(
         DiffRow(
             key=_row_key(sides, place),
             function_id=_function_id(sides, place),
             a_share=a_share[i],
             b_share=b_share[i],
             evidence=None if result is None else _evidence(result, i),
+            levels=None if levels is None else levels[i],
         )
-        for i, place in enumerate(zip(*(place.tolist() for place in places), strict=True))
-    ]
-    rows.sort(key=lambda row: -abs(row.delta))
-    total = len(sides[0].places.keys() | sides[1].places.keys())
-    power, part = (None, 1.0) if result is None else (result.power, result.part)
-    return Comparison(tuple(rows), total, power, part)
+        for i, place in enumerate(zip(first.tolist(), second.tolist(), strict=True))
+    )
+    return Compared(sides, places, result, rows, len(sides[0].places.keys() | sides[1].places.keys()))
 
 
-def _heaviest(sides: Sequence[_Side], shares: Sequence[Float], limit: int) -> list[tuple[str, ...]]:
+def _heaviest(sides: Sequence[Side], shares: Sequence[Float], limit: int) -> list[tuple[str, ...]]:
     """Keys of the rows with the largest share in either."""
     heaviest: dict[tuple[str, ...], float] = {}
     for side, share in zip(sides, shares, strict=True):
@@ -184,16 +216,35 @@ def _heaviest(sides: Sequence[_Side], shares: Sequence[Float], limit: int) -> li
     return sorted(heaviest, key=lambda key: -heaviest[key])[:limit]
 
 
-def _compared(sides: Sequence[_Side], places: Sequence[Int64], *, own: bool) -> Diff | None:
+def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
+    """A number for each visit of each side, the same for one that is in both."""
+    _, number = np.unique(np.concatenate([side.visits.id for side in sides]), return_inverse=True)
+    return np.split(number.astype(np.int64), [len(sides[0].visits)])
+
+
+def _result(sides: Sequence[Side], brought: Sequence[ByVisit]) -> Diff | None:
     if any(side.visits.design.weights is None for side in sides):
         return None
-    _, number = np.unique(np.concatenate([side.visits.id for side in sides]), return_inverse=True)
-    numbers = np.split(number.astype(np.int64), [len(sides[0].visits)])
     tables = [
-        visit_table(side.visits, side.brought(place, own=own), key)
-        for side, place, key in zip(sides, places, numbers, strict=True)
+        visit_table(side.visits, found, key)
+        for side, found, key in zip(sides, brought, visit_numbers(sides), strict=True)
     ]
     return compare(tables[0], tables[1], seed=_SEED)
+
+
+def _levels(sides: Sequence[Side], brought: Sequence[ByVisit]) -> list[Levels] | None:
+    found = []
+    for side, pairs in zip(sides, brought, strict=True):
+        moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.covered_s
+        if moments is None or not seconds > 0 or side.samples.kind.gauge:
+            return None
+        found.append(estimate.totals(moments.scaled(1 / seconds)))
+    columns = [(one.value, one.lo, one.hi) for one in found] + [difference(*found)]
+    intervals = [
+        [Interval(*values) for values in zip(*(column.tolist() for column in one), strict=True)]
+        for one in columns
+    ]
+    return [Levels(*row) for row in zip(*intervals, strict=True)]
 
 
 def _evidence(result: Diff, row: int) -> Evidence:
@@ -207,9 +258,9 @@ def _evidence(result: Diff, row: int) -> Evidence:
     )
 
 
-def _row_key(sides: Sequence[_Side], places: tuple[int, ...]) -> dict[str, str]:
+def _row_key(sides: Sequence[Side], places: tuple[int, ...]) -> dict[str, str]:
     return next(side.rows.key(place) for side, place in zip(sides, places, strict=True) if place >= 0)
 
 
-def _function_id(sides: Sequence[_Side], places: tuple[int, ...]) -> int | None:
+def _function_id(sides: Sequence[Side], places: tuple[int, ...]) -> int | None:
     return next(side.rows.function_id(place) for side, place in zip(sides, places, strict=True) if place >= 0)

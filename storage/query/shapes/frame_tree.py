@@ -63,11 +63,14 @@ class Borne:
         return cls(shape, own, shape.totals(own), own_weight, shape.weight_totals(own_weight))
 
 
-def from_callers(borne: Borne, path: Sequence[int] = ()) -> FrameTree | None:
-    """Callers above callees, in depth-first preorder; below a path of functions from the outermost on, if there is one.
+def from_root(borne: Borne) -> FrameTree:
+    """Callers above callees, in depth-first preorder; the root alone where there are no units."""
+    used = np.flatnonzero(borne.total)
+    return _at(borne, used if len(used) else np.array([prefix_tree.ROOT]))
 
-    None: no stack begins so.
-    """
+
+def from_callers(borne: Borne, path: Sequence[int]) -> FrameTree | None:
+    """As `from_root`, below a path of functions from the outermost on. None: no stack begins so."""
     shape = borne.shape
     at = prefix_tree.ROOT
     for depth, function in enumerate(path, 1):
@@ -76,16 +79,20 @@ def from_callers(borne: Borne, path: Sequence[int] = ()) -> FrameTree | None:
         if not len(found):
             return None
         at += 1 + int(found[0])
+    if at == prefix_tree.ROOT:
+        return from_root(borne)
     used = at + np.flatnonzero(borne.total[at : int(shape.end[at])])
-    if not len(used):
-        if path:
-            return None
-        used = np.array([prefix_tree.ROOT])
+    return _at(borne, used) if len(used) else None
+
+
+def _at(borne: Borne, used: Int64) -> FrameTree:
+    """Some nodes, the first of which is an ancestor of all others."""
+    shape = borne.shape
     parent = np.searchsorted(used, shape.parent[used])
     parent[0] = -1
     return FrameTree(
         parent,
-        shape.depth[used] - shape.depth[at],
+        shape.depth[used] - shape.depth[used[0]],
         shape.function[used],
         borne.total[used],
         borne.own[used],

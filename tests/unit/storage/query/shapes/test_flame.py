@@ -9,7 +9,7 @@ from storage.errors import BadSelection
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes import flame
 from storage.query.shapes.flame import Flame, FlameQuestion, Labelled, cut
-from storage.query.shapes.frame_tree import Borne, from_callees, from_callers
+from storage.query.shapes.frame_tree import Borne, from_callees, from_root
 from storage.query.stacks.functions import FunctionRow
 from tests.random_stacks import Stack, planted, stacks
 
@@ -26,7 +26,7 @@ class Named:
 def drawn(facts: list[tuple[Stack, int, float]], most: int, min_share: float, *, inverted: bool) -> Flame:
     found = planted(facts)
     borne = Borne.of(found.shape, found.units, found.weighted)
-    tree = from_callees(borne, most) if inverted else from_callers(borne)
+    tree = from_callees(borne, most) if inverted else from_root(borne)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flame, "effective_sizes", lambda _samples, _weights, ids: (None,) * len(ids))
         return cut(Labelled(tree), Named(), None, borne, most=most, min_share=min_share)

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.shapes.frame_tree import Borne, FrameTree, below_labels, from_callees, from_callers
+from storage.query.shapes.frame_tree import (
+    Borne,
+    FrameTree,
+    below_labels,
+    from_callees,
+    from_callers,
+    from_root,
+)
 from tests.random_stacks import Stack, planted, stacks
 
 Facts = list[tuple[Stack, int, float]]
@@ -51,7 +58,7 @@ def turned(facts: Facts) -> Facts:
 
 @given(stacks)
 def test_the_tree_of_calls_is_that_of_the_stacks(facts: Facts):
-    assert nodes(from_callers(borne(facts))) == (counted(facts) or {(): (0, 0, 0, 0)})
+    assert nodes(from_root(borne(facts))) == (counted(facts) or {(): (0, 0, 0, 0)})
 
 
 @given(stacks)
@@ -86,7 +93,7 @@ def test_a_tree_of_callers_that_is_not_grown_whole_has_its_heaviest_nodes(facts:
 )
 def test_labels_are_the_first_levels(groups: list[tuple[tuple[str, str], Facts]]):
     groups = list({values: (values, facts) for values, facts in groups}.values())
-    tree, frames = below_labels([(values, from_callers(borne(facts))) for values, facts in groups])
+    tree, frames = below_labels([(values, from_root(borne(facts))) for values, facts in groups])
     number = {frame: -1 - place for place, frame in enumerate(frames)}
     expected = counted(
         ((number[0, values[0]], number[1, values[1]], *stack), units, weight)
@@ -100,7 +107,7 @@ def test_labels_are_the_first_levels(groups: list[tuple[tuple[str, str], Facts]]
 def test_a_chain_deeper_than_any_level_stays_exact():
     facts = [(tuple(range(1, 129)), 1, 1.0), (tuple(range(2, 129)), 2, 1.0)]
     assert nodes(from_callees(borne(facts), 100_000)) == counted(turned(facts))
-    assert from_callers(borne(facts)).total.max() == 3
+    assert from_root(borne(facts)).total.max() == 3
 
 
 @pytest.mark.parametrize("path", [(7,), (1, 2, 3), (4, 1)])

@@ -1,0 +1,138 @@
+"""The trees of two selections as one: /flame-diff."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.formats.forms import Form, Forms
+from services.api.parameters import Base, Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.functions import KindName, StatusName, function_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from services.api.replies import as_json
+from storage.query.engine import QueryEngine
+from storage.query.shapes.flame import MOST_NODES
+from storage.query.shapes.flame_diff import FlameDiff, FlameDiffQuestion
+from storage.query.shapes.flame_diff import FlameDiffAnswer as FoundFlame
+
+
+class DiffFlameFunction(Answer):
+    """A function that nodes refer to."""
+
+    id: int = Field(description="0: the root, which stands for all samples.")
+    name: str
+    file: str = Field(description="Empty: not known.")
+    binary: str
+    status: StatusName
+    kind: KindName
+
+
+class DiffFlameNodes(Answer):
+    """Columns over the nodes, in depth-first preorder, children by descending shares of both sides together; node 0 is the root."""
+
+    total: list[float] = Field(
+        description="Estimated core-seconds of the fleet in the selection, units for events not counted in time; without a random "
+        "design what was observed. 0: it has no such stack."
+    )
+    self: list[float] = Field(description="Likewise.")
+    base_total: list[float] = Field(description="Likewise in its base.")
+    base_self: list[float]
+    delta: list[float] = Field(
+        description="Share of the selection that total is, less that of the base: positive is heavier now."
+    )
+    parent: list[int] = Field(description="-1 for the root.")
+    function: list[int] = Field(description="Index into `functions`.")
+
+
+class DiffFlamePruned(Answer):
+    """What was cut off."""
+
+    nodes: int
+    heaviest: float = Field(
+        description="Largest share that a node cut off has on either side: no change above it is hidden.",
+        ge=0,
+        le=1,
+    )
+
+
+class FlameDiffAnswer(Answer):
+    """The trees of calls of two selections as one. Whether a function's change is chance says /diff."""
+
+    selection: SelectionEcho
+    base: SelectionEcho
+    totals: TotalsAnswer
+    base_totals: TotalsAnswer
+    whole: float = Field(description="What shares of the selection are of, in the unit of `nodes.total`.")
+    base_whole: float = Field(description="Likewise of its base.")
+    functions: list[DiffFlameFunction]
+    pruned: DiffFlamePruned
+    nodes: DiffFlameNodes
+
+
+def flame_diff_document(question: FlameDiffQuestion, found: FoundFlame) -> Json:
+    """The answer of /flame-diff."""
+    flame, scale = found.flame, found.kind.seconds_per_unit
+    factor = 1.0 if scale is None else scale
+    return {
+        "selection": selection_document(question.selection, found.kind),
+        "base": selection_document(question.base, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "base_totals": totals_document(found.base_totals, scale),
+        "whole": flame.now.whole * factor,
+        "base_whole": flame.base.whole * factor,
+        "functions": [function_document(row) for row in flame.functions],
+        "pruned": {"nodes": flame.pruned_nodes, "heaviest": min(flame.pruned_share, 1.0)},
+        "nodes": _nodes(flame, factor),
+    }
+
+
+_FORMS: Forms[tuple[QueryEngine, FlameDiffQuestion]] = Forms(
+    (
+        Form(
+            "json",
+            "application/json",
+            "json",
+            lambda asked: as_json(flame_diff_document(asked[1], asked[0].ask(asked[1])))[0],
+        ),
+    )
+)
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/flame-diff",
+        summary="The trees of two selections as one",
+        description="A node for every way of calls that either selection has, with what it is in both: a differential flame "
+        "graph. Whether a function's change is more than chance says /diff.",
+        response_model=FlameDiffAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def flame_diff(
+        request: Request,
+        selection: Selected,
+        base: Base,
+        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes to send.")] = 20_000,
+        min_share: Annotated[
+            float, Query(ge=0, le=1, description="Cut off nodes below this share on both sides.")
+        ] = 0.0,
+    ) -> Response:
+        question = FlameDiffQuestion(selection, base, nodes, min_share)
+        return await asker.answer(request, _FORMS, (asker.queries, question))
+
+
+def _nodes(flame: FlameDiff, factor: float) -> Json:
+    return {
+        "total": (flame.now.total * factor).tolist(),
+        "self": (flame.now.self * factor).tolist(),
+        "base_total": (flame.base.total * factor).tolist(),
+        "base_self": (flame.base.self * factor).tolist(),
+        "delta": flame.delta.tolist(),
+        "parent": flame.parent.tolist(),
+        "function": flame.function.tolist(),
+    }

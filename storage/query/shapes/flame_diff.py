@@ -1,0 +1,126 @@
+"""A differential flame graph: the tree of calls of two selections together, each node with what it is in both."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.query.arrays import Float, Int32
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_tree import Borne, FrameTree, from_root
+from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.union_tree import union
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.functions import FunctionRow, Functions
+
+
+@dataclass(frozen=True, slots=True)
+class FlameSide:
+    """What one of the two selections has in each node, in units of the fleet."""
+
+    total: Float
+    """Pruned nodes included."""
+    self: Float
+    whole: float
+    """Of the whole selection, before `focus` and the like: what shares are of."""
+
+    @property
+    def share(self) -> Float:
+        """Of each node's total, 0…1."""
+        return self.total / self.whole if self.whole > 0 else np.zeros(len(self.total))
+
+
+@dataclass(frozen=True, slots=True)
+class FlameDiff:
+    """Nodes in depth-first preorder, children by descending shares of both sides together; node 0 is the root."""
+
+    now: FlameSide
+    base: FlameSide
+    parent: Int32
+    """−1 for the root."""
+    function: Int32
+    """Index into `functions`."""
+    functions: tuple[FunctionRow, ...]
+    pruned_nodes: int
+    pruned_share: float
+    """Largest share that a pruned node has on either side."""
+
+    @property
+    def delta(self) -> Float:
+        """Share now less that of the base, of each node's total."""
+        return self.now.share - self.base.share
+
+
+@dataclass(frozen=True, slots=True)
+class FlameDiffAnswer:
+    """A differential flame graph and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    base_totals: Totals
+    flame: FlameDiff
+
+
+@dataclass(frozen=True, slots=True)
+class FlameDiffQuestion:
+    """The trees of calls of a selection and its base as one, of at most so many nodes. The base's event is the selection's."""
+
+    selection: Selection
+    base: Selection
+    nodes: int = 20_000
+    min_share: float = 0.0
+    """0…1: nodes that are lighter on both sides are cut off."""
+
+    def answer(self, reading: Reading) -> FlameDiffAnswer:
+        """The tree. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        sides = [reading.samples(side, frame="function") for side in (self.selection, self.base)]
+        trees = [from_root(Borne.of(side.shape, side.facts.units, side.weighted)) for side in sides]
+        found = together(
+            trees[0],
+            trees[1],
+            (sides[0].whole, sides[1].whole),
+            reading.functions,
+            most=self.nodes,
+            min_share=self.min_share,
+        )
+        now, base = (totals(reading.functions, side) for side in sides)
+        return FlameDiffAnswer(sides[0].kind, now, base, found)
+
+
+def together(
+    now: FrameTree,
+    base: FrameTree,
+    wholes: tuple[float, float],
+    functions: Functions,
+    *,
+    most: int,
+    min_share: float,
+) -> FlameDiff:
+    """Both trees as one, cut to the nodes with the largest share on either side."""
+    both = union(now, base)
+    sides = [
+        FlameSide(both.spread(number, tree.total_weight), both.spread(number, tree.own_weight), whole)
+        for number, (tree, whole) in enumerate(zip((now, base), wholes, strict=True))
+    ]
+    weight = np.maximum(sides[0].share, sides[1].share)
+    # A caller has at least its callees' shares on both sides and stands before them: sorting keeps it first.
+    order = np.argsort(-weight, kind="stable")
+    chosen = order[:most]
+    chosen = np.sort(chosen[(weight[chosen] >= min_share) | (chosen == prefix_tree.ROOT)])
+    gone = np.setdiff1d(np.arange(len(both)), chosen)
+    parent = np.where(both.parent[chosen] < 0, -1, np.searchsorted(chosen, both.parent[chosen]))
+    rank = -(sides[0].share + sides[1].share)[chosen]
+    position, _ = prefix_tree.preorder(parent, both.depth[chosen], rank)
+    back = np.argsort(position)
+    ids, index = np.unique(both.function[chosen][back], return_inverse=True)
+    shown = [FlameSide(side.total[chosen][back], side.self[chosen][back], side.whole) for side in sides]
+    return FlameDiff(
+        now=shown[0],
+        base=shown[1],
+        parent=np.where(parent < 0, -1, position[parent])[back].astype(np.int32),
+        function=index.astype(np.int32),
+        functions=tuple(functions.row(id_) for id_ in ids.tolist()),
+        pruned_nodes=len(gone),
+        pruned_share=float(weight[gone].max(initial=0.0)),
+    )
