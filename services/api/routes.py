@@ -8,11 +8,25 @@ from fastapi import APIRouter, Depends, Request, Security
 from services.api.analysis import affinity, apu, cross_check, frequency, ratios, side_by_side
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
-from services.api.profiles import call_graph, diff, flame, labels, reliability, series, stacks, status, table
+from services.api.profiles import (
+    call_graph,
+    callers,
+    diff,
+    flame,
+    flame_diff,
+    labels,
+    lines,
+    reliability,
+    series,
+    shared_code,
+    stacks,
+    status,
+    table,
+)
 from services.api.profiles.asker import Asker
 from storage.query.engine import QueryEngine
 
-_SHAPES = (table, flame, call_graph, series, diff, reliability, labels, stacks)
+_SHAPES = (table, flame, call_graph, callers, lines, series, diff, flame_diff, reliability, labels, stacks)
 _MODELS = (ratios, cross_check, affinity, apu, frequency, side_by_side)
 
 
@@ -39,5 +53,6 @@ def api_router(
     asker = Asker(queries, limiter, answered)
     for shape in (*_SHAPES, *_MODELS):
         shape.add(router, asker)
+    shared_code.add(router, asker, price_per_core_hour)
     status.add(router, asker, price_per_core_hour)
     return router

@@ -137,6 +137,13 @@ def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
     return frame_rows(reading.functions, samples, grouping, keys.frames)
 
 
+def grouped(reading: Reading, profiles: Profiles, labels: tuple[str, ...]) -> Grouping:
+    """The profiles, read with these labels, by their values. Raises `BadSelection` for too many groups."""
+    grouping, _ = _grouping(reading, profiles, labels)
+    _check(grouping)
+    return grouping
+
+
 def rows_of_lines(reading: Reading, lined: LinedSamples, by: Sequence[str]) -> Rows:
     """As `all_rows`, of samples that were read with their lines."""
     keys = split_keys(by)

@@ -19,6 +19,8 @@ from storage.query.weighing.evidence import Details
 class RowGroup(Protocol):
     """The rows of one combination of labels, by place: as `table_rows.Rows` has those of all."""
 
+    keys: Int64
+    """A number of each row, ascending."""
     own: Int64
     total: Int64
     own_weight: Float
@@ -50,6 +52,11 @@ class FrameRows:
         self.total = _joined([group.total for group in groups])
         self.own_weight = _joined([np.zeros(0), *(group.own_weight for group in groups)])
         self.total_weight = _joined([np.zeros(0), *(group.total_weight for group in groups)])
+
+    def places(self, numbers: Int64) -> Int64:
+        """Of rows without labels the places of those with these numbers, all of which are there."""
+        keys = self._groups[0].keys if self._groups else numbers[:0]
+        return np.searchsorted(keys, numbers)
 
     def key(self, place: int) -> dict[str, str]:
         """The group's labels, and what the frame keys are called."""

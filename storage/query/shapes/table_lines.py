@@ -99,7 +99,7 @@ class LineGroup:
         rows, place = np.unique(np.concatenate((known, rest)), return_inverse=True)
         totals = self._sums(sum_at, place, own, shape.totals(own), (lines.own, lines.total))
         present = np.flatnonzero(totals[1])
-        self._keys = rows[present]
+        self.keys = rows[present]
         row_of = np.full(len(rows), -1, np.int64)
         row_of[present] = np.arange(len(present))
         self._row_of_line, self._row_of_rest = np.split(row_of[place], [len(known)])
@@ -120,18 +120,18 @@ class LineGroup:
 
     def key(self, row: int) -> dict[str, str]:
         """The labels, and what the row's keys are called; line 0 stands for what is not known by line."""
-        number, line = divmod(int(self._keys[row]), 1 << _LINE_BITS)
+        number, line = divmod(int(self.keys[row]), 1 << _LINE_BITS)
         return {**self._labels, **self._numbering.key(number), LINE: str(line)}
 
     def function_id(self, row: int) -> int | None:
         """The row's function; None for lines of files."""
-        return int(self._keys[row]) >> _LINE_BITS if self._by_function else None
+        return int(self.keys[row]) >> _LINE_BITS if self._by_function else None
 
     def brought(self, rows: Int64, *, totals: bool) -> Brought:  # noqa: ARG002 - lines have both
         """What each visit brought to some rows."""
         samples, lines, rest = self._samples, self._lines, self._rest
         shape, seen, size, visits = samples.shape, samples.seen, len(rows), len(samples.evidence)
-        row_of = np.full(len(self._keys) + 1, -1, np.int64)
+        row_of = np.full(len(self.keys) + 1, -1, np.int64)
         row_of[rows] = np.arange(size)
         of_line, of_rest = row_of[self._row_of_line], row_of[self._row_of_rest]
 

@@ -69,6 +69,10 @@ class LabelRows:
         self.own = self.total = units[self._present]
         self.own_weight = self.total_weight = weights[self._present]
 
+    def groups(self, places: Int64) -> Int64:
+        """The groups that some rows are of."""
+        return self._present[places]
+
     def key(self, place: int) -> dict[str, str]:
         """The group's labels."""
         return self._grouping.labels[int(self._present[place])]

@@ -1,0 +1,266 @@
+"""Code that is cold in each program and hot across the fleet, what it costs, and who still uses a function: /shared-code."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.callers import FunctionId, FunctionName, NamedFunction
+from services.api.profiles.estimates import IntervalAnswer, interval_document
+from services.api.profiles.functions import function_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.table import TableRow, row_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.shapes import users
+from storage.query.shapes.shared_code import MOST_ROWS, SharedCodeQuestion, SharedRow
+from storage.query.shapes.shared_code import SharedCodeAnswer as FoundShared
+from storage.query.shapes.table import Row
+from storage.query.shapes.users import User, UsersQuestion
+from storage.query.shapes.users import UsersAnswer as FoundUsers
+from storage.query.subject import parse_subject
+from storage.query.weighing.estimates import Interval
+
+_HOUR_S = 3600
+_YEAR_H = 8766
+
+
+class Cost(Answer):
+    """What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set."""
+
+    cores: IntervalAnswer | None = Field(description="Busy with it on average.")
+    core_hours: IntervalAnswer | None = Field(description="In the covered time.")
+    money: IntervalAnswer | None = Field(description="The same at the price of a core-hour that is set.")
+    money_a_year: IntervalAnswer | None = Field(description="If it went on so for a year.")
+
+
+class SharedRowAnswer(TableRow):
+    """A function, file or binary that is cold in each application and used by several."""
+
+    applications: int = Field(description="With a sample of it.")
+    effective_applications: float = Field(
+        description="How many would have as much entropy if each had as much of it: 1 if one has all."
+    )
+    largest_application: str = Field(description="The one with the surest large share of it.")
+    largest_share: float = Field(description="Its share there.", ge=0, le=1)
+    largest_lo: float = Field(
+        description="The lower end of that share's interval, samples taken as independent; it is what `cold` is compared with.",
+        ge=0,
+        le=1,
+    )
+    cost: Cost
+    saved: Cost = Field(description="`saving` of the cost.")
+
+
+class SharedCodeAnswer(Answer):
+    """Code that is shared and cold, by descending share of the fleet."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    rows: list[SharedRowAnswer]
+    rows_total: int
+    share: float = Field(
+        description="Share of the selection of all rows together, shown or not; of totals, which overlap, the largest's.",
+        ge=0,
+        le=1,
+    )
+    applications: int = Field(description="With a sample in the selection.")
+    saving: float = Field(description="As asked.", ge=0, le=1)
+    price_per_core_hour: float | None = Field(description="As set; null: it is not.")
+
+
+class UserCaller(Answer):
+    """A function that calls the one asked about, in one application."""
+
+    function: NamedFunction | None = Field(description="Null: nobody, stacks begin with it.")
+    share: float = Field(description="Of the application's stacks through it.", ge=0, le=1)
+
+
+class UserRow(TableRow):
+    """An application whose stacks go through the functions asked about; self and total are both of these stacks."""
+
+    of_function: float = Field(description="Share of all stacks through them.", ge=0, le=1)
+    within: float = Field(description="Share of the application.", ge=0, le=1)
+    callers: list[UserCaller] = Field(description=f"The heaviest {users.CALLERS}.")
+
+
+class UsersAnswer(Answer):
+    """Who still uses some functions, most first."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: list[str]
+    functions: list[NamedFunction]
+    itself: TableRow = Field(description="All of them as one; its key is empty.")
+    rows: list[UserRow]
+    rows_total: int
+    unseen_hi: float | None = Field(
+        description="A user that no visit saw has at most this share of the selection, 95 times of 100: rare callers may be "
+        "missing, large ones are not. Null without a random design."
+    )
+
+
+_SHARED = forms_of(SharedCodeAnswer, "rows")
+_USERS = forms_of(UsersAnswer, "rows")
+
+
+def shared_code_document(
+    question: SharedCodeQuestion, found: FoundShared, *, saving: float, price_per_core_hour: float | None
+) -> Json:
+    """The answer of /shared-code."""
+    shared, scale, price = found.shared, found.kind.seconds_per_unit, price_per_core_hour
+    covered = found.totals.coverage.covered_s
+    return {
+        "selection": selection_document(question.selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "by": [question.by],
+        "rows": [_shared(row, question, scale, covered, saving, price) for row in shared.rows],
+        "rows_total": shared.rows_total,
+        "share": shared.share,
+        "applications": shared.applications,
+        "saving": saving,
+        "price_per_core_hour": price,
+    }
+
+
+def users_document(question: UsersQuestion, found: FoundUsers) -> Json:
+    """The answer of /shared-code/users."""
+    scale, told = found.kind.seconds_per_unit, found.users
+    return {
+        "selection": selection_document(question.selection, found.kind),
+        "totals": totals_document(found.totals, scale),
+        "by": list(question.by),
+        "functions": [function_document(row) for row in told.functions],
+        "itself": row_document(told.itself, scale),
+        "rows": [_user(user, scale) for user in told.users],
+        "rows_total": told.users_total,
+        "unseen_hi": told.unseen,
+    }
+
+
+def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> None:
+    """Add the routes; money needs a price."""
+
+    @router.get(
+        "/shared-code",
+        summary="Cold in each program, hot across the fleet",
+        description="Functions, files or binaries that several applications use and none spends much on, by what they cost the "
+        "fleet, and what a saving is worth.",
+        response_model=SharedCodeAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_SHARED.openapi,
+    )
+    async def shared_code(
+        *,
+        request: Request,
+        selection: Selected,
+        by: Annotated[
+            Literal["function", "file", "binary"], Query(description="What code is told apart by.")
+        ] = "function",
+        share: Annotated[
+            Literal["self", "total"], Query(description="Shares of self or of totals.")
+        ] = "self",
+        cold: Annotated[
+            float,
+            Query(ge=0, le=1, description="Leave out what surely has a larger share of some application."),
+        ] = 0.05,
+        applications: Annotated[
+            int, Query(ge=1, le=1_000_000, description="Leave out what fewer applications use.")
+        ] = 2,
+        saving: Annotated[
+            float, Query(ge=0, le=1, description="The part of its cost that is told as `saved`.")
+        ] = 0.1,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+    ) -> Response:
+        question = SharedCodeQuestion(selection, by, share == "self", cold, applications, limit)
+
+        def document() -> Json:
+            found = asker.queries.ask(question)
+            return shared_code_document(
+                question, found, saving=saving, price_per_core_hour=price_per_core_hour
+            )
+
+        return await asker.answer(request, _SHARED, document)
+
+    @router.get(
+        "/shared-code/users",
+        summary="Who still uses a function",
+        description="The applications, or other values of labels, whose stacks go through a function, and who calls it there.",
+        response_model=UsersAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_USERS.openapi,
+    )
+    async def shared_code_users(
+        *,
+        request: Request,
+        selection: Selected,
+        function_id: FunctionId = None,
+        function: FunctionName = "",
+        by: Annotated[
+            str,
+            Query(
+                description="Labels, commas between.",
+                examples=["application", "application,version"],
+                max_length=500,
+            ),
+        ] = "application",
+        limit: Annotated[int, Query(ge=1, le=users.MOST_ROWS, description="Rows to show.")] = 100,
+    ) -> Response:
+        subject = parse_subject(function_id=function_id, function=function)
+        question = UsersQuestion(selection, subject, keys_of(by), limit)
+        return await asker.answer(
+            request, _USERS, lambda: users_document(question, asker.queries.ask(question))
+        )
+
+
+def _shared(  # noqa: PLR0917 - all that a row is told with
+    found: SharedRow,
+    question: SharedCodeQuestion,
+    scale: float | None,
+    covered_s: float,
+    saving: float,
+    price: float | None,
+) -> Json:
+    seconds = _seconds(found.row, scale, own=question.own)
+    return {
+        **row_document(found.row, scale),
+        "applications": found.applications,
+        "effective_applications": found.effective,
+        "largest_application": found.largest,
+        "largest_share": found.largest_share,
+        "largest_lo": found.largest_lo,
+        "cost": _cost(seconds, covered_s, price),
+        "saved": _cost(seconds and seconds.scaled(saving), covered_s, price),
+    }
+
+
+def _seconds(row: Row, scale: float | None, *, own: bool) -> Interval | None:
+    estimate = row.own_estimate if own else row.total_estimate
+    return None if estimate is None or scale is None else estimate.units.scaled(scale)
+
+
+def _cost(seconds: Interval | None, covered_s: float, price: float | None) -> Json:
+    """Null where there is no estimate in core-seconds, or no price."""
+    a_year = price and covered_s and price * _YEAR_H / covered_s
+    return {
+        "cores": interval_document(seconds, covered_s and 1 / covered_s),
+        "core_hours": interval_document(seconds, 1 / _HOUR_S),
+        "money": interval_document(seconds, price and price / _HOUR_S),
+        "money_a_year": interval_document(seconds, a_year),
+    }
+
+
+def _user(user: User, scale: float | None) -> Json:
+    return {
+        **row_document(user.row, scale),
+        "of_function": user.of_function,
+        "within": user.within,
+        "callers": [
+            {"function": caller.function and function_document(caller.function), "share": caller.share}
+            for caller in user.callers
+        ],
+    }

@@ -1,0 +1,211 @@
+"""Code that is cold in each program and hot across the fleet, and what it costs (DIGEST G23).
+
+A function, file or binary is cold in an application while its share there is not surely above a threshold: an application of
+three samples with one in `malloc` is no program that spends a third of its time there. So the bound that
+counts is the lower end of the share's binomial interval, samples taken as independent.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import estimate
+from storage.errors import BadSelection
+from storage.landing.markers import Kind
+from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import Row, grouped, shown_rows
+from storage.query.shapes.table_frames import FrameGroup, frame_rows
+from storage.query.shapes.table_rows import APPLICATION, Grouping
+from storage.query.shapes.totals import Totals, totals
+from storage.query.stacks.functions import Functions
+from storage.query.weighing.evidence import Visits
+
+MOST_ROWS = 1000
+_NOT_KNOWN = 0
+"""`Functions`' number of the empty file and binary."""
+FRAMES = ("function", "file", "binary")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRow:
+    """A function, file or binary, and how it is shared."""
+
+    row: Row
+    """Of the whole selection."""
+    applications: int
+    """With a sample of it."""
+    effective: float
+    """Applications that would have as much entropy if each had as much of it: 1 if one has all."""
+    largest: str
+    """The application with the surest large share of it."""
+    largest_share: float
+    """Its share there, 0…1."""
+    largest_lo: float
+    """The lower end of that share's interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCode:
+    """What is shared and cold, by descending share of the fleet."""
+
+    rows: tuple[SharedRow, ...]
+    rows_total: int
+    """Rows that are shared and cold."""
+    share: float
+    """Of the whole selection: what all of those have; of totals, which overlap, the largest's."""
+    applications: int
+    """In the selection."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCodeAnswer:
+    """Shared code, and what it was made of."""
+
+    kind: SampleType
+    totals: Totals
+    shared: SharedCode
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCodeQuestion:
+    """What of the selection is shared by at least so many applications and cold in each of them."""
+
+    selection: Selection
+    by: str = "function"
+    """One of `FRAMES`."""
+    own: bool = True
+    """Shares of self; else of totals."""
+    cold: float = 0.05
+    """Largest share of an application, 0…1."""
+    applications: int = 2
+    limit: int = 100
+
+    def answer(self, reading: Reading) -> SharedCodeAnswer:
+        """The shared code. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        if self.by not in FRAMES:
+            raise BadSelection(
+                f"Code is shared by function, file or binary, not by {self.by!r}.", parameter="by"
+            )
+        samples = reading.visits(self.selection, (APPLICATION,))
+        found = shared_code(reading, samples, self)
+        return SharedCodeAnswer(samples.kind, totals(reading.functions, samples), found)
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Columns over pairs of an application and a function (file, binary): how much of each there is."""
+
+    names: tuple[str, ...]
+    """Of all applications."""
+    application: Int64
+    key: Int64
+    weight: Float
+    """Units of the fleet."""
+    share: Float
+    """Of the application, 0…1."""
+    samples: Int64
+    """Of the application, which the share was seen in."""
+
+    def of(self, keep: Bool) -> "Uses":
+        """Some of them."""
+        return Uses(
+            self.names,
+            self.application[keep],
+            self.key[keep],
+            self.weight[keep],
+            self.share[keep],
+            self.samples[keep],
+        )
+
+    def lower(self) -> Float:
+        """The lower ends of the shares' intervals."""
+        return estimate.share_interval(self.share, np.maximum(self.samples, 1.0))[0]
+
+
+def shared_code(reading: Reading, samples: Samples, question: SharedCodeQuestion) -> SharedCode:
+    """The shared code in samples that were read visit by visit, with their application."""
+    grouping = grouped(reading, samples.profiles, (APPLICATION,))
+    uses = _uses(reading, samples, grouping, question)
+    keys, of_key = distinct(uses.key)
+    cold = np.ones(len(keys), np.bool_)
+    above = uses.share > question.cold
+    warm = uses.of(above)
+    cold[of_key[above][warm.lower() > question.cold]] = False
+    spread = np.bincount(of_key, minlength=len(keys))
+    weight = weight_at(of_key, uses.weight, len(keys))
+    chosen = np.flatnonzero(cold & (spread >= question.applications) & (weight > 0))
+    chosen = chosen[np.argsort(-weight[chosen], kind="stable")]
+    whole = samples.whole
+    shares = weight[chosen] / whole if whole > 0 else np.zeros(len(chosen))
+    shown = chosen[: question.limit]
+    return SharedCode(
+        rows=_described(reading, samples, uses, keys[shown], question.by),
+        rows_total=len(chosen),
+        share=min(float(shares.sum()) if question.own else float(shares.max(initial=0.0)), 1.0),
+        applications=len(np.unique(grouping.of[samples.facts.profile])),
+    )
+
+
+def _uses(reading: Reading, samples: Samples, grouping: Grouping, question: SharedCodeQuestion) -> Uses:
+    size = len(grouping.labels)
+    whole, taken = application_wholes(samples, grouping)
+    parts: list[tuple[Int64, Int64, Float]] = []
+    for number, part in enumerate(samples.in_groups(grouping.of, size)):
+        if not len(part.facts.profile):
+            continue
+        group = FrameGroup(reading.functions, part, {}, (question.by,))
+        weight, units = (group.own_weight, group.own) if question.own else (group.total_weight, group.total)
+        used = np.flatnonzero(units)
+        parts.append((np.full(len(used), number, np.int64), group.keys[used], weight[used]))
+    empty = np.zeros(0, np.int64)
+    application = np.concatenate([empty, *(part[0] for part in parts)])
+    key = np.concatenate([empty, *(part[1] for part in parts)])
+    weight = np.concatenate([np.zeros(0), *(part[2] for part in parts)])
+    of_whole = whole[application]
+    share = np.divide(weight, of_whole, out=np.zeros(len(weight)), where=of_whole > 0)
+    names = tuple(labels[APPLICATION] for labels in grouping.labels)
+    found = Uses(names, application, key, weight, np.minimum(share, 1.0), taken[application])
+    return found.of(_is_code(reading.functions, key, question.by))
+
+
+def _is_code(functions: Functions, key: Int64, by: str) -> Bool:
+    """Which of these keys are code: not what is missing from stacks, and not files and binaries that nobody knows."""
+    found: Bool = functions.kind(key) != Kind.MARKER if by == "function" else key != _NOT_KNOWN
+    return found
+
+
+def application_wholes(samples: Samples, grouping: Grouping) -> tuple[Float, Int64]:
+    """Of each group all units of the fleet and all samples, those too that the selection leaves out of its stacks."""
+    profiles, evidence, size = samples.profiles, samples.evidence, len(grouping.labels)
+    if not isinstance(evidence, Visits):
+        raise TypeError("groups are known visit by visit")
+    weights = weight_at(grouping.of, profiles.units * evidence.weight[profiles.visit], size)
+    return weights, sum_at(grouping.of, profiles.samples, size)
+
+
+def _described(reading: Reading, samples: Samples, uses: Uses, keys: Int64, by: str) -> tuple[SharedRow, ...]:
+    """The rows of these keys, in their order."""
+    together = Grouping(np.zeros(len(samples.profiles), np.int64), ({},))
+    fleet = frame_rows(reading.functions, samples, together, (by,))
+    rows = shown_rows(samples, fleet, fleet.places(keys))
+    found = []
+    for key, row in zip(keys.tolist(), rows, strict=True):
+        mine = uses.of(uses.key == key)
+        lower = mine.lower()
+        surest = int(np.lexsort((mine.share, lower))[-1])
+        parts = mine.weight[mine.weight > 0] / mine.weight.sum()
+        found.append(
+            SharedRow(
+                row=row,
+                applications=len(mine.key),
+                effective=float(np.exp(-(parts * np.log(parts)).sum())),
+                largest=uses.names[int(mine.application[surest])],
+                largest_share=float(mine.share[surest]),
+                largest_lo=float(lower[surest]),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,157 @@
+"""Who still calls a function: the applications whose stacks go through it, and its callers there (DIGEST G23).
+
+What calls rarely may not be among the visits that were sampled; how much it could be at most is told.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.errors import BadSelection
+from storage.query.arrays import Int64
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.occurrences import Occurrences
+from storage.query.shapes.row_order import Page, Sort, ordered
+from storage.query.shapes.shared_code import application_wholes
+from storage.query.shapes.table import Row, grouped, only_row, shown_rows
+from storage.query.shapes.table_rows import APPLICATION, LabelRows
+from storage.query.shapes.totals import Totals, totals
+from storage.query.stack_filter import through_any
+from storage.query.stacks.functions import FunctionRow
+from storage.query.subject import Subject
+from storage.query.weighing.by_visit import ByVisit
+from storage.query.weighing.estimates import estimates
+
+MOST_ROWS = 1000
+CALLERS = 3
+"""Callers told of each user."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserCaller:
+    """A function that calls it there."""
+
+    function: FunctionRow | None
+    """None: nobody, stacks begin with it."""
+    share: float
+    """Of the user's stacks through it, those with this call; 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An application, or other combination of labels, with stacks through the functions asked about."""
+
+    row: Row
+    """Self and total are both the units of these stacks."""
+    of_function: float
+    """Share of all stacks through them, 0…1."""
+    within: float
+    """Share of the application, 0…1."""
+    callers: tuple[UserCaller, ...]
+    """The heaviest `CALLERS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """Who has stacks through some functions, most first."""
+
+    functions: tuple[FunctionRow, ...]
+    itself: Row
+    """All of them as one."""
+    users: tuple[User, ...]
+    users_total: int
+    unseen: float | None
+    """Share of the selection below which a user that no visit saw lies, 95 times of 100; None without a random design."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsersAnswer:
+    """Users, and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    users: Users
+
+
+@dataclass(frozen=True, slots=True)
+class UsersQuestion:
+    """Which applications, or other values of labels, go through some functions."""
+
+    selection: Selection
+    subject: Subject
+    by: tuple[str, ...] = (APPLICATION,)
+    limit: int = 100
+
+    def answer(self, reading: Reading) -> UsersAnswer:
+        """The users; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        keys = split_keys(self.by)
+        if keys.frames:
+            raise BadSelection(
+                "Users are told by labels.", hint="For example by=application,version.", parameter="by"
+            )
+        samples = reading.visits(self.selection, self.by)
+        found = users_of(reading, samples, self.subject, self.by, self.limit)
+        return UsersAnswer(samples.kind, totals(reading.functions, samples), found)
+
+
+def users_of(reading: Reading, samples: Samples, subject: Subject, by: tuple[str, ...], limit: int) -> Users:
+    """The users of the subject, in samples that were read visit by visit with these labels."""
+    functions = reading.functions
+    grouping = grouped(reading, samples.profiles, by)
+    found = Occurrences.of(functions, samples, subject)
+    chosen = np.zeros(len(samples.shape), np.bool_)
+    chosen[found.outermost] = True
+    through = samples.of(through_any(chosen, samples.shape))
+    rows = LabelRows(through, grouping)
+    order = ordered(rows, Page(Sort.TOTAL_DESC, limit))
+    shown = order[:limit]
+    itself = only_row(samples, found.together())
+    wholes, _ = application_wholes(samples, grouping)
+    groups = rows.groups(shown)
+    parts = through.in_groups(grouping.of, len(grouping.labels))
+    whole = samples.whole
+    return Users(
+        functions=tuple(functions.row(id_) for id_ in found.heaviest_first()[:100].tolist()),
+        itself=itself,
+        users=tuple(
+            User(
+                row=row,
+                of_function=_share(row.total_share, itself.total_share),
+                within=_share(row.total_share * whole, float(wholes[group])),
+                callers=_callers(Occurrences.of(functions, parts[group], subject), reading),
+            )
+            for group, row in zip(groups.tolist(), shown_rows(through, rows, shown), strict=True)
+        ),
+        users_total=len(order),
+        unseen=_unseen(samples),
+    )
+
+
+def _callers(found: Occurrences, reading: Reading) -> tuple[UserCaller, ...]:
+    calls = found.callers()
+    whole = float(found.borne.total_weight[found.outermost].sum())
+    ids: Sequence[int] = calls.functions.tolist()
+    order: Int64 = ordered(calls, Page(Sort.TOTAL_DESC, CALLERS))[:CALLERS]
+    return tuple(
+        UserCaller(
+            reading.functions.row(ids[place]) if ids[place] else None,
+            _share(float(calls.total_weight[place]), whole),
+        )
+        for place in order.tolist()
+    )
+
+
+def _unseen(samples: Samples) -> float | None:
+    nothing = np.zeros(0, np.int64)
+    moments = samples.evidence.of_functions(nothing, ByVisit(nothing, nothing, nothing, 1), own=False)
+    (estimate,) = estimates(moments, 1)
+    return None if estimate is None else estimate.share.hi
+
+
+def _share(part: float, whole: float) -> float:
+    return min(part / whole, 1.0) if whole > 0 else 0.0
