@@ -10,7 +10,7 @@ from sqlalchemy.sql.elements import ColumnElement, literal_column
 from sqlalchemy.types import BigInteger
 
 from storage.lake.dialect import bound, translated
-from storage.query.arrays import Int32, Int64
+from storage.query.arrays import Int32, Int64, sorting
 from storage.query.copy_binary import TooMuch
 from storage.query.elsewhere import Columns
 
@@ -60,12 +60,11 @@ class LakeReads:
         )
         table = self._asking(asked, FACTS_SQL)
         place, stack, samples = (_numpy(table.column(name)) for name in table.column_names)
-        order = np.lexsort((stack, place))
-        return (
-            place[order].astype(np.int64),
-            stack[order].astype(np.int64),
-            samples[order].astype(np.int64),
-        )
+        found = tuple(column.astype(np.int64) for column in (place, stack, samples))
+        if (np.diff(found[0]) >= 0).all():  # files are read in their order, which is that of profiles
+            return found[0], found[1], found[2]
+        order = sorting(found[0])
+        return found[0][order], found[1][order], found[2][order]
 
     def stacks(self, ids: Int64 | None) -> tuple[Int64, Int32, Int64]:
         """Stacks by their ids; all for None."""

@@ -18,7 +18,7 @@ from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
 from sqlalchemy.pool import StaticPool
 
 from storage.errors import BadSelection, DatabaseBusy
-from storage.lake.errors import LakeChanged
+from storage.lake.errors import LakeChanged, LakeDamaged
 from storage.query.copy_binary import TooMuch
 
 NAME = "duckdb"
@@ -149,6 +149,8 @@ def translated() -> Iterator[None]:
             "The lake does not keep what this question needs.",
             hint="Ask PostgreSQL, which keeps it for a shorter time.",
         ) from error
+    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.SerializationException) as error:
+        raise LakeDamaged(f"A file of the lake is not what was written: {_first_line(error)}") from error
     except (duckdb.IOException, duckdb.HTTPException, FileNotFoundError) as error:
         raise LakeChanged(
             f"A file of the lake is not there any more, or not readable: {_first_line(error)}"

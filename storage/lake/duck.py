@@ -140,7 +140,6 @@ def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
     for setting in (
         "TimeZone = 'UTC'",
         "arrow_lossless_conversion = true",
-        "preserve_insertion_order = false",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "enable_progress_bar = false",

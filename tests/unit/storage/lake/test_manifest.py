@@ -1,0 +1,129 @@
+"""GIVEN a day's manifest WHEN it is written and read THEN it is the same, and nothing else is taken for one."""
+
+import json
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.lake import manifest
+from storage.lake.errors import LakeDamaged, LakeUnavailable
+from storage.lake.manifest import File, Landed, Manifest, TypeTotals
+from storage.lake.place import Lake
+from storage.lake.tables import TABLES
+
+DAY = date(2026, 11, 18)
+STAMP = manifest.stamp_of(datetime(2026, 11, 21, 1, 2, 3, 45, UTC), "0a1b2c3d")
+
+counts = st.integers(0, 2**62)
+files = st.builds(
+    File, name=st.integers(0, 99999).map(lambda n: f"{STAMP}-{n:05d}.parquet"), rows=counts, bytes=counts
+)
+totals = st.builds(
+    TypeTotals, campaign=st.text(max_size=9), event=st.text(max_size=9), unit=st.text(max_size=9), stacks=st.booleans(),
+    profiles=counts, facts=counts, samples=counts, units=counts,
+)  # fmt: skip
+manifests = st.builds(
+    Manifest,
+    day=st.just(DAY),
+    stamp=st.just(STAMP),
+    landed=st.builds(Landed, counts, counts, counts, counts),
+    totals=st.lists(totals, max_size=3).map(tuple),
+    tables=st.fixed_dictionaries({name: st.lists(files, max_size=2).map(tuple) for name in TABLES}),
+    begun=st.dictionaries(st.integers(1, 9), counts, max_size=3),
+)
+
+
+@given(manifests)
+def test_what_was_written_is_read(made: Manifest):
+    assert manifest.parse(manifest.render(made), DAY) == made
+
+
+def a_document() -> dict:
+    made = Manifest(
+        DAY,
+        STAMP,
+        Landed(1, 1, 1, 1),
+        (),
+        {name: (File(f"{STAMP}-00000.parquet", 1, 2),) for name in TABLES},
+        {},
+    )
+    return json.loads(manifest.render(made))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../../../etc/passwd",
+        "x.parquet",
+        f"{STAMP}-00000.parquet/../../x",
+        f"{STAMP}-00000.parquet', '/etc/passwd",
+        f"{STAMP}-*.parquet",
+        f"{STAMP}-00000.parquet\n",
+        7,
+    ],
+)
+def test_a_file_of_another_name_is_never_opened(name: object):
+    document = a_document()
+    document["tables"]["samples"][0]["name"] = name
+    with pytest.raises(LakeDamaged):
+        manifest.parse(json.dumps(document), DAY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "7", "{}", '{"format": 2}', "[" * 100_000, '{"format": 1, "day": "2026-11-18"}'],
+)
+def test_what_is_no_manifest_is_damaged(text: str):
+    with pytest.raises(LakeDamaged):
+        manifest.parse(text, DAY)
+
+
+@pytest.mark.parametrize("member", sorted(a_document()))
+def test_no_member_may_be_missing(member: str):
+    document = a_document()
+    del document[member]
+    with pytest.raises(LakeDamaged):
+        manifest.parse(json.dumps(document), DAY)
+
+
+def test_the_manifest_of_another_day_is_not_taken():
+    with pytest.raises(LakeDamaged, match="that of 2026-11-18"):
+        manifest.parse(json.dumps(a_document()), date(2026, 11, 19))
+
+
+def test_later_exports_have_greater_stamps():
+    early, late = (
+        manifest.stamp_of(datetime(2026, 11, 9, 23, 59, second, tzinfo=UTC), "00000000") for second in (9, 10)
+    )
+    assert early < late < STAMP
+
+
+@pytest.mark.parametrize(
+    "url", ["", "/lake/[a]", "s3://bucket/*", "/a'b", '/a"b', "/a\nb", "/a\\b", "/{a,b}"]
+)
+def test_a_lake_lies_where_readers_find_it(url: str):
+    with pytest.raises(LakeUnavailable):
+        Lake(url)
+
+
+def test_a_folder_is_made_absolute_and_an_empty_lake_has_no_days(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    lake = Lake("lake")
+    assert lake.root == str(tmp_path / "lake")
+    assert manifest.days(lake) == []
+    assert manifest.read(lake, DAY) is None
+    assert not (tmp_path / "lake").exists(), "looking makes nothing"
+
+
+def test_text_that_is_none_is_damaged(tmp_path: Path):
+    lake = Lake(str(tmp_path))
+    lake.put(manifest.key_of(DAY), b"\xff\xfe")
+    with pytest.raises(LakeDamaged):
+        manifest.read(lake, DAY)
+    lake.put("manifests/notes.txt", b"what people leave")
+    assert manifest.days(lake) == [DAY]
