@@ -1,7 +1,7 @@
 """GIVEN a simulated fleet whose truth is known WHEN its past has landed THEN each model's question answers with it."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from analysis.cross_check import Verdict
 from collector.standing import ensure_standing
 from services.simulate.binaries import SymbolFolder
 from services.simulate.catalogue import APPLICATIONS, Kind
+from services.simulate.fleet import Fleet
 from services.simulate.gateways import Simulation
 from services.simulate.history import Past, make_up
 from services.simulate.outcomes import NEVER
@@ -20,12 +21,14 @@ from services.simulate.platforms import PLATFORMS
 from services.simulate.rates import units_per_core_second
 from services.simulate.run import FleetPlan
 from services.simulate.seeding import seed
+from services.simulate.truth import Wanted, truth
 from storage import campaigns
 from storage.archive import Archive
 from storage.campaigns import Counted, Definition, EventPlan
 from storage.query.engine import QueryEngine
 from storage.query.models.affinity import AffinityQuestion
 from storage.query.models.apu import ApuQuestion
+from storage.query.models.composition import CompositionQuestion
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.models.frequency import FrequencyQuestion
 from storage.query.models.ratios import RatioQuestion
@@ -47,8 +50,14 @@ EVENTS = (EventPlan("cpu", 1000, rate_hz=99.0), EventPlan("llc-misses", 500, sta
 WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
 
 
+@dataclass(frozen=True)
+class Landed:
+    queries: QueryEngine
+    fleet: Fleet
+
+
 @pytest.fixture
-def queries(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[QueryEngine]:
+def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]:
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", strata=6)
     with engine.begin() as connection:
         seed(connection, plan)
@@ -66,17 +75,19 @@ def queries(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[QueryE
     for visit_id in waiting:
         lander.land(visit_id)
     asked = QueryEngine(engine)
-    yield asked
+    yield Landed(asked, plan.model())
     asked.close()
 
 
-def test_models_find_what_is_true_of_the_fleet(queries: QueryEngine) -> None:
+def test_models_find_what_is_true_of_the_fleet(landed: Landed) -> None:
+    queries = landed.queries
     _check_cpi(queries)
     _check_accounts(queries)
     _check_cores(queries)
     _check_platforms(queries)
     _check_frequencies(queries)
     _check_two_platforms(queries)
+    _check_composition(landed)
 
 
 def _check_cpi(queries: QueryEngine) -> None:
@@ -196,3 +207,22 @@ def _check_two_platforms(queries: QueryEngine) -> None:
     absent = queries.ask(SideQuestion(WHOLE, first.name, "Z80"))
     assert absent.unsaid is not None
     assert "Z80" in absent.unsaid.detail
+
+
+def _check_composition(landed: Landed) -> None:
+    answer = landed.queries.ask(CompositionQuestion(WHOLE, "platform", step_s=3 * 3600))
+    assert answer.unsaid is None
+    held = given = 0
+    for number, start in enumerate(answer.times):
+        begin, end = start.timestamp(), (start + timedelta(hours=3)).timestamp()
+        whole = truth(landed.fleet, Wanted(begin, end)).units
+        points = [row.points[number].share for row in answer.rows]
+        assert sum(point.value for point in points if point is not None) == pytest.approx(1)
+        for row, point in zip(answer.rows, points, strict=True):
+            if point is None:
+                continue
+            part = truth(landed.fleet, Wanted(begin, end, platform=row.value)).units / whole
+            given += 1
+            held += point.lo <= part <= point.hi
+    assert given >= 8
+    assert held >= 0.75 * given

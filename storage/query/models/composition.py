@@ -1,0 +1,184 @@
+"""What the fleet's work is made of over time, and how fast a roll-out goes: shares by compiler, platform, kernel, version … (DIGEST G31)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from analysis.audits.composition import Composition, compose
+from analysis.audits.rollout import Rollout
+from analysis.errors import CannotSay
+from analysis.measured import Measured
+from analysis.visit_table import VisitTable
+from storage.errors import BadSelection
+from storage.query.arrays import Float, Int64
+from storage.query.facts.scan import SampleType
+from storage.query.models.told import Unsaid
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.steps import DAY_S, steps
+from storage.query.shapes.table import all_rows
+from storage.query.shapes.totals import Totals, totals
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_tables import counted, visit_table
+
+MOST_VALUES = 100
+MOST_STEPS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class SharePoint:
+    """A value's share in one step; None: nobody was visited then."""
+
+    share: Measured | None
+    few: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a value came, or went."""
+
+    reached: tuple[tuple[float, Measured], ...]
+    """Levels 0…1 with the time at which they were reached, seconds since 1970; ends are ±∞ where nothing bounds them."""
+    duration_s: float | None
+    """From 10 to 90 %; None as long as it has not reached them."""
+    share: Measured
+    """At the last step."""
+    fell_back: bool
+    """It was rolled back, in whole or in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRow:
+    """One value of the dimension over time."""
+
+    value: str
+    share: float
+    """Of the whole selection."""
+    points: tuple[SharePoint, ...]
+    change: Change | None
+    unsaid: Unsaid | None
+    """Why its change is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionAnswer:
+    """The largest values over time."""
+
+    kind: SampleType
+    totals: Totals
+    by: str
+    step_s: int
+    times: tuple[datetime, ...]
+    """When steps begin."""
+    rows: tuple[ValueRow, ...]
+    rows_total: int
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionQuestion:
+    """Shares by one label over time."""
+
+    selection: Selection
+    by: str = "version"
+    step_s: int = 0
+    """Seconds; 0: a common length."""
+    points: int = 60
+    limit: int = 10
+
+    def answer(self, reading: Reading) -> CompositionAnswer:
+        """The shares. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        keys = split_keys((self.by,))
+        if keys.frames:
+            raise BadSelection(
+                "A stack has many functions: what work is made of goes by a label.",
+                hint="by=version, compiler, platform, kernel, datacenter …",
+                parameter="by",
+            )
+        over = steps(self.selection, self.points, self.step_s)
+        if over.count > MOST_STEPS:
+            raise BadSelection(
+                f"There would be {over.count} steps; {MOST_STEPS} are the most.", parameter="step"
+            )
+        samples = reading.visits(self.selection, keys.labels)
+        times = reading.visit_times(self.selection)
+        evidence = samples.evidence
+        if not isinstance(evidence, Visits):
+            raise TypeError("compositions are read visit by visit")
+        rows = all_rows(reading, samples, (self.by,))
+        found: tuple[ValueRow, ...] = ()
+        unsaid = _unsaid(evidence, len(rows.own))
+        if unsaid is None:
+            order = np.argsort(-rows.own_weight, kind="stable")[:MOST_VALUES]
+            table = visit_table(evidence, rows.brought(order).own, np.arange(len(evidence)))
+            of = counted(evidence)
+            drawn_at = times.of(evidence.id[of])
+            step = over.of(drawn_at)
+            table = replace(table, weight=_balanced(table, step, drawn_at // DAY_S))
+            seen = [table.of(np.flatnonzero(step == number)) for number in range(over.count)]
+            made = compose(over.starts + over.step_s / 2, seen)
+            names = [rows.key(place)[self.by] for place in order.tolist()]
+            whole = samples.whole
+            shares = [float(rows.own_weight[place]) / whole if whole else 0.0 for place in order.tolist()]
+            found = _rows(names, shares, made)[: self.limit]
+        return CompositionAnswer(
+            samples.kind,
+            totals(reading.functions, samples),
+            self.by,
+            over.step_s,
+            tuple(over.time(number) for number in range(over.count)),
+            found,
+            len(rows.own),
+            unsaid,
+        )
+
+
+def _balanced(table: VisitTable, step: Int64, day: Float) -> Float:
+    """Weights by which every stratum has in each step of a day the part of the work that it has in the whole day.
+
+    How many of a step's visits fall into a stratum is chance: without this, shares by platform, which strata are made of, moved by
+    twice as much as their intervals said. A stratum without a visit in a step is missing there.
+    """
+    _, of_day = np.unique(np.stack((table.stratum, day.astype(np.int64))), axis=1, return_inverse=True)
+    _, of_step = np.unique(np.stack((of_day, step)), axis=1, return_inverse=True)
+    days, parts = (
+        np.bincount(of, weights=table.weight)[of] for of in (of_day.reshape(-1), of_step.reshape(-1))
+    )
+    return np.divide(table.weight * days, parts, out=np.zeros(len(parts)), where=parts > 0)
+
+
+def _unsaid(evidence: Visits, rows: int) -> Unsaid | None:
+    if not rows:
+        return Unsaid("too_little", "Nothing of the selection was sampled.")
+    if evidence.design.weights is None:
+        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+    return None
+
+
+def _rows(names: Sequence[str], shares: Sequence[float], made: Composition) -> tuple[ValueRow, ...]:
+    changes = made.changes()
+    rows = []
+    for place, (name, share) in enumerate(zip(names, shares, strict=True)):
+        points = tuple(
+            SharePoint(None if np.isnan(value) else Measured(value, lo, hi), bool(few))
+            for value, lo, hi, few in zip(
+                made.value[:, place].tolist(),
+                made.lo[:, place].tolist(),
+                made.hi[:, place].tolist(),
+                made.few[:, place].tolist(),
+                strict=True,
+            )
+        )
+        change = changes[place]
+        if isinstance(change, CannotSay):
+            rows.append(ValueRow(name, share, points, None, Unsaid(change.reason, str(change))))
+        else:
+            rows.append(ValueRow(name, share, points, _change(change), None))
+    return tuple(rows)
+
+
+def _change(found: Rollout) -> Change:
+    return Change(tuple(sorted(found.reached.items())), found.duration, found.share, found.fell_back)
