@@ -5,7 +5,7 @@ from collections.abc import Callable
 from anyio import CapacityLimiter
 from fastapi import APIRouter, Depends, Request, Security
 
-from services.api.analysis import affinity, apu, cross_check, frequency, ratios, side_by_side
+from services.api.analysis import affinity, apu, composition, cross_check, frequency, ratios, side_by_side
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.profiles import (
@@ -27,7 +27,7 @@ from services.api.profiles.asker import Asker
 from storage.query.engine import QueryEngine
 
 _SHAPES = (table, flame, call_graph, callers, lines, series, diff, flame_diff, reliability, labels, stacks)
-_MODELS = (ratios, cross_check, affinity, apu, frequency, side_by_side)
+_MODELS = (ratios, cross_check, affinity, apu, frequency, side_by_side, composition)
 
 
 def api_router(

@@ -6,7 +6,7 @@ import pytest
 
 from services.api.openapi import document
 
-MODELS = ("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side")
+MODELS = ("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side", "composition")
 
 
 @pytest.fixture(scope="module")

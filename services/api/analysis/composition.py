@@ -1,0 +1,148 @@
+"""What the fleet's work is made of over time: /analysis/composition."""
+
+from math import isfinite
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from analysis.measured import Measured
+from services.api.analysis.told import Because, Figure, because_document, figure_document, moment, step_of
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.models.composition import (
+    MOST_STEPS,
+    MOST_VALUES,
+    Change,
+    CompositionQuestion,
+)
+from storage.query.models.composition import CompositionAnswer as FoundComposition
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+
+
+class SharePoint(Answer):
+    """A value's share in one step."""
+
+    share: Figure | None = Field(description="Null: nobody was visited then.")
+    few: bool
+
+
+class Reached(Answer):
+    """When a value reached a level of its share."""
+
+    level: float
+    at: str = Field(description="RFC 3339.")
+    earliest: str | None = Field(description="Null: it may have been so from the start.")
+    latest: str | None = Field(description="Null: it may yet not be so.")
+
+
+class ChangeAnswer(Answer):
+    """How a value came, or went."""
+
+    reached: list[Reached]
+    duration_seconds: float | None = Field(
+        description="From 10 to 90 %; null as long as it has not reached them."
+    )
+    share: Figure = Field(description="At the last step.")
+    fell_back: bool = Field(description="It was rolled back, in whole or in part.")
+
+
+class ValueRow(Answer):
+    """One value over time."""
+
+    value: str
+    share: float = Field(description="Estimated, of the whole selection, 0…1.")
+    points: list[SharePoint] = Field(description="One for each of `times`.")
+    change: ChangeAnswer | None
+    because: Because | None = Field(description="Why its change is not known.")
+
+
+class CompositionAnswer(Answer):
+    """Shares by one label over time, each with its interval."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    by: str
+    step_seconds: int
+    times: list[str] = Field(description="When steps begin, RFC 3339.")
+    rows: list[ValueRow]
+    rows_total: int
+    because: Because | None
+
+
+_FORMS = forms_of(CompositionAnswer, "rows")
+
+
+def composition_document(selection: Selection, found: FoundComposition) -> Json:
+    """The answer of /analysis/composition."""
+    return {
+        "selection": selection_document(selection, found.kind),
+        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
+        "by": found.by,
+        "step_seconds": found.step_s,
+        "times": [format_time(time) for time in found.times],
+        "rows": [
+            {
+                "value": row.value,
+                "share": row.share,
+                "points": [{"share": figure_document(point.share), "few": point.few} for point in row.points],
+                "change": None if row.change is None else _change(row.change),
+                "because": because_document(row.unsaid),
+            }
+            for row in found.rows
+        ],
+        "rows_total": found.rows_total,
+        "because": because_document(found.unsaid),
+    }
+
+
+def _change(change: Change) -> Json:
+    return {
+        "reached": [
+            {"level": level, "at": moment(round(at.value)), **_bounds(at)} for level, at in change.reached
+        ],
+        "duration_seconds": change.duration_s,
+        "share": figure_document(change.share),
+        "fell_back": change.fell_back,
+    }
+
+
+def _bounds(at: Measured) -> Json:
+    ends = {"earliest": at.lo, "latest": at.hi}
+    return {name: moment(round(end)) if isfinite(end) else None for name, end in ends.items()}
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/composition",
+        summary="What work is made of, and roll-outs",
+        description="Shares by compiler, version, platform, kernel or any label over time, and when each value reached 10, 50 and "
+        "90 % of the work, or went.",
+        response_model=CompositionAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def composition(  # noqa: PLR0917 - a query string
+        request: Request,
+        selection: Selected,
+        by: Annotated[str, Query(description="A label of /labels.", max_length=200)] = "version",
+        step: Annotated[
+            str, Query(description="Length of a step: `1h`, `1d`. Empty: a common one.", max_length=20)
+        ] = "",
+        points: Annotated[
+            int, Query(ge=2, le=MOST_STEPS, description="Most steps, if their length is not given.")
+        ] = 60,
+        limit: Annotated[int, Query(ge=1, le=MOST_VALUES, description="Values to show.")] = 10,
+    ) -> Response:
+        def document() -> Json:
+            question = CompositionQuestion(selection, by, step_of(step), points, limit)
+            return composition_document(selection, asker.queries.ask(question))
+
+        return await asker.answer(request, _FORMS, document)
