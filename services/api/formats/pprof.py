@@ -95,12 +95,12 @@ def _functions(profile: StackProfile, texts: _Texts) -> Iterator[bytes]:
         yield message(4, number(1, id_) + number(2, number_of.get(binary, 0)) + line)
     for id_ in range(1, count):
         row, definition = table.functions[id_], table.definitions[id_]
-        name = texts[display_name(row)]
-        raw = texts[definition.raw_name] or name
-        body = number(1, id_) + number(2, name) + number(3, raw) + number(4, texts[row.file])
-        yield message(5, body + number(5, definition.line))
+        # Where both names are alike pprof takes f(int) and f(long) for C++ to be shortened, and makes them one f.
+        raw = "" if definition.raw_name == row.name else definition.raw_name
+        names = number(2, texts[display_name(row)]) + number(3, texts[raw]) + number(4, texts[row.file])
+        yield message(5, number(1, id_) + names + number(5, definition.line))
     for id_ in left_out:
-        yield message(5, number(1, id_) + number(2, texts[LEFT_OUT]) + number(3, texts[LEFT_OUT]))
+        yield message(5, number(1, id_) + number(2, texts[LEFT_OUT]))
 
 
 def _binaries(table: StackTable) -> list[str]:

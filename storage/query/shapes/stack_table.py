@@ -5,7 +5,7 @@ on, so that the same samples are the same file whatever ids a database gave.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -142,19 +142,24 @@ def tabulated(
 
     `functions` says what functions are, by id; id 0 is the root's.
     """
-    small = replace(shape, leaf=rows.leaf[kept]).above_its_leaves()
-    used, which = distinct(small.function)
+    # Nodes that a row ends in or below.
+    there = shape.totals(np.bincount(rows.leaf[kept], minlength=len(shape))) > 0
+    there[prefix_tree.ROOT] = True
+    nodes, number = np.flatnonzero(there), np.cumsum(there) - 1
+    parent, depth = number[shape.parent[nodes]], shape.depth[nodes]
+    parent[prefix_tree.ROOT] = -1
+    used, which = distinct(shape.function[nodes])
     named = list(functions(used))
     rank, by_name = _by_name([row for row, _ in named])
-    position, _ = prefix_tree.preorder(small.parent, small.depth, rank[which])
+    position, _ = prefix_tree.preorder(parent, depth, rank[which])
     back = np.argsort(position)
-    leaf = position[small.leaf]
+    leaf = position[number[rows.leaf[kept]]]
     order = np.lexsort((rows.group[kept], leaf))
     shown = kept[order]
     table = StackTable(
-        parent=np.where(small.parent < 0, -1, position[small.parent])[back],
+        parent=np.where(parent < 0, -1, position[parent])[back],
         function=rank[which][back],
-        depth=small.depth[back],
+        depth=depth[back],
         functions=tuple(named[place][0] for place in by_name),
         definitions=tuple(named[place][1] for place in by_name),
         labels=grouping.labels,

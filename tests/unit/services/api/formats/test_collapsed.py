@@ -51,7 +51,7 @@ def alike(found: Counter, wanted: Counter, case: Made, left_out: float) -> None:
     assert sum(found.values()) + left_out == pytest.approx(sum(wanted.values()), abs=tolerance)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(made(), VALUES)
 def test_lines_hold_every_stack(case: Made, value: Value) -> None:
     text = b"".join(collapsed.lines(case.profile, value)).decode()
@@ -68,7 +68,7 @@ def test_lines_hold_every_stack(case: Made, value: Value) -> None:
     alike(found, expected(case, value, line_name), case, left_out)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(made(), VALUES)
 def test_speedscope_has_every_stack(case: Made, value: Value) -> None:
     file = json.loads(b"".join(speedscope.parts(case.profile, value)))
@@ -88,7 +88,7 @@ def test_speedscope_has_every_stack(case: Made, value: Value) -> None:
     alike(found, expected(case, value, scope_name), case, left_out)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(made())
 def test_lines_stand_in_order(case: Made) -> None:
     once = b"".join(collapsed.lines(case.profile, Value.SAMPLES))

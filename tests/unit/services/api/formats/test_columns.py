@@ -66,7 +66,7 @@ DOCUMENTS = st.fixed_dictionaries(
 TABLE = Rows(Document, ("rows",))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(DOCUMENTS)
 def test_columns_hold_what_the_document_says(document: dict) -> None:
     with pa.ipc.open_stream(as_arrow(TABLE.table(document))) as stream:
@@ -91,7 +91,7 @@ def test_columns_hold_what_the_document_says(document: dict) -> None:
     assert rows == document["rows"]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(DOCUMENTS)
 def test_columns_are_the_same_for_every_answer(document: dict) -> None:
     assert TABLE.table(document).schema.equals(TABLE.table({**document, "rows": []}).schema)
@@ -104,7 +104,7 @@ def test_a_function_is_five_columns_even_if_there_is_none() -> None:
     assert table.schema.field("function_id").type == pa.int64()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(DOCUMENTS)
 def test_csv_reads_as_it_was_but_for_formulas(document: dict) -> None:
     text = as_csv(TABLE.table(document)).decode()

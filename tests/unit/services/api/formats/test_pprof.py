@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from services.api.formats import pprof, wire
 from services.api.formats.stack_profile import LEFT_OUT, NO_FRAMES
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query.stacks.functions import FunctionRow
 from tests.profile_proto import read
 from tests.stack_tables import GROUPS, Fact, Made, made
 
@@ -17,7 +20,7 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(made(), st.sampled_from([1, 7, 500_000]))
 def test_every_fact_is_in_the_profile(case: Made, at_once: int) -> None:
     before, pprof._FRAMES_AT_ONCE = pprof._FRAMES_AT_ONCE, at_once
@@ -56,6 +59,8 @@ def test_every_fact_is_in_the_profile(case: Made, at_once: int) -> None:
         if texts[function.name] != LEFT_OUT:
             number = int(texts[function.system_name].removeprefix("_Z"))
             assert function.start_line == number % 3
+        else:
+            assert not function.system_name
 
     found: Counter = Counter()
     sums = np.zeros(3, np.int64)
@@ -78,7 +83,7 @@ def test_every_fact_is_in_the_profile(case: Made, at_once: int) -> None:
     assert sums.tolist()[:2] == [sum(expected.values()), 10 * sum(expected.values())]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 2**63 - 1), max_size=20))
 def test_varints_are_those_of_the_plain_writer(values: list[int]) -> None:
     column = np.array(values, np.int64)
@@ -90,10 +95,6 @@ def test_varints_are_those_of_the_plain_writer(values: list[int]) -> None:
 
 def test_the_same_samples_are_the_same_file() -> None:
     """Whatever numbers the functions have, and in whatever order the facts came."""
-    rows = Made((), ()).functions
-    from storage.landing.markers import Kind
-    from storage.landing.resolved import Status
-    from storage.query.stacks.functions import FunctionRow
 
     def row(id_: int, name: str) -> FunctionRow:
         return FunctionRow(id_, name, "", "prog", Status.FULL, Kind.USER)

@@ -62,7 +62,7 @@ def table_of(facts: list, most: int, *, grouped: bool) -> tuple[StackTable, Stac
     return table, rows, kept[order]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(FACTS, st.booleans(), st.sampled_from([0, 1 << 24]))
 def test_every_stack_is_there_once_with_its_sums(facts: list, grouped: bool, dense: int) -> None:
     before, stack_table._DENSE = stack_table._DENSE, dense
@@ -92,7 +92,7 @@ def test_every_stack_is_there_once_with_its_sums(facts: list, grouped: bool, den
     assert table.depth[table.leaf].tolist() == [len(stack) for stack, _ in found]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(FACTS, st.integers(0, 5))
 def test_what_is_shown_and_the_remainder_are_the_whole(facts: list, most: int) -> None:
     table, _, _ = table_of(facts, most, grouped=True)
