@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check format proto bundle bundle-check soak fuzz-elf fuzz-gateway clean
+.PHONY: help setup up web test check format proto bundle bundle-check soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ bundle: $(VENV)/bin/python ## the gateway for nodes without Python: tarball and 
 
 bundle-check: $(VENV)/bin/python ## build the bundle twice and compare the bytes
 	@$(BIN)/python infra/bundle --check
+
+fuzz-api: $(VENV)/.dev ## strangers' requests to every route, from its own description (ARGS="--examples 1000 --seed 2")
+	@$(BIN)/python -m tests.api_strangers $(ARGS)
 
 fuzz-gateway: $(VENV)/.dev ## ten thousand corrupted inputs of each of the gateway's parsers (ARGS="--count 1000")
 	@$(BIN)/python -m tests.corrupted_gateway $(ARGS)

@@ -55,7 +55,7 @@ def is_empty(connection: Connection) -> bool:
     tables = text(
         "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
     )
-    return connection.execute(tables).scalar_one() == 0
+    return int(connection.execute(tables).scalar_one()) == 0
 
 
 def freshen(connection: Connection) -> None:

@@ -38,9 +38,12 @@ _PROBLEMS = described(
         401: "Not signed in.",
         403: "The caller's role is not operator.",
         404: "There is no such binary or file.",
+        408: "The body came too slowly.",
         413: "The body is too large.",
+        415: "The body has a Content-Encoding other than zstd, gzip and identity.",
         422: "A parameter is out of its range, or the file is of no use; the detail says why.",
         503: "The database or the archive does not answer; Retry-After says when to ask again.",
+        507: "The server's disk is full.",
     }
 )
 
@@ -119,7 +122,7 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
         "Functions are named at once, in place; captures that hold the binary are landed again afterwards, which "
         "/symbols/{key} and /relandings follow.",
         response_model=symbol_models.UploadAnswer,
-        responses=_only(400, 401, 403, 413, 422, 503),
+        responses=_only(400, 401, 403, 408, 413, 415, 422, 503, 507),
         openapi_extra=_body("application/octet-stream", "The file."),
         **changing,
     )
@@ -199,7 +202,7 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
         "time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders "
         "are passed over.",
         response_model=symbol_models.SourcesAnswer,
-        responses=_only(400, 401, 403, 413, 422, 503),
+        responses=_only(400, 401, 403, 408, 413, 415, 422, 503, 507),
         openapi_extra=_body("application/x-tar", "The archive."),
         **changing,
     )
