@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storage.query import budget
 from storage.query.arrays import Bool, Int64, distinct, group_starts, sorting
 from storage.query.selections import patterns
 from storage.query.selections.matchers import SELF
@@ -26,6 +27,8 @@ from storage.query.stacks.prefix_tree import ROOT
 from storage.query.stacks.stack_tree import Shape
 
 Test = Callable[[str], bool]
+_TOGETHER = 1000
+"""Names that are tested between two looks at the question's budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +89,25 @@ def merged(shape: Shape, shown: Bool) -> Shape:
     nodes, depths = nodes[order := sorting(depths)], depths[order]
     above = nearest[shape.parent[nodes]]
     number = np.zeros(len(shape), np.int64)
-    parents, functions, widths = [np.array([-1])], [np.array([0])], [1]
-    bounds = [*group_starts(depths).tolist(), len(nodes)]
-    count = 1
-    for low, high in itertools.pairwise(bounds):
-        key = (number[above[low:high]] << 32) | shape.function[nodes[low:high]]
-        found, which = np.unique(key, return_inverse=True)
-        number[nodes[low:high]] = count + which
-        count += len(found)
-        parents.append(found >> 32)
-        functions.append(found & 0xFFFFFFFF)
-        widths.append(len(found))
+    names, name = distinct(shape.function)  # few: the keys below stay small, and are sorted fast
+    parents, functions, firsts = [np.array([-1])], [np.array([0])], [0, 1]
+    for low, high in itertools.pairwise([*group_starts(depths).tolist(), len(nodes)]):
+        budget.checkpoint()
+        keys = (number[above[low:high]] - firsts[-2]) * len(names) + name[nodes[low:high]]
+        order = sorting(keys)
+        starts = group_starts(keys[order])
+        firsts.append(firsts[-1] + len(starts))
+        number[nodes[low:high][order]] = firsts[-2] + np.repeat(
+            np.arange(len(starts)), np.diff(starts, append=high - low)
+        )
+        found = keys[order[starts]]
+        parents.append(found // len(names) + firsts[-3])
+        functions.append(names[found % len(names)])
     parent, function = np.concatenate(parents), np.concatenate(functions)
-    depth = np.repeat(np.arange(len(widths)), widths)
-    position, size = prefix_tree.preorder(parent, depth, function)
-    back = np.argsort(position)
+    depth = np.repeat(np.arange(len(firsts) - 1), np.diff(firsts))
+    position, size = prefix_tree.preorder_by_level(parent, np.array(firsts))
+    back = np.empty(len(position), np.int64)
+    back[position] = np.arange(len(position))
     function, end = function[back], (position + size)[back]
     return Shape(
         parent=np.where(parent < 0, -1, position[parent])[back],
@@ -143,7 +150,7 @@ class _Frames:
     def matching(self, pattern: str) -> Bool:
         """Those whose function, file or binary the pattern matches somewhere."""
         test = patterns.search(pattern)
-        chosen = self._functions.matching(self._used, test)
+        chosen = self._names(test)
         chosen |= self._texts(self._functions.file(self._used), test)
         # As in pprof: a frame without a binary has no empty one, while its file may be the empty text.
         chosen |= self._texts(self._functions.binary(self._used), lambda text: text != "" and test(text))
@@ -153,11 +160,19 @@ class _Frames:
         """Those whose function, file or binary, as `key` says, passes."""
         match key:
             case "function":
-                return self._at_nodes(self._functions.matching(self._used, test))
+                return self._at_nodes(self._names(test))
             case "file":
                 return self._at_nodes(self._texts(self._functions.file(self._used), test))
             case _:
                 return self._at_nodes(self._texts(self._functions.binary(self._used), test))
+
+    def _names(self, test: Test) -> Bool:
+        """Which functions in use have a name that passes."""
+        found = [np.zeros(0, np.bool_)]
+        for low in range(0, len(self._used), _TOGETHER):
+            budget.checkpoint()  # the worst patterns take 0.1 ms a name
+            found.append(self._functions.matching(self._used[low : low + _TOGETHER], test))
+        return np.concatenate(found)
 
     def _texts(self, numbers: Int64, test: Test) -> Bool:
         """Which of these texts pass; each is tested once."""

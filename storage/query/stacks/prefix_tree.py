@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.query.arrays import Bool, Int32, Int64, group_starts
+from storage.query.arrays import Bool, Int32, Int64, group_starts, sorting
 
 ROOT = 0
 
@@ -78,7 +78,7 @@ def build(frames: Int32, lengths: Int64) -> tuple[PrefixTree, Int64]:
     parent = np.concatenate(parents)
     function = np.concatenate(functions)
     # Within a level the nodes are sorted by parent, then function: preorder's order of siblings.
-    position, size = _preorder(parent, np.concatenate(([0], np.cumsum(widths))))
+    position, size = preorder_by_level(parent, np.concatenate(([0], np.cumsum(widths))))
     return _renumbered(parent, function, np.repeat(np.arange(len(widths)), widths), position, size), position[
         leaf
     ]
@@ -94,15 +94,15 @@ def preorder(
     order = np.lexsort((rank, parent, depth))
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    # `_preorder` needs levels whose nodes are sorted by their parents' *place in the level above*:
+    # `preorder_by_level` needs levels whose nodes are sorted by their parents' *place in the level above*:
     # any grouping by parent serves, because a group's base comes from the parent alone.
     relabelled = np.where(parent[order] < 0, -1, back[parent[order]])
     bounds = np.concatenate((group_starts(depth[order]), [len(order)]))
-    position, size = _preorder(relabelled, bounds)
+    position, size = preorder_by_level(relabelled, bounds)
     return position[back], size[back]
 
 
-def _preorder(parent: Int64, bounds: Int64) -> tuple[Int64, Int64]:
+def preorder_by_level(parent: Int64, bounds: Int64) -> tuple[Int64, Int64]:
     """As `preorder`, for nodes that stand level by level (`bounds`), siblings together and in order."""
     size = np.ones(len(parent), np.int64)
     levels = list(zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True))
@@ -148,8 +148,8 @@ def outermost(key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Boo
     beyond them: subtree ranges nest or are disjoint.
     """
     count = len(key)
-    key = np.concatenate(([-1], key[1:]))
-    order = np.argsort(key, kind="stable")
+    key = np.concatenate(([0], key[1:].astype(np.int64) + 1))
+    order = sorting(key)
     starts = group_starts(key[order])
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, count)))
     shift = group * (count + 1)  # lifts every key above the ones before it: one running maximum serves all
@@ -186,10 +186,22 @@ def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
 def closed_upward(nodes: Int64, size: int, parent: Callable[[Int64], Int64]) -> Int64:
     """The nodes, all their ancestors and the root, ascending; `size` is one past the largest number."""
     seen = np.zeros(size, np.bool_)
+    last = np.empty(size, np.int32)  # only what is written is ever touched, so most of it costs nothing
     seen[ROOT] = True
-    frontier = np.unique(nodes)
+    frontier = nodes[~seen[nodes]]
     while len(frontier):
-        frontier = frontier[~seen[frontier]]
+        # Each once, without sorting them: the last to write its place stays.
+        place = np.arange(len(frontier), dtype=np.int32)
+        last[frontier] = place
+        frontier = frontier[last[frontier] == place]
         seen[frontier] = True
         frontier = parent(frontier)
+        frontier = frontier[~seen[frontier]]
     return np.flatnonzero(seen)
+
+
+def places(nodes: Int64, size: int) -> Int32:
+    """A table that has the place of each of the (ascending) nodes; what it says of other nodes means nothing."""
+    place = np.empty(size, np.int32)
+    place[nodes] = np.arange(len(nodes), dtype=np.int32)
+    return place
