@@ -141,8 +141,8 @@ function FunctionFilter({ place, go, close }: Props) {
       <input
         type="text"
         value={pattern}
-        placeholder="Functions, files, binaries, as a regular expression"
-        aria-label="functions, files, binaries, as a regular expression"
+        placeholder="Frames, as a regular expression"
+        aria-label="frames, as a regular expression"
         onChange={(e) => setPattern(e.target.value)}
       />
       <button type="submit" disabled={pattern === ''} title="keep stacks with such a frame">
