@@ -19,11 +19,14 @@ from services.api.app import create_app
 from services.api.auth import Access, mint_login_url, parse_tokens
 from services.api.problems import ProblemDocument
 from services.api.profiles.call_graph import CallGraphAnswer
+from services.api.profiles.callers import CallersAnswer
 from services.api.profiles.diff import DiffAnswer
 from services.api.profiles.flame import FlameAnswer
 from services.api.profiles.labels import LabelsAnswer
+from services.api.profiles.lines import LinesAnswer
 from services.api.profiles.reliability import ReliabilityAnswer
 from services.api.profiles.series import SeriesAnswer
+from services.api.profiles.shared_code import SharedCodeAnswer, UsersAnswer
 from services.api.profiles.status import StatusAnswer
 from services.api.profiles.table import TableAnswer
 from storage.database import open_engine
@@ -174,7 +177,8 @@ def fleet(engine: Engine) -> None:
             visit = campaign.answer(at, where, utilisation=0.9 if number % 3 else 0.1, machine=f"m{number}")
             if number % 4:
                 samples = dict(zip(stacks, (10 * number, 7), strict=True))
-                write.profile(visit, samples, labels={"application": "prog"})
+                lines = {(main, 12): (10 * number, 10 * number + 7), (work, 5): (3, 3)}
+                write.profile(visit, samples, labels={"application": "prog"}, lines=lines)
 
 
 DESIGNED = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-18T13:00:00Z"}
@@ -187,6 +191,10 @@ MODELS = {
     "labels": LabelsAnswer,
     "diff": DiffAnswer,
     "reliability": ReliabilityAnswer,
+    "callers": CallersAnswer,
+    "lines": LinesAnswer,
+    "shared-code": SharedCodeAnswer,
+    "shared-code/users": UsersAnswer,
 }
 
 
@@ -203,6 +211,11 @@ MODELS = {
         ("labels", "labels", {"limit": "2"}),
         ("diff", "diff", {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}),
         ("reliability", "reliability", {}),
+        ("table-by-line", "table", {"by": "function,line"}),
+        ("callers", "callers", {"function": "main", "focus": "work"}),
+        ("lines", "lines", {"file": "m.c"}),
+        ("shared-code", "shared-code", {"applications": "1", "cold": "1", "saving": "0.5"}),
+        ("shared-code-users", "shared-code/users", {"function": '{binary="prog",function!="main"}'}),
     ],
 )
 def test_answers_are_what_they_were(client: TestClient, fleet: None, name: str, route: str, query: dict):
@@ -240,6 +253,37 @@ def test_the_price_is_told(engine: Engine, access: Access, static: Path):
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
         assert client.get("/api/v1/status").json()["price_per_core_hour"] == 0.04
     queries.close()
+
+
+def test_money_is_told_at_the_price(engine: Engine, access: Access, static: Path, fleet: None):
+    queries = QueryEngine(engine)
+    app = create_app(queries, access, static=static, price_per_core_hour=0.04)
+    asked = {**DESIGNED, "applications": "1", "cold": "1", "saving": "0.25"}
+    with TestClient(app, base_url=BASE, headers=BEARER) as client:
+        answer = client.get("/api/v1/shared-code", params=asked).json()
+    queries.close()
+    row = answer["rows"][0]
+    cost = row["cost"]
+    hours = row["self_core_seconds"]["value"] / 3600
+    assert cost["core_hours"]["value"] == pytest.approx(hours)
+    assert cost["money"]["hi"] == pytest.approx(cost["core_hours"]["hi"] * 0.04)
+    assert cost["money_a_year"]["value"] == pytest.approx(cost["cores"]["value"] * 8766 * 0.04)
+    assert row["saved"]["money"]["value"] == pytest.approx(hours * 0.04 / 4)
+
+
+def test_questions_about_functions_that_mean_nothing_are_refused(client: TestClient, samples: None):
+    for route, query in (
+        ("callers", {}),
+        ("callers", {"function": "f", "function_id": "3"}),
+        ("callers", {"function": '{function="x'}),
+        ("lines", {"binary": "b"}),
+        ("lines", {"function": "f", "focus": "x"}),
+        ("table", {"by": "function,line", "hide": "x"}),
+        ("table", {"find_regex": "("}),
+        ("diff", {"by": "line", "base_from": "now-1h", "base_to": "now"}),
+        ("shared-code/users", {"function": "f", "by": "file"}),
+    ):
+        assert problem(client.get(f"/api/v1/{route}", params={**RANGE, **query}), 400)["hint"]
 
 
 def test_labels_and_status_are_what_their_descriptions_say(client: TestClient, samples: None):
@@ -527,5 +571,7 @@ def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
     answer = client.get("/api/v1/series", params=query).json()
     rows = client.get("/api/v1/series", params={**query, "format": "csv"}).text.splitlines()
     assert len(rows) == 1 + sum(len(line["points"]) for line in answer["lines"]) == 1 + 3 * 3
-    assert "step" in problem(client.get("/api/v1/series", params={**query, "step": "5"}), 400)["detail"] + "step"
+    assert (
+        "step" in problem(client.get("/api/v1/series", params={**query, "step": "5"}), 400)["detail"] + "step"
+    )
     assert "points" in problem(client.get("/api/v1/series", params={**query, "step": "1s"}), 400)["detail"]

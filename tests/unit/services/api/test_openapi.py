@@ -23,6 +23,7 @@ def test_everything_is_described(description: dict):
         f"/api/v1/{route}"
         for route in (
             *("table", "flame", "call-graph", "series", "diff", "reliability", "labels", "stacks", "status"),
+            *("callers", "lines", "shared-code", "shared-code/users"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             *("relandings", "data/profiles", "data/captures"),
             *(f"analysis/{model}" for model in MODELS),
