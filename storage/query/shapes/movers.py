@@ -1,0 +1,184 @@
+"""What really moved between two selections, and what explains it (DIGEST G21).
+
+The heaviest rows of either are compared; those that changed by more than chance and by enough to act on are looked at again, split by
+version, compiler, kernel and the like.
+"""
+
+from dataclasses import dataclass
+
+from analysis.errors import CannotSay
+from analysis.measured import Measured
+from analysis.movers.attribution import Attribution, Explanation, Kind, attribute
+from analysis.movers.found import LEAST, movers
+from storage.errors import BadSelection
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.diff import MOST_ROWS, Compared, Comparison, DiffRow, compared
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.mover_parts import RowsByProfile
+from storage.query.shapes.totals import Totals, totals
+
+DIMENSIONS = ("application", "version", "compiler", "kernel", "platform", "datacenter")
+MOST_EXPLAINED = 20
+_MOST_VISITS = 2_000
+"""Of both selections, looked at for a cause: half a second a mover."""
+_SEED = 1
+"""Of the shuffles: one question has one answer."""
+RARE = "[rare values]"
+"""What the values of a label are called together that are too many to be looked at one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What one label says of a change."""
+
+    label: str
+    kind: Kind
+    value: str
+    """The one that did most: that came or went (mix), or that changed (within)."""
+    explained: Measured
+    """Part of the change, 1: all of it; below 0 or above 1 where other changes counteract."""
+    p: float
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a row's share changed."""
+
+    best: Explained | None
+    """The best significant explanation, if it is half of the change or more."""
+    inseparable: tuple[Explained, ...]
+    """Others that explain as much by a value that goes together with the best one's."""
+    explanations: tuple[Explained, ...]
+    """All, best first, two for each label."""
+    visits: tuple[int, int]
+    """That were looked at, of the selection and of its base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """Why there is no cause."""
+
+    reason: str
+    """One word for programs, as of `analysis.errors`."""
+    detail: str
+    """A sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A row that changed."""
+
+    row: DiffRow
+    cause: Cause | Unsaid
+
+
+@dataclass(frozen=True, slots=True)
+class MoversAnswer:
+    """The movers, largest change first, and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    base_totals: Totals
+    by: tuple[str, ...]
+    comparison: Comparison
+    """All rows that were examined."""
+    movers: tuple[Mover, ...]
+    labels: tuple[str, ...]
+    """That a cause was looked for in: those asked for that have several values."""
+    part: float
+    """Share of the visits that causes were looked for in, 0…1."""
+    unsaid: Unsaid | None
+    """Why nothing can be said to have moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoversQuestion:
+    """The rows that moved between a base and the selection, and why. The base's event is the selection's."""
+
+    selection: Selection
+    base: Selection
+    by: tuple[str, ...] = ("function",)
+    examined: int = 200
+    """Rows, the heaviest of either side."""
+    least: float = LEAST
+    """Change of share below which nobody would act, 0…1."""
+    explain: int = 5
+    """Movers whose cause is looked for, the largest."""
+    own: bool = True
+    """Compare self rather than totals."""
+    labels: tuple[str, ...] = DIMENSIONS
+    """To look for causes in."""
+
+    def __post_init__(self) -> None:
+        if not (
+            0 <= self.least <= 1 and 1 <= self.examined <= MOST_ROWS and 0 <= self.explain <= MOST_EXPLAINED
+        ):
+            raise BadSelection("The least change, the rows to examine or to explain are out of their ranges.")
+
+    def answer(self, reading: Reading) -> MoversAnswer:
+        """The movers. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        keys = split_keys(self.by)
+        labels = tuple(label for label in self.labels if label not in self.by)
+        a, b = (reading.visits(side, (*keys.labels, *labels)) for side in (self.selection, self.base))
+        found = compared(reading, a, b, self.by, limit=self.examined, own=self.own)
+        unsaid: Unsaid | None = None
+        moved: list[int] = []
+        if found.result is None:
+            unsaid = Unsaid(
+                "no_design", "Visits were not drawn at random: what chance explains is not known."
+            )
+        elif not (a.whole > 0 and b.whole > 0):
+            unsaid = Unsaid("too_little", "One of the two sides has no sample at all.")
+        else:
+            moved = movers(found.result, self.least).tolist()
+        by_profile = RowsByProfile.of(reading, found, self.by, labels, _MOST_VISITS) if moved else None
+        return MoversAnswer(
+            kind=a.kind,
+            totals=totals(reading.functions, a),
+            base_totals=totals(reading.functions, b),
+            by=self.by,
+            comparison=found.comparison,
+            movers=() if by_profile is None else self._movers(found, moved, by_profile),
+            labels=() if by_profile is None else by_profile.dimensions.names,
+            part=1.0 if by_profile is None else by_profile.part,
+            unsaid=unsaid,
+        )
+
+    def _movers(self, found: Compared, moved: list[int], by_profile: RowsByProfile) -> tuple[Mover, ...]:
+        first, second = found.places
+        return tuple(
+            Mover(found.rows[row], self._cause(by_profile, number, (int(first[row]), int(second[row]))))
+            for number, row in enumerate(moved)
+        )
+
+    def _cause(self, by_profile: RowsByProfile, number: int, places: tuple[int, int]) -> Cause | Unsaid:
+        names = by_profile.dimensions.names
+        if number >= self.explain:
+            return Unsaid("not_asked", f"Causes were looked for in the {self.explain} largest changes.")
+        if not names:
+            return Unsaid("constant", "None of the labels has more than one value.")
+        now, before = (by_profile.parts(side, place, own=self.own) for side, place in enumerate(places))
+        try:
+            found = attribute(now, before, names, seed=_SEED)
+        except CannotSay as error:
+            return Unsaid(error.reason, str(error))
+        return _told(found, by_profile)
+
+
+def _told(found: Attribution, by_profile: RowsByProfile) -> Cause:
+    dimensions = by_profile.dimensions
+
+    def named(one: Explanation) -> Explained:
+        values = dimensions.values[dimensions.names.index(one.dimension)]
+        value = RARE if one.value < 0 else values[one.value]
+        return Explained(one.dimension, one.kind, value, one.explained, one.p, one.significant)
+
+    return Cause(
+        None if found.cause is None else named(found.cause),
+        tuple(map(named, found.inseparable)),
+        tuple(map(named, found.explanations)),
+        found.visits,
+    )

@@ -1,0 +1,130 @@
+"""GIVEN two days of a fleet WHEN a release made a function slower THEN it is named, and so is the release."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection
+from storage.query.shapes.movers import Cause, MoversQuestion, Unsaid
+from tests.designed import Campaign
+
+pytestmark = pytest.mark.integration
+
+DAY = datetime(2026, 11, 18, tzinfo=UTC)
+NOW, BASE = (Selection(DAY + timedelta(days=n), DAY + timedelta(days=n, hours=1)) for n in (1, 0))
+NAMES = ("main", "parse", "render", "send", "log")
+RATES = (40, 20, 20, 20, 10)
+SLOW = {"2": {"parse": 4.0}}
+"""What version 2 does to functions."""
+
+
+@pytest.fixture
+def landed(engine: Engine) -> Engine:
+    """Of 60 visits on the first day all see version 1, on the second half of them version 2."""
+    random = np.random.default_rng(5)
+    with engine.begin() as connection:
+        fleet = Campaign(connection, {"east": 400, "west": 400}, random=Random(3))
+        write = fleet.write
+        functions = {name: write.function(name) for name in NAMES}
+        stacks = {name: write.stack([functions["main"], functions[name]]) for name in NAMES}
+        for day in (0, 1):
+            for number in range(60):
+                at = DAY + timedelta(days=day, minutes=number)
+                visit = fleet.answer(at, ("east", "west")[number % 2], utilisation=0.5)
+                version = "2" if day and number % 4 < 2 else "1"
+                load = random.gamma(9, 1 / 9)
+                counts = {
+                    stacks[name]: int(random.poisson(rate * load * SLOW.get(version, {}).get(name, 1.0)))
+                    for name, rate in zip(NAMES, RATES, strict=True)
+                }
+                write.profile(
+                    visit,
+                    {stack: count for stack, count in counts.items() if count},
+                    labels={
+                        "application": "web",
+                        "version": version,
+                        "compiler": f"gcc-{11 + number % 3}",
+                        "platform": "Zen 3",
+                    },
+                )
+    return engine
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def test_the_release_is_named(landed: Engine, queries: QueryEngine):
+    question = MoversQuestion(NOW, BASE)
+    answer = queries.ask(question)
+    first = answer.movers[0]
+    assert first.row.key["function"] == "parse"
+    assert first.row.delta > 0.1
+    assert first.row.evidence is not None
+    assert first.row.evidence.q <= 0.05
+    assert isinstance(first.cause, Cause)
+    assert first.cause.best is not None
+    assert (first.cause.best.label, first.cause.best.value, first.cause.best.kind) == ("version", "2", "mix")
+    assert first.cause.best.explained.lo > 0.5
+    assert first.cause.visits == (60, 60)
+    assert answer.labels == ("version", "compiler"), "one platform explains nothing"
+    assert {one.label for one in first.cause.explanations} == {"version", "compiler"}
+    assert not any(one.significant for one in first.cause.explanations if one.label == "compiler")
+    assert answer.unsaid is None
+    assert answer.part == 1
+    assert queries.ask(question) == answer, "chance is drawn once"
+    # The compared table is that of a diff, and a mover is one of its rows.
+    assert all(mover.row in answer.comparison.rows for mover in answer.movers)
+    assert [abs(mover.row.delta) for mover in answer.movers] == sorted(
+        (abs(mover.row.delta) for mover in answer.movers), reverse=True
+    )
+    assert answer.totals.visits == answer.base_totals.visits == 60
+
+
+def test_only_what_was_asked_for_is_explained(
+    landed: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    nothing = queries.ask(MoversQuestion(NOW, BASE, explain=0))
+    assert {mover.cause.reason for mover in nothing.movers if isinstance(mover.cause, Unsaid)} == {
+        "not_asked"
+    }
+    alike = queries.ask(MoversQuestion(NOW, BASE, labels=("platform", "application")))
+    assert isinstance(alike.movers[0].cause, Unsaid)
+    assert (alike.movers[0].cause.reason, alike.labels) == ("constant", ())
+    assert queries.ask(MoversQuestion(NOW, BASE, least=0.9)).movers == ()
+    monkeypatch.setattr("storage.query.shapes.movers._MOST_VISITS", 60)
+    part = queries.ask(MoversQuestion(NOW, BASE, explain=1))
+    assert part.part == 0.5
+    assert isinstance(part.movers[0].cause, Cause)
+    assert sum(part.movers[0].cause.visits) == 60
+    monkeypatch.setattr("storage.query.shapes.movers._MOST_VISITS", 6)
+    few = queries.ask(MoversQuestion(NOW, BASE, explain=1)).movers[0].cause
+    assert isinstance(few, Unsaid)
+    assert few.reason == "too_little"
+
+
+def test_applications_move_too(landed: Engine, queries: QueryEngine):
+    by_version = queries.ask(MoversQuestion(NOW, BASE, ("version",)))
+    assert {mover.row.key["version"] for mover in by_version.movers} == {"1", "2"}
+    assert by_version.labels == ("compiler",), "what rows go by explains none of them"
+
+
+def test_without_samples_or_a_design_nothing_moved_and_that_is_said(landed: Engine, queries: QueryEngine):
+    empty = Selection(DAY - timedelta(days=3), DAY - timedelta(days=2))
+    told = queries.ask(MoversQuestion(NOW, empty))
+    assert told.movers == ()
+    assert told.unsaid is not None
+    assert told.unsaid.reason == "too_little"
+
+
+def test_nothing_moves_between_a_day_and_itself(landed: Engine, queries: QueryEngine):
+    answer = queries.ask(MoversQuestion(BASE, BASE))
+    assert (answer.movers, answer.unsaid) == ((), None)
