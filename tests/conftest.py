@@ -52,8 +52,8 @@ def postgres_url(server_directory: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def database_template(postgres_url: str) -> str:
     """A migrated database that tests' own are copied from."""
-    _administer(postgres_url, f"CREATE DATABASE {TEMPLATE}")
-    migrate.upgrade(_sibling(postgres_url, TEMPLATE))
+    administer(postgres_url, f"CREATE DATABASE {TEMPLATE}")
+    migrate.upgrade(sibling(postgres_url, TEMPLATE))
     return TEMPLATE
 
 
@@ -61,9 +61,9 @@ def database_template(postgres_url: str) -> str:
 def database_url(postgres_url: str, database_template: str) -> Iterator[str]:
     """A fresh migrated database, without partitions, dropped after the test."""
     name = f"test_{uuid4().hex[:12]}"
-    _administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {database_template}")
-    yield _sibling(postgres_url, name)
-    _administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {database_template}")
+    yield sibling(postgres_url, name)
+    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -97,11 +97,11 @@ def archive(tmp_path: Path) -> Archive:
     return Archive(str(tmp_path / "archive"))
 
 
-def _sibling(url: str, database: str) -> str:
+def sibling(url: str, database: str) -> str:
     return make_url(url).set(database=database).render_as_string(hide_password=False)
 
 
-def _administer(url: str, statement: str) -> None:
+def administer(url: str, statement: str) -> None:
     at = make_url(url)
     with closing(
         psycopg2.connect(host=at.query["host"], port=at.query["port"], user=at.username, dbname=at.database)

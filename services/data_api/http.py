@@ -1,8 +1,8 @@
 """The data API over HTTP: two routes that stream (docs/data-api.md)."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from anyio import CancelScope, CapacityLimiter
@@ -34,6 +34,7 @@ from services.data_api.query import (
 from storage.data.stopping import Stop
 
 _REFUSING = 4
+_Read = TypeVar("_Read", bytes, bytes | None)
 _CONTENT = {each.value: {"schema": {"type": "string", "format": "binary"}} for each in Framing}
 
 Cursor = Annotated[
@@ -76,23 +77,22 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
         coding, packer = packed
         stop = Stop()
         pump = Pump(desk.serve(stop, lambda: make(query, stop)), kind, stop, alone=query.follow)
-        try:
-            # The first record before the status line: what is wrong with the query is a problem document.
-            first = await anyio.to_thread.run_sync(
-                pump.first, framing, packer, limiter=limiter, abandon_on_cancel=True
+
+        async def in_thread(read: Callable[[Framing, Packer], _Read]) -> _Read:
+            # Abandoned when the caller has gone: `_end` then makes it end.
+            return await anyio.to_thread.run_sync(
+                read, framing, packer, limiter=limiter, abandon_on_cancel=True
             )
-        except BaseException:
-            await _end(pump)
-            raise
+
+        # The first record before the status line: what is wrong with the query is a problem document.
+        first = await _unless_gone(request, stop, lambda: in_thread(pump.first))
 
         async def batches() -> AsyncIterator[bytes]:
             try:
                 batch: bytes | None = first
                 while batch is not None:
                     yield batch
-                    batch = await anyio.to_thread.run_sync(
-                        pump.batch, framing, packer, limiter=limiter, abandon_on_cancel=True
-                    )
+                    batch = await in_thread(pump.batch)
                 yield packer.end()
             finally:
                 await _end(pump)
@@ -182,6 +182,29 @@ def _framing(accept: str) -> Framing:
             hint=f"Ask for {Framing.NDJSON.value} or {Framing.PROTOBUF.value}.",
         )
     return best
+
+
+async def _unless_gone(request: Request, stop: Stop, read: Callable[[], Awaitable[bytes]]) -> bytes:
+    """What is read; its stream is ended if the caller goes meanwhile. Raises `Problem`."""
+    problem: Problem | None = None
+    found = b""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        # It speaks to the database's server, which may be slow to answer.
+        await anyio.to_thread.run_sync(stop.set)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        try:
+            found = await read()
+        except Problem as error:  # not through the group, which would wrap it
+            problem = error
+        tasks.cancel_scope.cancel()
+    if problem is not None:
+        raise problem
+    return found
 
 
 async def _end(pump: Pump) -> None:

@@ -7,20 +7,23 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 import zstandard
 from sqlalchemy import Engine, update
 
 from storage.archive import Archive, capture_key
+from storage.database import open_engine
 from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.schema import capture
 from storage.visits import Outcome, finish
+from tests.conftest import administer, sibling
 from tests.landed import archived
 from tests.made_captures import random_capture
 from tests.until import until
@@ -36,7 +39,7 @@ class Served:
 
     http: str
     grpc: str
-    socket: Path
+    process: subprocess.Popen[bytes]
 
 
 def bring(engine: Engine, archive: Archive, minutes: list[int], *, landed: bool = True) -> list[UUID]:
@@ -71,43 +74,78 @@ def bring(engine: Engine, archive: Archive, minutes: list[int], *, landed: bool 
     return found
 
 
-@pytest.fixture
-def visit_ids(engine: Engine, archive: Archive) -> list[UUID]:
-    return bring(engine, archive, [1, 2, 3, 5, 8])
+@dataclass(frozen=True)
+class Store:
+    """A database and an archive with five visits, that nobody changes."""
+
+    url: str
+    engine: Engine
+    archive: Archive
+    visit_ids: list[UUID]
+
+
+@pytest.fixture(scope="session")
+def store(postgres_url: str, database_template: str, tmp_path_factory) -> Iterator[Store]:
+    name = f"data_{uuid4().hex[:12]}"
+    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {database_template}")
+    url = sibling(postgres_url, name)
+    engine = open_engine(url, application="test")
+    archive = Archive(str(tmp_path_factory.mktemp("archive")))
+    yield Store(url, engine, archive, bring(engine, archive, [1, 2, 3, 5, 8]))
+    engine.dispose()
+    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
-def served(database_url: str, archive: Archive, tmp_path: Path) -> Iterator[Served]:
+def visit_ids(store: Store) -> list[UUID]:
+    return store.visit_ids
+
+
+@pytest.fixture(scope="session")
+def served(store: Store, tmp_path_factory) -> Iterator[Served]:
+    """`fleetprof api` over the store, for all tests."""
+    with serving(store, tmp_path_factory.mktemp("state")) as found:
+        yield found
+
+
+@pytest.fixture
+def own_served(store: Store, tmp_path: Path) -> Iterator[Served]:
     """`fleetprof api` of the test's own."""
-    path = tmp_path / "run" / "data.sock"
+    with serving(store, tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def serving(store: Store, state: Path) -> Iterator[Served]:
     with socket.socket() as first, socket.socket() as second:
         first.bind(("127.0.0.1", 0))
         second.bind(("127.0.0.1", 0))
         ports = first.getsockname()[1], second.getsockname()[1]
     environment = {
         **os.environ,
-        "FLEETPROF_STATE_DIR": str(tmp_path / "state"),
-        "FLEETPROF_DATABASE_URL": database_url,
-        "FLEETPROF_ARCHIVE_URL": archive.url,
+        "FLEETPROF_STATE_DIR": str(state),
+        "FLEETPROF_DATABASE_URL": store.url,
+        "FLEETPROF_ARCHIVE_URL": store.archive.url,
         "FLEETPROF_API_TOKENS": f"viewer:{VIEWER},operator:{OPERATOR}",
     }
     command = [sys.executable, "-m", "services", "api", "--port", str(ports[0])]
-    process = subprocess.Popen(
-        [*command, "--grpc-listen", f"127.0.0.1:{ports[1]}"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    log = state / "api.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [*command, "--grpc-listen", f"127.0.0.1:{ports[1]}"],
+            env=environment,
+            stdout=output,
+            stderr=output,
+        )
     try:
-        until(lambda: process.poll() is not None or _listens(ports[0]))
-        assert process.poll() is None, process.stdout.read()
-        yield Served(f"http://127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}", path)
+        until(lambda: process.poll() is not None or all(map(_listens, ports)))
+        assert process.poll() is None, log.read_text()
+        yield Served(f"http://127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}", process)
     finally:
         process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=30)
-    assert process.returncode == 0, said
-    assert "Traceback" not in said, said
+        process.wait(30)
+    assert process.returncode == 0, log.read_text()
+    assert "Traceback" not in log.read_text(), log.read_text()
 
 
 def _listens(port: int) -> bool:

@@ -1,0 +1,135 @@
+"""GIVEN addresses that others can reach WHEN the data API is to listen there THEN only those who may read it."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from services.api.auth import Access, parse_tokens
+from services.client import Broken, Refused, connect
+from services.commands.certs import app as certs
+from services.data_api.desk import DataDesk
+from services.data_api.server import DataListen, DataServer
+from services.data_api.streams import Streams
+from services.errors import CannotStart
+from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store
+
+pytestmark = pytest.mark.integration
+
+TIMES = {"start": HOUR["from"], "end": HOUR["to"]}
+
+
+@contextmanager
+def listening(store: Store, listen: DataListen, state: Path) -> Iterator[int]:
+    desk = DataDesk(Streams(store.engine, store.archive))
+    access = Access(state, parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
+    server = DataServer(listen, desk, access)
+    server.start()
+    try:
+        yield server.port
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Certificates by `fleetprof certs`, and one of another authority."""
+    made = tmp_path_factory.mktemp("certs")
+    for command in (
+        ["init"],
+        ["issue", "api", "localhost,127.0.0.1"],
+        ["issue", "data-viewer", "dashboard"],
+        ["issue", "data-operator", "lab"],
+        ["issue", "viewer", "nobody"],
+    ):
+        done = CliRunner().invoke(certs, [*command, "--folder", str(made)])
+        assert done.exit_code == 0, done.output
+    return made
+
+
+def count(url: str, of: str = "profiles", **more) -> int:
+    with connect(url, retries=0, **more) as client:
+        return len(list(getattr(client, of)(**TIMES)))
+
+
+def test_a_socket_is_its_users_and_goes_away(store: Store, tmp_path: Path):
+    path = tmp_path / "run" / "data.sock"
+    listen = DataListen(f"unix:{path}")
+    with listening(store, listen, tmp_path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert count(f"unix:{path}") == count(f"unix:{path}", "captures") == len(store.visit_ids)
+        with pytest.raises(CannotStart, match="listens on"), listening(store, listen, tmp_path):
+            pass
+    assert not path.exists()
+
+
+def test_tls_with_a_token(store: Store, folder: Path, tmp_path: Path):
+    own = folder / "api" / "localhost"
+    listen = DataListen("127.0.0.1:0", own.with_suffix(".crt"), own.with_suffix(".key"))
+    with listening(store, listen, tmp_path) as port:
+        url = f"grpcs://localhost:{port}"
+        assert count(url, ca=folder / "api-ca.crt", token=VIEWER) == len(store.visit_ids)
+        with pytest.raises(Refused, match="proves no role"):
+            count(url, ca=folder / "api-ca.crt")
+        with pytest.raises(Broken):
+            count(url, ca=folder / "ca.crt", token=VIEWER)
+        with pytest.raises(Broken):
+            count(url.replace("grpcs", "grpc"), token=VIEWER)
+
+
+def test_mutual_tls_by_roles(store: Store, folder: Path, tmp_path: Path):
+    own = folder / "api" / "localhost"
+    listen = DataListen(
+        "127.0.0.1:0", own.with_suffix(".crt"), own.with_suffix(".key"), folder / "api-ca.crt"
+    )
+
+    def shown(name: str) -> dict[str, Path]:
+        return {
+            "certificate": folder / f"{name}.crt",
+            "key": folder / f"{name}.key",
+            "ca": folder / "api-ca.crt",
+        }
+
+    with listening(store, listen, tmp_path) as port:
+        url = f"grpcs://localhost:{port}"
+        assert count(url, **shown("data-viewer/dashboard")) == len(store.visit_ids)
+        assert count(url, "captures", **shown("data-operator/lab")) == len(store.visit_ids)
+        assert count(url, "captures", token=OPERATOR, **shown("data-viewer/dashboard")) == len(
+            store.visit_ids
+        )
+        with pytest.raises(Refused, match="needs the role operator"):
+            count(url, "captures", **shown("data-viewer/dashboard"))
+        for name in ("viewer/nobody", "api/localhost"):  # of the fleet's authority; for serving
+            with pytest.raises(Broken):
+                count(url, **shown(name))
+        with pytest.raises(Broken):
+            count(url, ca=folder / "api-ca.crt", token=VIEWER)
+
+
+def test_a_taken_address_is_said_in_a_sentence(store: Store, tmp_path: Path):
+    with (
+        listening(store, DataListen("127.0.0.1:0"), tmp_path) as port,
+        pytest.raises(CannotStart, match="is the address taken"),
+        listening(store, DataListen(f"127.0.0.1:{port}"), tmp_path),
+    ):
+        pass
+
+
+def test_the_command_refuses_to_be_open_to_all(store: Store, tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-m", "services", "api", "--port", "0", "--grpc-listen", "0.0.0.0:0"],
+        env={**os.environ, "FLEETPROF_STATE_DIR": str(tmp_path), "FLEETPROF_DATABASE_URL": store.url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "FLEETPROF_API_TLS_CERT" in done.stderr
+    assert "Traceback" not in done.stderr
