@@ -92,6 +92,7 @@ def ask_everything(
     schemathesis.serializer.alias(sorted(files), "application/octet-stream")
     schema = schemathesis.openapi.from_dict(document)
     schema.app = app
+    told = {"request": ""}
     with get_client(app) as client:
         for found in schema.get_all_operations():
             operation = found.ok()
@@ -99,6 +100,7 @@ def ask_everything(
                 continue
 
             def ask(case: Case) -> None:
+                told["request"] = case.as_curl_command(headers=dict(headers))
                 response = case.call(base_url=BASE, session=client, headers=dict(headers))
                 heard.answers[operation.label, response.status_code] += 1  # noqa: B023 - called within
                 case.validate_response(response, checks=checks, headers=dict(headers))
@@ -115,7 +117,7 @@ def ask_everything(
                 try:
                     seed(seed_)(bounded(wanted(ask)))()
                 except (Failure, FailureGroup) as wrong:
-                    heard.failures.setdefault(operation.label, _told(wrong))
+                    heard.failures.setdefault(operation.label, f"{_told(wrong)}\n{told['request']}")
                 except Exception as wrong:  # noqa: BLE001 - told with the others: each operation has its owner
                     if "Unsatisfiable" not in type(wrong).__name__ and "no parameters" not in str(wrong):
                         heard.failures.setdefault(

@@ -1,8 +1,8 @@
 """From an archived blob to a capture that is safe to work with.
 
 Strategy: nothing of a blob is believed. Its size is checked before it is decompressed, the size it
-claims before memory is taken for it, its format before its fields, and every index in it before
-anything follows one. What passes can be landed without another check.
+claims before memory is taken for it, the number of its parts before it is parsed, its format before its
+fields, and every index in it before anything follows one. What passes can be landed without another check.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ from fleetpb import capture_pb2
 from storage.errors import BadCapture
 from storage.landing.counters import is_scale
 from storage.landing.errors import FormatTooNew
+from storage.landing.wire_size import check_size
 
 NEWEST_FORMAT = 1
 MAX_BLOB_BYTES = 64 << 20
@@ -49,8 +50,10 @@ def decode_capture(
     if len(blob) > max_blob_bytes:
         raise BadCapture(f"The capture has {len(blob)} bytes; {max_blob_bytes} is the limit.")
     capture = capture_pb2.Capture()
+    raw = _decompress(blob, max_raw_bytes)
+    check_size(raw, capture_pb2.Capture.DESCRIPTOR)
     try:
-        capture.ParseFromString(_decompress(blob, max_raw_bytes))
+        capture.ParseFromString(raw)
     except DecodeError as error:
         raise BadCapture("The capture is not a message of ours.") from error
     if capture.format > NEWEST_FORMAT:
