@@ -270,6 +270,7 @@ class Stack:
             "FLEETPROF_API_HOST": "127.0.0.1",
             "FLEETPROF_API_PORT": str(self.port),
             "FLEETPROF_API_TOKENS": ",".join((f"viewer:{self.token}", *self._settings.api_tokens)),
+            "FLEETPROF_DATA_LISTEN": self._settings.data_listen or f"unix:{self._folder / 'data.sock'}",
             "FLEETPROF_WORKER_PROCESSES": str(self._settings.worker_processes or 1),
             "FLEETPROF_SYMBOL_ASKS_PER_HOUR": str(self._symbol_asks()),
             "FLEETPROF_COLLECTOR_OBSERVE": str(self._observed("collector")),

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -18,9 +19,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from services.client import connect
 from services.embedded.postgres import EmbeddedPostgres
 from services.preflight import judge, read_facts
-from services.running import RunningStack, running_stack
+from services.running import RunningStack, run_dir, running_stack
 from storage.database import open_engine
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -302,7 +304,13 @@ def test_a_second_start_keeps_the_data_and_a_second_up_is_refused(state_dir, bus
             check=True,
         )
         assert json.loads(answer.stdout)["totals"]["samples"] > 0
+        data = run_dir(state_dir) / "data.sock"
+        assert stat.S_IMODE(data.stat().st_mode) == 0o600
+        with connect(f"unix:{data}", retries=0) as client:
+            assert sum(visit.units for visit in client.profiles()) > 0
+            assert next(iter(client.captures())).message().format == 1
         assert up.interrupt() == 0
+        assert not data.exists()
 
 
 def test_a_gateway_that_is_down_stops_the_campaign_and_says_so(state_dir):
