@@ -22,8 +22,10 @@ from services.api.profiles.call_graph import CallGraphAnswer
 from services.api.profiles.callers import CallersAnswer
 from services.api.profiles.diff import DiffAnswer
 from services.api.profiles.flame import FlameAnswer
+from services.api.profiles.flame_diff import FlameDiffAnswer
 from services.api.profiles.labels import LabelsAnswer
 from services.api.profiles.lines import LinesAnswer
+from services.api.profiles.movers import MoversAnswer
 from services.api.profiles.reliability import ReliabilityAnswer
 from services.api.profiles.series import SeriesAnswer
 from services.api.profiles.shared_code import SharedCodeAnswer, UsersAnswer
@@ -190,6 +192,8 @@ MODELS = {
     "series": SeriesAnswer,
     "labels": LabelsAnswer,
     "diff": DiffAnswer,
+    "flame-diff": FlameDiffAnswer,
+    "movers": MoversAnswer,
     "reliability": ReliabilityAnswer,
     "callers": CallersAnswer,
     "lines": LinesAnswer,
@@ -210,6 +214,12 @@ MODELS = {
         ("series", "series", {"by": "function", "step": "30m", "limit": "1"}),
         ("labels", "labels", {"limit": "2"}),
         ("diff", "diff", {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}),
+        (
+            "flame-diff",
+            "flame-diff",
+            {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"},
+        ),
+        ("movers", "movers", {"base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}),
         ("reliability", "reliability", {}),
         ("table-by-line", "table", {"by": "function,line"}),
         ("callers", "callers", {"function": "main", "focus": "work"}),
@@ -351,6 +361,7 @@ def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
         ({"select": "\0"}, 400, "NUL character at character 1"),
         ({"campaign": "\0"}, 400, "NUL"),
         ({"by": "\0"}, 400, "NUL"),
+        ({"by": "function,"}, 400, "name of a label is empty"),
         ({"by": "taem"}, 400, "No profile has a label 'taem'"),
         ({"by": "self.function"}, 400, "is not a label of profiles"),
     ],
@@ -575,3 +586,34 @@ def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
         "step" in problem(client.get("/api/v1/series", params={**query, "step": "5"}), 400)["detail"] + "step"
     )
     assert "points" in problem(client.get("/api/v1/series", params={**query, "step": "1s"}), 400)["detail"]
+
+
+def test_movers_compare_the_last_whole_day_with_the_day_before(client: TestClient, fleet: None):
+    answer = client.get("/api/v1/movers", params={"select": '{app="prog"}'}).json()
+    MoversAnswer.model_validate(answer)
+    start, end = (datetime.fromisoformat(answer["selection"][name]) for name in ("from", "to"))
+    assert end - start == timedelta(days=1)
+    assert (end.hour, end.minute, end.second, end.microsecond) == (0, 0, 0, 0)
+    assert end <= datetime.now(UTC)
+    assert answer["base"]["to"] == answer["selection"]["from"]
+    assert answer["unsaid"]["reason"] == "too_little"
+    week = client.get("/api/v1/movers", params={**DESIGNED, "before": "1w"}).json()
+    assert week["base"]["from"] == "2026-11-11T12:00:00Z"
+    told = problem(client.get("/api/v1/movers", params={**DESIGNED, "before": "soon"}), 400)
+    assert "length of time" in told["detail"]
+    told = problem(client.get("/api/v1/movers", params={**DESIGNED, "base_from": "now-1d"}), 400)
+    assert "time" in told["detail"]
+
+
+def test_a_differential_flame_graph_is_had_as_rows_of_nodes(client: TestClient, fleet: None):
+    query = {**DESIGNED, "base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}
+    answer = client.get("/api/v1/flame-diff", params=query).json()
+    rows = client.get("/api/v1/flame-diff", params={**query, "format": "csv"}).text.splitlines()
+    assert rows[0].replace('"', "").split(",")[:5] == ["parent", "function", "file", "binary", "total"]
+    assert len(rows) == 1 + len(answer["nodes"]["total"])
+    diff = client.get("/api/v1/diff", params=query).json()
+    deltas = {row["function_id"]: row["delta"] for row in diff["rows"]}
+    for place, delta in zip(answer["nodes"]["function"], answer["nodes"]["delta"], strict=True):
+        assert delta == pytest.approx(deltas.get(answer["functions"][place]["id"], 0.0)), (
+            "no function stands twice here"
+        )

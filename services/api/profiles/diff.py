@@ -9,45 +9,12 @@ from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Base, Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
-from services.api.profiles.estimates import IntervalAnswer, interval_document
+from services.api.profiles.diff_rows import DiffRow, diff_row_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import MOST_ROWS, DiffQuestion
 from storage.query.shapes.diff import DiffAnswer as FoundDiff
-from storage.query.shapes.diff import DiffRow as FoundRow
-
-
-class DiffRow(Answer):
-    """One row of both selections; null evidence: one of them is no random sample."""
-
-    key: dict[str, str] = Field(description="As in /table.")
-    function_id: int | None = Field(description="Null unless the rows are functions.")
-    a_share: float = Field(description="Estimated share of the selection.", ge=0, le=1)
-    b_share: float = Field(description="Estimated share of its base.", ge=0, le=1)
-    delta: float = Field(description="a_share - b_share: positive is heavier now.", ge=-1, le=1)
-    lo: float | None = Field(description="95 % interval of delta.", ge=-1, le=1)
-    hi: float | None = Field(ge=-1, le=1)
-    p: float | None = Field(
-        description="How often chance among visits alone makes a difference as large: visits shuffled within strata.",
-        ge=0,
-        le=1,
-    )
-    q: float | None = Field(
-        description="Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).",
-        ge=0,
-        le=1,
-    )
-    significant: bool = Field(description="q ≤ 0.05: of rows called so at most 5 % are chance, on average.")
-    few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
-    a_cores: IntervalAnswer | None = Field(
-        description="Cores busy with the row on average in the covered time of the selection; null for events not counted in "
-        "time, and without a random design, like the two below."
-    )
-    b_cores: IntervalAnswer | None = Field(description="Likewise of its base.")
-    cores: IntervalAnswer | None = Field(
-        description="a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares."
-    )
 
 
 class Power(Answer):
@@ -89,7 +56,7 @@ def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Js
         "totals": totals_document(found.totals, scale),
         "base_totals": totals_document(found.base_totals, scale),
         "by": list(found.by),
-        "rows": [_row(row, scale) for row in found.comparison.rows],
+        "rows": [diff_row_document(row, scale) for row in found.comparison.rows],
         "rows_total": found.comparison.rows_total,
         "power": power and {"factor": power.factor, "share": power.share, "power": power.power},
         "part": found.comparison.part,
@@ -124,23 +91,3 @@ def add(router: APIRouter, asker: Asker) -> None:
             return diff_document(selection, base, asker.queries.ask(question))
 
         return await asker.answer(request, _FORMS, document)
-
-
-def _row(row: FoundRow, scale: float | None) -> Json:
-    evidence, levels = row.evidence, row.levels
-    return {
-        "key": row.key,
-        "function_id": row.function_id,
-        "a_share": row.a_share,
-        "b_share": row.b_share,
-        "delta": row.delta,
-        "lo": evidence and evidence.lo,
-        "hi": evidence and evidence.hi,
-        "p": evidence and evidence.p,
-        "q": evidence and evidence.q,
-        "significant": evidence is not None and evidence.significant,
-        "few": evidence is not None and evidence.few,
-        "a_cores": levels and interval_document(levels.a, scale),
-        "b_cores": levels and interval_document(levels.b, scale),
-        "cores": levels and interval_document(levels.delta, scale),
-    }

@@ -1,11 +1,17 @@
 """The trees of two selections as one: /flame-diff."""
 
-from typing import Annotated
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.formats import arrow, csv_text
+from services.api.formats.columns import METADATA
 from services.api.formats.forms import Form, Forms
 from services.api.parameters import Base, Selected
 from services.api.profiles.asker import PROBLEMS, Asker
@@ -89,14 +95,46 @@ def flame_diff_document(question: FlameDiffQuestion, found: FoundFlame) -> Json:
     }
 
 
-_FORMS: Forms[tuple[QueryEngine, FlameDiffQuestion]] = Forms(
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request for a differential flame graph."""
+
+    queries: QueryEngine
+    question: FlameDiffQuestion
+
+    def document(self) -> Json:
+        return flame_diff_document(self.question, self.queries.ask(self.question))
+
+    def as_json(self) -> bytes:
+        return as_json(self.document())[0]
+
+    def table(self) -> pa.Table:
+        """A row for each node, `parent` being a row's number; the rest of the document is metadata."""
+        document = self.document()
+        nodes, functions = document.pop("nodes"), document.pop("functions")
+        index = pa.array(nodes.pop("function"), pa.int32())
+        texts = {name: [function[name] for function in functions] for name in ("name", "file", "binary")}
+        columns = {
+            "parent": pa.array(nodes.pop("parent"), pa.int32()),
+            "function": _by_function(index, texts["name"]),
+            "file": _by_function(index, texts["file"]),
+            "binary": _by_function(index, texts["binary"]),
+            **{name: pa.array(column, pa.float64()) for name, column in nodes.items()},
+        }
+        rest = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return pa.table(columns).replace_schema_metadata({METADATA: rest.encode("utf-8", "replace")})
+
+
+def _by_function(index: "pa.Array[Any]", texts: Sequence[str]) -> "pa.Array[Any]":
+    known = pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.string())
+    return known.take(index).dictionary_encode()
+
+
+_FORMS = Forms(
     (
-        Form(
-            "json",
-            "application/json",
-            "json",
-            lambda asked: as_json(flame_diff_document(asked[1], asked[0].ask(asked[1])))[0],
-        ),
+        Form("json", "application/json", "json", _Asked.as_json),
+        arrow.form(_Asked.table),
+        csv_text.form(_Asked.table),
     )
 )
 
@@ -123,7 +161,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         ] = 0.0,
     ) -> Response:
         question = FlameDiffQuestion(selection, base, nodes, min_share)
-        return await asker.answer(request, _FORMS, (asker.queries, question))
+        return await asker.answer(request, _FORMS, _Asked(asker.queries, question))
 
 
 def _nodes(flame: FlameDiff, factor: float) -> Json:

@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/analysis/composition": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What work is made of, and roll-outs
+         * @description Shares by compiler, version, platform, kernel or any label over time, and when each value reached 10, 50 and 90 % of the work, or went.
+         */
+        get: operations["composition"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/analysis/cross-check": {
         parameters: {
             query?: never;
@@ -136,6 +156,26 @@ export interface paths {
          * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language.
          */
         get: operations["call_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/callers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who calls a function, and whom it calls
+         * @description The calls on both sides of a function, one step as rows and all steps as two trees. A selection's `focus` and its like narrow the stacks that are looked at.
+         */
+        get: operations["callers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -244,6 +284,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/flame-diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The trees of two selections as one
+         * @description A node for every way of calls that either selection has, with what it is in both: a differential flame graph. Whether a function's change is more than chance says /diff.
+         */
+        get: operations["flame_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/labels": {
         parameters: {
             query?: never;
@@ -256,6 +316,46 @@ export interface paths {
          * @description Which labels the profiles of a selection have, and how much of it each value is. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
          */
         get: operations["labels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Source lines with samples
+         * @description The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that /source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks.
+         */
+        get: operations["lines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/movers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What moved, and why
+         * @description Rows whose share changed by more than chance and by enough to act on, each with the label that explains it: version, compiler, kernel and the like. Without `from` and `to` the last whole UTC day is compared, with the day before.
+         */
+        get: operations["movers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -316,6 +416,46 @@ export interface paths {
          * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table.
          */
         get: operations["series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shared-code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cold in each program, hot across the fleet
+         * @description Functions, files or binaries that several applications use and none spends much on, by what they cost the fleet, and what a saving is worth.
+         */
+        get: operations["shared_code"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shared-code/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who still uses a function
+         * @description The applications, or other values of labels, whose stacks go through a function, and who calls it there.
+         */
+        get: operations["shared_code_users"];
         put?: never;
         post?: never;
         delete?: never;
@@ -850,6 +990,189 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
+         * CallRow
+         * @description One caller or callee: the function on the other side of a call. A call counts once per stack.
+         */
+        CallRow: {
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            few: boolean;
+            /**
+             * Function Id
+             * @description Null unless the table goes by function.
+             */
+            function_id: number | null;
+            /**
+             * Key
+             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @example {
+             *       "binary": "libc.so.6",
+             *       "file": "malloc.c",
+             *       "function": "malloc",
+             *       "kind": "user",
+             *       "status": "full"
+             *     }
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Machines
+             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             */
+            machines: number | null;
+            /**
+             * Of Function
+             * @description Its total as a share of the functions'. Recursion makes several calls of one stack, so these may add up to more than 1.
+             */
+            of_function: number;
+            /**
+             * Self
+             * @description Units of the samples whose innermost function is in this row.
+             */
+            self: number;
+            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Self Hi */
+            self_hi: number | null;
+            /**
+             * Self Lo
+             * @description 95 % interval of the share; null without a random design, like all intervals.
+             */
+            self_lo: number | null;
+            /**
+             * Self Samples
+             * @description Null where merged cells do not know, like total_samples.
+             */
+            self_samples: number | null;
+            /**
+             * Self Seconds
+             * @description As observed; null for events not counted in time, like total_seconds.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             */
+            self_share: number;
+            /**
+             * Side
+             * @enum {string}
+             */
+            side: "caller" | "callee";
+            /**
+             * Total
+             * @description Units of the samples with a function of this row anywhere in their stack.
+             */
+            total: number;
+            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Total Hi */
+            total_hi: number | null;
+            /** Total Lo */
+            total_lo: number | null;
+            /** Total Samples */
+            total_samples: number | null;
+            /** Total Seconds */
+            total_seconds: number | null;
+            /** Total Share */
+            total_share: number;
+            /**
+             * Visits
+             * @description Visits with a sample in the row's total.
+             */
+            visits: number | null;
+        };
+        /**
+         * CallTree
+         * @description A tree of calls as columns over its nodes, in depth-first preorder, children by descending total.
+         *
+         *     Node 0 stands for the functions asked about, at their outermost occurrences: each stack is in it once.
+         */
+        CallTree: {
+            /**
+             * Function
+             * @description Index into `functions`.
+             */
+            function: number[];
+            /**
+             * Functions
+             * @description That nodes refer to.
+             */
+            functions: components["schemas"]["NamedFunction"][];
+            /**
+             * Parent
+             * @description -1 for node 0.
+             */
+            parent: number[];
+            /**
+             * Pruned Nodes
+             * @description Cut off; of callers at least so many.
+             */
+            pruned_nodes: number;
+            /**
+             * Pruned Share
+             * @description Share of node 0 that is self of a node cut off.
+             */
+            pruned_share: number;
+            /**
+             * Self
+             * @description Likewise. In the tree of callers: of stacks that begin at the node.
+             */
+            self: number[];
+            /**
+             * Total
+             * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
+             */
+            total: number[];
+        };
+        /**
+         * CallersAnswer
+         * @description Some functions among their callers and callees.
+         */
+        CallersAnswer: {
+            /** @description Callers of the functions, callers of those, and so on. */
+            above: components["schemas"]["CallTree"];
+            /** @description Callees of the functions, callees of those, and so on. */
+            below: components["schemas"]["CallTree"];
+            /**
+             * Borrowed
+             * @description Intervals of calls are made from the design effect of the functions' total: merged cells were read, which know no calls.
+             */
+            borrowed: boolean;
+            /**
+             * Callees Remainder
+             * @description Units of self of callees that are not shown.
+             */
+            callees_remainder: number;
+            /** Callees Total */
+            callees_total: number;
+            /**
+             * Callers Remainder
+             * @description Units of self of callers that are not shown.
+             */
+            callers_remainder: number;
+            /** Callers Total */
+            callers_total: number;
+            /**
+             * Functions
+             * @description Those that were found, the heaviest hundred of them; none: no stack has such a function.
+             */
+            functions: components["schemas"]["NamedFunction"][];
+            /** Functions Total */
+            functions_total: number;
+            /** @description All of them as one; its key is empty. */
+            itself: components["schemas"]["TableRow"];
+            /**
+             * Rows
+             * @description Callers, then callees, each by descending total. `self` of a caller is the functions' self when called by it: those and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when called by them. An empty key: nobody, stacks begin there.
+             */
+            rows: components["schemas"]["CallRow"][];
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
          * CampaignStatus
          * @description A campaign.
          */
@@ -911,6 +1234,51 @@ export interface components {
             waiting: number;
         };
         /**
+         * CauseAnswer
+         * @description Why a row's share changed.
+         */
+        CauseAnswer: {
+            /** Base Visits */
+            base_visits: number;
+            /** @description The best significant explanation, if it is half of the change or more; null: none of the labels explains it. */
+            best: components["schemas"]["ExplainedAnswer"] | null;
+            /**
+             * Explanations
+             * @description All, best first, two for each label.
+             */
+            explanations: components["schemas"]["ExplainedAnswer"][];
+            /**
+             * Inseparable
+             * @description Others that explain as much by a value that goes together with the best one's: a release built by a new compiler.
+             */
+            inseparable: components["schemas"]["ExplainedAnswer"][];
+            /**
+             * Visits
+             * @description Visits of the selection that were looked at.
+             */
+            visits: number;
+        };
+        /**
+         * ChangeAnswer
+         * @description How a value came, or went.
+         */
+        ChangeAnswer: {
+            /**
+             * Duration Seconds
+             * @description From 10 to 90 %; null as long as it has not reached them.
+             */
+            duration_seconds: number | null;
+            /**
+             * Fell Back
+             * @description It was rolled back, in whole or in part.
+             */
+            fell_back: boolean;
+            /** Reached */
+            reached: components["schemas"]["Reached"][];
+            /** @description At the last step. */
+            share: components["schemas"]["Figure"];
+        };
+        /**
          * Coefficient
          * @description A calibrated figure of a platform.
          */
@@ -933,6 +1301,42 @@ export interface components {
              * @description The empty text: any.
              */
             workload: string;
+        };
+        /**
+         * CompositionAnswer
+         * @description Shares by one label over time, each with its interval.
+         */
+        CompositionAnswer: {
+            because: components["schemas"]["Because"] | null;
+            /** By */
+            by: string;
+            /** Rows */
+            rows: components["schemas"]["ValueRow"][];
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            /** Step Seconds */
+            step_seconds: number;
+            /**
+             * Times
+             * @description When steps begin, RFC 3339.
+             */
+            times: string[];
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * Cost
+         * @description What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set.
+         */
+        Cost: {
+            /** @description In the covered time. */
+            core_hours: components["schemas"]["IntervalAnswer"] | null;
+            /** @description Busy with it on average. */
+            cores: components["schemas"]["IntervalAnswer"] | null;
+            /** @description The same at the price of a core-hour that is set. */
+            money: components["schemas"]["IntervalAnswer"] | null;
+            /** @description If it went on so for a year. */
+            money_a_year: components["schemas"]["IntervalAnswer"] | null;
         };
         /**
          * CrossCheckAnswer
@@ -1015,20 +1419,107 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
+         * DiffFlameFunction
+         * @description A function that nodes refer to.
+         */
+        DiffFlameFunction: {
+            /** Binary */
+            binary: string;
+            /**
+             * File
+             * @description Empty: not known.
+             */
+            file: string;
+            /**
+             * Id
+             * @description 0: the root, which stands for all samples.
+             */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "kernel" | "marker";
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * DiffFlameNodes
+         * @description Columns over the nodes, in depth-first preorder, children by descending shares of both sides together; node 0 is the root.
+         */
+        DiffFlameNodes: {
+            /** Base Self */
+            base_self: number[];
+            /**
+             * Base Total
+             * @description Likewise in its base.
+             */
+            base_total: number[];
+            /**
+             * Delta
+             * @description Share of the selection that total is, less that of the base: positive is heavier now.
+             */
+            delta: number[];
+            /**
+             * Function
+             * @description Index into `functions`.
+             */
+            function: number[];
+            /**
+             * Parent
+             * @description -1 for the root.
+             */
+            parent: number[];
+            /**
+             * Self
+             * @description Likewise.
+             */
+            self: number[];
+            /**
+             * Total
+             * @description Estimated core-seconds of the fleet in the selection, units for events not counted in time; without a random design what was observed. 0: it has no such stack.
+             */
+            total: number[];
+        };
+        /**
+         * DiffFlamePruned
+         * @description What was cut off.
+         */
+        DiffFlamePruned: {
+            /**
+             * Heaviest
+             * @description Largest share that a node cut off has on either side: no change above it is hidden.
+             */
+            heaviest: number;
+            /** Nodes */
+            nodes: number;
+        };
+        /**
          * DiffRow
          * @description One row of both selections; null evidence: one of them is no random sample.
          */
         DiffRow: {
+            /** @description Cores busy with the row on average in the covered time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
+            /** @description Likewise of its base. */
+            b_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
+            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
+            cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Delta
              * @description a_share - b_share: positive is heavier now.
@@ -1083,6 +1574,34 @@ export interface components {
             event: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * ExplainedAnswer
+         * @description What one label says of a change.
+         */
+        ExplainedAnswer: {
+            /** @description Part of the change, 1: all of it; below 0 or above 1 where other changes counteract. */
+            explained: components["schemas"]["IntervalAnswer"];
+            /**
+             * Kind
+             * @description mix: its values' parts of the whole changed, and their shares differ, as in a roll-out; within: the share changed in one value beyond what it did in the others.
+             * @enum {string}
+             */
+            kind: "mix" | "within";
+            /** Label */
+            label: string;
+            /**
+             * P
+             * @description How often chance among visits makes as much.
+             */
+            p: number;
+            /** Significant */
+            significant: boolean;
+            /**
+             * Value
+             * @description That did most: that came or went (mix), or that changed (within). Empty: those without the label.
+             */
+            value: string;
         };
         /**
          * Figure
@@ -1162,6 +1681,30 @@ export interface components {
             pruned: components["schemas"]["Pruned"];
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * FlameDiffAnswer
+         * @description The trees of calls of two selections as one. Whether a function's change is chance says /diff.
+         */
+        FlameDiffAnswer: {
+            base: components["schemas"]["SelectionEcho"];
+            base_totals: components["schemas"]["TotalsAnswer"];
+            /**
+             * Base Whole
+             * @description Likewise of its base.
+             */
+            base_whole: number;
+            /** Functions */
+            functions: components["schemas"]["DiffFlameFunction"][];
+            nodes: components["schemas"]["DiffFlameNodes"];
+            pruned: components["schemas"]["DiffFlamePruned"];
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+            /**
+             * Whole
+             * @description What shares of the selection are of, in the unit of `nodes.total`.
+             */
+            whole: number;
         };
         /**
          * FlameFunction
@@ -1503,6 +2046,140 @@ export interface components {
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
+         * LineRow
+         * @description A line with samples. Its total counts a stack once for each function at the line, recursion or not.
+         */
+        LineRow: {
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            few: boolean;
+            /**
+             * Function Id
+             * @description Null unless the table goes by function.
+             */
+            function_id: number | null;
+            /**
+             * Key
+             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @example {
+             *       "binary": "libc.so.6",
+             *       "file": "malloc.c",
+             *       "function": "malloc",
+             *       "kind": "user",
+             *       "status": "full"
+             *     }
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Line
+             * @description From 1 on.
+             */
+            line: number;
+            /**
+             * Machines
+             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             */
+            machines: number | null;
+            /**
+             * Self
+             * @description Units of the samples whose innermost function is in this row.
+             */
+            self: number;
+            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Self Hi */
+            self_hi: number | null;
+            /**
+             * Self Lo
+             * @description 95 % interval of the share; null without a random design, like all intervals.
+             */
+            self_lo: number | null;
+            /**
+             * Self Samples
+             * @description Null where merged cells do not know, like total_samples.
+             */
+            self_samples: number | null;
+            /**
+             * Self Seconds
+             * @description As observed; null for events not counted in time, like total_seconds.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             */
+            self_share: number;
+            /**
+             * Total
+             * @description Units of the samples with a function of this row anywhere in their stack.
+             */
+            total: number;
+            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Total Hi */
+            total_hi: number | null;
+            /** Total Lo */
+            total_lo: number | null;
+            /** Total Samples */
+            total_samples: number | null;
+            /** Total Seconds */
+            total_seconds: number | null;
+            /** Total Share */
+            total_share: number;
+            /**
+             * Version
+             * @description Index into `versions`.
+             */
+            version: number;
+            /**
+             * Visits
+             * @description Visits with a sample in the row's total.
+             */
+            visits: number | null;
+        };
+        /**
+         * LinesAnswer
+         * @description Source lines with samples, to be laid beside their text.
+         */
+        LinesAnswer: {
+            /**
+             * Functions
+             * @description Those that were found, the heaviest hundred of them.
+             */
+            functions: components["schemas"]["NamedFunction"][];
+            /** Functions Total */
+            functions_total: number;
+            /** @description All of them as one; its key is empty. */
+            itself: components["schemas"]["TableRow"];
+            /**
+             * Remainder Self
+             * @description Units of self of lines that are not shown.
+             */
+            remainder_self: number;
+            /**
+             * Rows
+             * @description By version, then line; the `limit` with the most total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
+             */
+            rows: components["schemas"]["LineRow"][];
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+            /**
+             * Versions
+             * @description Texts by file; those that are stored first, heavier ones before lighter ones.
+             */
+            versions: components["schemas"]["VersionAnswer"][];
+            /**
+             * Without Line
+             * @description Units of self of the functions without a known line: no debug information, or not landed with it yet.
+             */
+            without_line: number;
+        };
+        /**
          * MachinesStatus
          * @description The inventory.
          */
@@ -1583,6 +2260,152 @@ export interface components {
              * @description Platform it leaves.
              */
             source: string;
+        };
+        /**
+         * MoverAnswer
+         * @description A row that changed by more than chance and by enough to act on.
+         */
+        MoverAnswer: {
+            /** @description Cores busy with the row on average in the covered time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            a_cores: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * A Share
+             * @description Estimated share of the selection.
+             */
+            a_share: number;
+            /** @description Likewise of its base. */
+            b_cores: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * B Share
+             * @description Estimated share of its base.
+             */
+            b_share: number;
+            /** @description Null where nothing can be said of it. */
+            cause: components["schemas"]["CauseAnswer"] | null;
+            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
+            cores: components["schemas"]["IntervalAnswer"] | null;
+            /**
+             * Delta
+             * @description a_share - b_share: positive is heavier now.
+             */
+            delta: number;
+            /**
+             * Few
+             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             */
+            few: boolean;
+            /**
+             * Function Id
+             * @description Null unless the rows are functions.
+             */
+            function_id: number | null;
+            /** Hi */
+            hi: number | null;
+            /**
+             * Key
+             * @description As in /table.
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Lo
+             * @description 95 % interval of delta.
+             */
+            lo: number | null;
+            /**
+             * P
+             * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
+             */
+            p: number | null;
+            /**
+             * Q
+             * @description Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).
+             */
+            q: number | null;
+            /**
+             * Significant
+             * @description q ≤ 0.05: of rows called so at most 5 % are chance, on average.
+             */
+            significant: boolean;
+            /** @description Why there is no cause; null if there is one. */
+            unsaid: components["schemas"]["UnsaidAnswer"] | null;
+        };
+        /**
+         * MoversAnswer
+         * @description The movers of two selections, and what explains them.
+         */
+        MoversAnswer: {
+            base: components["schemas"]["SelectionEcho"];
+            base_totals: components["schemas"]["TotalsAnswer"];
+            /** By */
+            by: string[];
+            /**
+             * Examined
+             * @description Rows that were compared; of those called significant at most 5 % are chance.
+             */
+            examined: number;
+            /**
+             * Labels
+             * @description That causes were looked for in: those asked for that have several values.
+             */
+            labels: string[];
+            /**
+             * Least
+             * @description Change of share that a mover has at least.
+             */
+            least: number;
+            /**
+             * Movers
+             * @description Largest change of share first.
+             */
+            movers: components["schemas"]["MoverAnswer"][];
+            /**
+             * Part
+             * @description Share of the visits that causes were looked for in: a random part of many.
+             */
+            part: number;
+            /**
+             * Power
+             * @description The chance to find that a row of 1 % became 1.5 times as large, with these visits and as many rows.
+             */
+            power: number | null;
+            /**
+             * Rows Total
+             * @description Rows that either has.
+             */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+            /** @description Why nothing can be said to have moved; null where it can. */
+            unsaid: components["schemas"]["UnsaidAnswer"] | null;
+        };
+        /**
+         * NamedFunction
+         * @description A function.
+         */
+        NamedFunction: {
+            /** Binary */
+            binary: string;
+            /**
+             * File
+             * @description Empty: not known.
+             */
+            file: string;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "kernel" | "marker";
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
         };
         /**
          * Order
@@ -1757,6 +2580,29 @@ export interface components {
             ratio: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
+        };
+        /**
+         * Reached
+         * @description When a value reached a level of its share.
+         */
+        Reached: {
+            /**
+             * At
+             * @description RFC 3339.
+             */
+            at: string;
+            /**
+             * Earliest
+             * @description Null: it may have been so from the start.
+             */
+            earliest: string | null;
+            /**
+             * Latest
+             * @description Null: it may yet not be so.
+             */
+            latest: string | null;
+            /** Level */
+            level: number;
         };
         /**
          * RelandingAnswer
@@ -2037,6 +2883,163 @@ export interface components {
             visits_drawn: number;
         };
         /**
+         * SharePoint
+         * @description A value's share in one step.
+         */
+        SharePoint: {
+            /** Few */
+            few: boolean;
+            /** @description Null: nobody was visited then. */
+            share: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * SharedCodeAnswer
+         * @description Code that is shared and cold, by descending share of the fleet.
+         */
+        SharedCodeAnswer: {
+            /**
+             * Applications
+             * @description With a sample in the selection.
+             */
+            applications: number;
+            /** By */
+            by: string[];
+            /**
+             * Price Per Core Hour
+             * @description As set; null: it is not.
+             */
+            price_per_core_hour: number | null;
+            /** Rows */
+            rows: components["schemas"]["SharedRowAnswer"][];
+            /** Rows Total */
+            rows_total: number;
+            /**
+             * Saving
+             * @description As asked.
+             */
+            saving: number;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Share
+             * @description Share of the selection of all rows together, shown or not; of totals, which overlap, the largest's.
+             */
+            share: number;
+            totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * SharedRowAnswer
+         * @description A function, file or binary that is cold in each application and used by several.
+         */
+        SharedRowAnswer: {
+            /**
+             * Applications
+             * @description With a sample of it.
+             */
+            applications: number;
+            cost: components["schemas"]["Cost"];
+            /**
+             * Effective Applications
+             * @description How many would have as much entropy if each had as much of it: 1 if one has all.
+             */
+            effective_applications: number;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            few: boolean;
+            /**
+             * Function Id
+             * @description Null unless the table goes by function.
+             */
+            function_id: number | null;
+            /**
+             * Key
+             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @example {
+             *       "binary": "libc.so.6",
+             *       "file": "malloc.c",
+             *       "function": "malloc",
+             *       "kind": "user",
+             *       "status": "full"
+             *     }
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Largest Application
+             * @description The one with the surest large share of it.
+             */
+            largest_application: string;
+            /**
+             * Largest Lo
+             * @description The lower end of that share's interval, samples taken as independent; it is what `cold` is compared with.
+             */
+            largest_lo: number;
+            /**
+             * Largest Share
+             * @description Its share there.
+             */
+            largest_share: number;
+            /**
+             * Machines
+             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             */
+            machines: number | null;
+            /** @description `saving` of the cost. */
+            saved: components["schemas"]["Cost"];
+            /**
+             * Self
+             * @description Units of the samples whose innermost function is in this row.
+             */
+            self: number;
+            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Self Hi */
+            self_hi: number | null;
+            /**
+             * Self Lo
+             * @description 95 % interval of the share; null without a random design, like all intervals.
+             */
+            self_lo: number | null;
+            /**
+             * Self Samples
+             * @description Null where merged cells do not know, like total_samples.
+             */
+            self_samples: number | null;
+            /**
+             * Self Seconds
+             * @description As observed; null for events not counted in time, like total_seconds.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             */
+            self_share: number;
+            /**
+             * Total
+             * @description Units of the samples with a function of this row anywhere in their stack.
+             */
+            total: number;
+            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Total Hi */
+            total_hi: number | null;
+            /** Total Lo */
+            total_lo: number | null;
+            /** Total Samples */
+            total_samples: number | null;
+            /** Total Seconds */
+            total_seconds: number | null;
+            /** Total Share */
+            total_share: number;
+            /**
+             * Visits
+             * @description Visits with a sample in the row's total.
+             */
+            visits: number | null;
+        };
+        /**
          * SideAnswer
          * @description Every figure that either platform has.
          */
@@ -2138,6 +3141,22 @@ export interface components {
              * @description Read as UTF-8, or as Latin-1 where it is none.
              */
             text: string;
+        };
+        /**
+         * SourceBuild
+         * @description A build with samples in a version of a file.
+         */
+        SourceBuild: {
+            /**
+             * Binary
+             * @description Its name.
+             */
+            binary: string;
+            /**
+             * Key
+             * @description The binary's, as /source takes it.
+             */
+            key: string;
         };
         /**
          * SourcesAnswer
@@ -2606,6 +3625,19 @@ export interface components {
             visits_landed: number;
         };
         /**
+         * UnsaidAnswer
+         * @description Why something is not said.
+         */
+        UnsaidAnswer: {
+            /** Detail */
+            detail: string;
+            /**
+             * Reason
+             * @description One word: too_little, constant, not_a_number, no_design; not_asked beyond the largest changes.
+             */
+            reason: string;
+        };
+        /**
          * UploadAnswer
          * @description What an upload was recognised as, and what became of it.
          */
@@ -2678,11 +3710,198 @@ export interface components {
             largest_bytes: number;
         };
         /**
+         * UserCaller
+         * @description A function that calls the one asked about, in one application.
+         */
+        UserCaller: {
+            /** @description Null: nobody, stacks begin with it. */
+            function: components["schemas"]["NamedFunction"] | null;
+            /**
+             * Share
+             * @description Of the application's stacks through it.
+             */
+            share: number;
+        };
+        /**
+         * UserRow
+         * @description An application whose stacks go through the functions asked about; self and total are both of these stacks.
+         */
+        UserRow: {
+            /**
+             * Callers
+             * @description The heaviest 3.
+             */
+            callers: components["schemas"]["UserCaller"][];
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            few: boolean;
+            /**
+             * Function Id
+             * @description Null unless the table goes by function.
+             */
+            function_id: number | null;
+            /**
+             * Key
+             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @example {
+             *       "binary": "libc.so.6",
+             *       "file": "malloc.c",
+             *       "function": "malloc",
+             *       "kind": "user",
+             *       "status": "full"
+             *     }
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Machines
+             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             */
+            machines: number | null;
+            /**
+             * Of Function
+             * @description Share of all stacks through them.
+             */
+            of_function: number;
+            /**
+             * Self
+             * @description Units of the samples whose innermost function is in this row.
+             */
+            self: number;
+            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Self Hi */
+            self_hi: number | null;
+            /**
+             * Self Lo
+             * @description 95 % interval of the share; null without a random design, like all intervals.
+             */
+            self_lo: number | null;
+            /**
+             * Self Samples
+             * @description Null where merged cells do not know, like total_samples.
+             */
+            self_samples: number | null;
+            /**
+             * Self Seconds
+             * @description As observed; null for events not counted in time, like total_seconds.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             */
+            self_share: number;
+            /**
+             * Total
+             * @description Units of the samples with a function of this row anywhere in their stack.
+             */
+            total: number;
+            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            /** Total Hi */
+            total_hi: number | null;
+            /** Total Lo */
+            total_lo: number | null;
+            /** Total Samples */
+            total_samples: number | null;
+            /** Total Seconds */
+            total_seconds: number | null;
+            /** Total Share */
+            total_share: number;
+            /**
+             * Visits
+             * @description Visits with a sample in the row's total.
+             */
+            visits: number | null;
+            /**
+             * Within
+             * @description Share of the application.
+             */
+            within: number;
+        };
+        /**
+         * UsersAnswer
+         * @description Who still uses some functions, most first.
+         */
+        UsersAnswer: {
+            /** By */
+            by: string[];
+            /** Functions */
+            functions: components["schemas"]["NamedFunction"][];
+            /** @description All of them as one; its key is empty. */
+            itself: components["schemas"]["TableRow"];
+            /** Rows */
+            rows: components["schemas"]["UserRow"][];
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
+            /**
+             * Unseen Hi
+             * @description A user that no visit saw has at most this share of the selection, 95 times of 100: rare callers may be missing, large ones are not. Null without a random design.
+             */
+            unseen_hi: number | null;
+        };
+        /**
          * Value
          * @description What stacks are counted in, where a format has one number for each.
          * @enum {string}
          */
         Value: "estimate" | "observed" | "samples";
+        /**
+         * ValueRow
+         * @description One value over time.
+         */
+        ValueRow: {
+            /** @description Why its change is not known. */
+            because: components["schemas"]["Because"] | null;
+            change: components["schemas"]["ChangeAnswer"] | null;
+            /**
+             * Points
+             * @description One for each of `times`.
+             */
+            points: components["schemas"]["SharePoint"][];
+            /**
+             * Share
+             * @description Estimated, of the whole selection, 0…1.
+             */
+            share: number;
+            /** Value */
+            value: string;
+        };
+        /**
+         * VersionAnswer
+         * @description A text that a file had: builds of the same text are one version.
+         */
+        VersionAnswer: {
+            /**
+             * Builds
+             * @description /source answers with the text for any of them, once it is stored.
+             */
+            builds: components["schemas"]["SourceBuild"][];
+            /** File */
+            file: string;
+            /**
+             * Self
+             * @description Units whose innermost frame is at one of its lines.
+             */
+            self: number;
+            /** Self Seconds */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated, of the whole selection.
+             */
+            self_share: number;
+            /**
+             * Sha256
+             * @description Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are one version.
+             */
+            sha256: string | null;
+        };
         /**
          * VisitFailure
          * @description Visits of the last day that ended alike: the same outcome, and the same text but for its numbers.
@@ -2954,6 +4173,117 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ApuAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    composition: {
+        parameters: {
+            query?: {
+                /** @description A label of /labels. */
+                by?: string;
+                /** @description Length of a step: `1h`, `1d`. Empty: a common one. */
+                step?: string;
+                /** @description Most steps, if their length is not given. */
+                points?: number;
+                /** @description Values to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompositionAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
@@ -3560,6 +4890,117 @@ export interface operations {
             };
         };
     };
+    callers: {
+        parameters: {
+            query?: {
+                /** @description The function, by an id that another answer gave. */
+                function_id?: number | null;
+                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                function?: string;
+                /** @description Rows on each side. */
+                limit?: number;
+                /** @description Most nodes of each tree. */
+                nodes?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallersAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     data_captures: {
         parameters: {
             query?: {
@@ -3973,7 +5414,7 @@ export interface operations {
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "columns" | "arrow" | "csv";
+                format?: "json" | "columns" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -3992,6 +5433,124 @@ export interface operations {
                     "application/json": components["schemas"]["FlameAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.fleetprof.flame": string;
+                    "application/vnd.speedscope+json": string;
+                    "application/x-pprof": string;
+                    "text/csv": string;
+                    "text/x-collapsed-stacks": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    flame_diff: {
+        parameters: {
+            query: {
+                /** @description Most nodes to send. */
+                nodes?: number;
+                /** @description Cut off nodes below this share on both sides. */
+                min_share?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from: string;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to: string;
+                /** @description Label matchers of the base; those of the selection unless given. */
+                base_select?: string | null;
+                /** @description Whose visits the base is of; the selection's unless given. */
+                base_campaign?: string | null;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlameDiffAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
             };
@@ -4098,6 +5657,240 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LabelsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    lines: {
+        parameters: {
+            query?: {
+                /** @description The function, by an id that another answer gave. */
+                function_id?: number | null;
+                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                function?: string;
+                /** @description A file instead, by its path as other answers have it. */
+                file?: string;
+                /** @description The file in this binary only, by its name. */
+                binary?: string;
+                /** @description Lines to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    movers: {
+        parameters: {
+            query?: {
+                /** @description How much earlier the base is, unless base_from and base_to are given: 1d, or 1w for the same time last week. */
+                before?: string;
+                /** @description Start of the base, inclusive, instead. */
+                base_from?: string;
+                /** @description End of the base, exclusive. */
+                base_to?: string;
+                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                by?: string;
+                /** @description Rows to compare, the heaviest of either. */
+                examine?: number;
+                /** @description Change of share below which nobody would act. */
+                least?: number;
+                /** @description Movers whose cause is looked for, the largest. */
+                explain?: number;
+                /** @description Compare self or totals. */
+                share?: "self" | "total";
+                /** @description Labels to look for causes in, commas between. */
+                labels?: string;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MoversAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
@@ -4414,6 +6207,232 @@ export interface operations {
             };
         };
     };
+    shared_code: {
+        parameters: {
+            query?: {
+                /** @description What code is told apart by. */
+                by?: "function" | "file" | "binary";
+                /** @description Shares of self or of totals. */
+                share?: "self" | "total";
+                /** @description Leave out what surely has a larger share of some application. */
+                cold?: number;
+                /** @description Leave out what fewer applications use. */
+                applications?: number;
+                /** @description The part of its cost that is told as `saved`. */
+                saving?: number;
+                /** @description Rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedCodeAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    shared_code_users: {
+        parameters: {
+            query?: {
+                /** @description The function, by an id that another answer gave. */
+                function_id?: number | null;
+                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                function?: string;
+                /** @description Labels, commas between. */
+                by?: string;
+                /** @description Rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsersAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     source: {
         parameters: {
             query: {
@@ -4528,8 +6547,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The body came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description The body is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body has a Content-Encoding other than zstd, gzip and identity. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4548,6 +6585,15 @@ export interface operations {
             };
             /** @description The database or the archive does not answer; Retry-After says when to ask again. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server's disk is full. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4845,8 +6891,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The body came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description The body is too large. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body has a Content-Encoding other than zstd, gzip and identity. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4865,6 +6929,15 @@ export interface operations {
             };
             /** @description The database or the archive does not answer; Retry-After says when to ask again. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server's disk is full. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };

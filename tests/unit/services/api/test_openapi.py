@@ -22,7 +22,19 @@ def test_everything_is_described(description: dict):
     assert set(description["paths"]) == {
         f"/api/v1/{route}"
         for route in (
-            *("table", "flame", "call-graph", "series", "diff", "reliability", "labels", "stacks", "status"),
+            *(
+                "table",
+                "flame",
+                "call-graph",
+                "series",
+                "diff",
+                "flame-diff",
+                "movers",
+                "reliability",
+                "labels",
+                "stacks",
+                "status",
+            ),
             *("callers", "lines", "shared-code", "shared-code/users"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             *("relandings", "data/profiles", "data/captures"),
@@ -68,7 +80,19 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
 @pytest.mark.parametrize(
     ("route", "more"),
     [
-        *((route, set()) for route in ("table", "series", "diff", "reliability", "labels", "status")),
+        *(
+            (route, set())
+            for route in (
+                "table",
+                "series",
+                "diff",
+                "flame-diff",
+                "movers",
+                "reliability",
+                "labels",
+                "status",
+            )
+        ),
         ("flame", {"application/vnd.fleetprof.flame"}),
         ("stacks", {"application/x-pprof", "text/x-collapsed-stacks", "application/vnd.speedscope+json"}),
         ("call-graph", {"text/vnd.graphviz"}),
