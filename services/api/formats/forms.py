@@ -52,8 +52,8 @@ class Forms(Generic[_Asked_contra]):
 
     def chosen(self, request: Request) -> Form[_Asked_contra]:
         """The form of `?format=`, else the one that Accept wants most. Raises the Problems 422 and 406."""
-        name = request.query_params.get(_NAME, "")
-        if name:
+        name = request.query_params.get(_NAME)
+        if name is not None:
             for form in self.forms:
                 if form.name == name:
                     return form
@@ -105,11 +105,11 @@ class Forms(Generic[_Asked_contra]):
 
 def file_name(request: Request, form: Form[Any]) -> str | None:
     """What a browser shall call the answer; None: it need not keep it. Raises the Problem 422."""
-    wanted = request.query_params.get(_DOWNLOAD, "").lower()
+    wanted = request.query_params.get(_DOWNLOAD, "false").lower()
     if wanted in {"1", "true", "yes", "on"}:
         route = request.scope.get("route")
         return f"fleetprof-{getattr(route, 'name', 'answer')}.{form.extension}"
-    if wanted in {"", "0", "false", "no", "off"}:
+    if wanted in {"0", "false", "no", "off"}:
         return None
     raise Problem(
         HTTPStatus.UNPROCESSABLE_ENTITY,
