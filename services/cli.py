@@ -7,6 +7,7 @@ import typer
 
 from services.commands import (
     api,
+    callers,
     campaigns,
     captures,
     certs,
@@ -17,8 +18,10 @@ from services.commands import (
     gateway,
     health,
     lake,
+    lines,
     machines,
     query,
+    shared_code,
     simulate,
     status,
     symbols,
@@ -44,6 +47,9 @@ app.command("url", rich_help_panel="On this machine")(url.url)
 app.command("doctor", rich_help_panel="On this machine")(doctor.doctor)
 app.command("health", rich_help_panel="On this machine")(health.health)
 app.command("query", rich_help_panel="Ask")(query.query)
+app.command("callers", rich_help_panel="Ask")(callers.callers)
+app.command("lines", rich_help_panel="Ask")(lines.lines)
+app.command("shared-code", rich_help_panel="Ask")(shared_code.shared_code)
 app.command("export", rich_help_panel="Ask")(export.export)
 app.command("status", rich_help_panel="Ask")(status.status)
 app.command("visit", rich_help_panel="Ask")(visit.visit)

@@ -35,7 +35,8 @@ def query(  # noqa: PLR0917 - the command line is its signature
     by: Annotated[
         str,
         typer.Option(
-            help="What rows go by: function, file or binary, and any labels, e.g. application,version."
+            help="What rows go by: any of function, file, line and binary, and any labels, e.g. application,version or "
+            "function,line."
         ),
     ] = "function",
     measure: Annotated[

@@ -1,0 +1,58 @@
+"""What commands that ask of a selection have in common: options, and the selection they mean."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from services.engines import By
+from services.pointing import Typed, pointing
+
+if TYPE_CHECKING:
+    from services.hottest import Queries
+    from services.settings import Settings
+    from storage.query.selections.selection import Selection
+
+Select = Annotated[
+    str, typer.Argument(help="Matchers, as in `fleetprof query`, e.g. '{application=\"nginx\"}'.")
+]
+Event = Annotated[str, typer.Option(help="What was sampled.")]
+Since = Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")]
+Until = Annotated[str, typer.Option("--to", help="End, likewise.")]
+Campaign = Annotated[str, typer.Option(help="Whose visits.")]
+Focus = Annotated[
+    str, typer.Option(metavar="REGEX", help="Only stacks with a frame that matches (RE2, somewhere).")
+]
+Ignore = Annotated[str, typer.Option(metavar="REGEX", help="No stacks with a frame that matches.")]
+Engine = Annotated[
+    By, typer.Option(help="Who answers: postgres, or duckdb out of the lake at FLEETPROF_LAKE_URL.")
+]
+Rows = Annotated[int, typer.Option(min=1, max=1000, help="Rows to print.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")]
+
+
+@contextmanager
+def asking(
+    settings: "Settings", engine: By, asked: Mapping[str, str], others: Mapping[str, Typed]
+) -> Iterator[tuple["Queries", "Selection"]]:
+    """Who answers, and the selection that `asked` means, by the parameters of `parse_selection`.
+
+    A mistake in it, or in one of `others` by parameter, ends the command and is pointed at.
+    """
+    from services.answering import FromLake, answering  # noqa: PLC0415 - a command imports what it runs
+    from storage.query.selections.selection import parse_selection  # noqa: PLC0415
+
+    called = {"select": "SELECT", "start": "--from", "end": "--to"}
+    names = {"start": "from", "end": "to"}
+    typed = {
+        names.get(name, name): Typed(called.get(name, f"--{name.replace('_', '-')}"), text)
+        for name, text in asked.items()
+    }
+    with pointing({**typed, **others}):
+        given: dict[str, Any] = dict(asked)
+        selection = parse_selection(**given)
+        with answering(settings, engine) as queries:
+            yield queries, selection
+    if isinstance(queries, FromLake):
+        typer.echo(queries.remark, err=True)

@@ -1,0 +1,74 @@
+"""`fleetprof callers`: who calls a function, and whom it calls."""
+
+from typing import Annotated
+
+import typer
+
+from services.commands.asked import (
+    AsJson,
+    Campaign,
+    Engine,
+    Event,
+    Focus,
+    Ignore,
+    Rows,
+    Select,
+    Since,
+    Until,
+    asking,
+)
+from services.engines import By
+from services.pointing import Typed
+from services.settings import read_settings
+
+
+def callers(  # noqa: PLR0917 - the command line is its signature
+    function: Annotated[
+        str,
+        typer.Argument(
+            help="Its whole name; or matchers on function, file and binary in braces, e.g. '{binary=\"libz.so.1\"}'."
+        ),
+    ],
+    select: Select = "{}",
+    event: Event = "cpu",
+    since: Since = "now-1h",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    focus: Focus = "",
+    ignore: Ignore = "",
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Draw callers of callers and callees of callees, too.")
+    ] = False,
+    rows: Rows = 15,
+    engine: Engine = By.POSTGRES,
+    as_json: AsJson = False,
+) -> None:
+    """Print who calls a function, and whom it calls.
+
+    `of it` is the share of the function's own total: of 80 % of the stacks through it this is the caller. Recursion
+    counts a call once per stack. `fleetprof callers malloc '{application="nginx"}' --from now-1d`
+    """
+    import json  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+    from services.api.profiles.callers import callers_document  # noqa: PLC0415
+    from services.views import callers as view  # noqa: PLC0415
+    from storage.query.shapes.callers import CallersQuestion  # noqa: PLC0415
+    from storage.query.subject import parse_subject  # noqa: PLC0415
+
+    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    asked |= {"focus": focus, "ignore": ignore}
+    with asking(read_settings(), engine, asked, {"function": Typed("FUNCTION", function)}) as (
+        queries,
+        selection,
+    ):
+        question = CallersQuestion(selection, parse_subject(function=function), rows)
+        answer = callers_document(question, queries.ask(question))
+    if as_json:
+        typer.echo(json.dumps(answer))
+        return
+    console = Console(highlight=False)
+    console.print(terminal.totals_line(answer), soft_wrap=True)
+    console.print(view.trees(answer) if tree else view.callers(answer))

@@ -1,0 +1,58 @@
+"""`fleetprof lines`: the source lines where a function or a file spends its time."""
+
+from typing import Annotated
+
+import typer
+
+from services.commands.asked import AsJson, Campaign, Event, Rows, Since, Until, asking
+from services.engines import By
+from services.pointing import Typed
+from services.settings import read_settings
+
+
+def lines(  # noqa: PLR0917 - the command line is its signature
+    function: Annotated[
+        str,
+        typer.Argument(
+            help='Its whole name; or matchers in braces, e.g. \'{file=~".*/inflate.c",binary="libz.so.1"}\'.'
+        ),
+    ],
+    select: Annotated[
+        str, typer.Argument(help='Matchers on labels, e.g. \'{application="nginx",version="2"}\'.')
+    ] = "{}",
+    event: Event = "cpu",
+    since: Since = "now-1h",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    rows: Rows = 40,
+    as_json: AsJson = False,
+) -> None:
+    """Print the source lines where a function, or all functions of a file, spend their time.
+
+    Builds of the same text are added up; versions that differ are printed one after the other. Where no sources are
+    stored (`fleetprof symbols upload --sources`) nobody knows which builds had the same text.
+    `fleetprof lines inflate_fast --from now-1d`
+    """
+    import json  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+    from services.api.profiles.lines import lines_document  # noqa: PLC0415
+    from services.views import lines as view  # noqa: PLC0415
+    from storage.query.shapes.lines import LinesQuestion  # noqa: PLC0415
+    from storage.query.subject import parse_subject  # noqa: PLC0415
+
+    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    with asking(read_settings(), By.POSTGRES, asked, {"function": Typed("FUNCTION", function)}) as (
+        queries,
+        selection,
+    ):
+        question = LinesQuestion(selection, parse_subject(function=function), rows)
+        answer = lines_document(question, queries.ask(question))
+    if as_json:
+        typer.echo(json.dumps(answer))
+        return
+    console = Console(highlight=False)
+    console.print(terminal.totals_line(answer), soft_wrap=True)
+    console.print(view.lines(answer))

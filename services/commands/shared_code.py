@@ -1,0 +1,92 @@
+"""`fleetprof shared-code`: what is cold in each program and hot across the fleet."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from services.commands.asked import AsJson, Campaign, Engine, Event, Rows, Select, Since, Until, asking
+from services.engines import By
+from services.pointing import Typed
+from services.settings import read_settings
+
+
+class Code(StrEnum):
+    """What code is told apart by."""
+
+    FUNCTION = "function"
+    FILE = "file"
+    BINARY = "binary"
+
+
+class Of(StrEnum):
+    """What shares are of."""
+
+    SELF = "self"
+    TOTAL = "total"
+
+
+def shared_code(  # noqa: PLR0917 - the command line is its signature
+    select: Select = "{}",
+    event: Event = "cpu",
+    since: Since = "now-1d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    by: Annotated[Code, typer.Option(help="What code is told apart by.")] = Code.FUNCTION,
+    share: Annotated[Of, typer.Option(help="Shares of self, or of total: with what it calls.")] = Of.SELF,
+    cold: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Leave out what surely has a larger share of some application."),
+    ] = 0.05,
+    applications: Annotated[int, typer.Option(min=1, help="Leave out what fewer applications use.")] = 2,
+    saving: Annotated[
+        float, typer.Option(min=0, max=1, help="The part of its cost that a change would save.")
+    ] = 0.1,
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FUNCTION",
+            help="Instead: who still uses this function, and who calls it there; a name, or matchers in braces.",
+        ),
+    ] = None,
+    rows: Rows = 30,
+    engine: Engine = By.POSTGRES,
+    as_json: AsJson = False,
+) -> None:
+    """Print the functions that no program spends much on and the fleet does, and what a saving is worth.
+
+    No owner of an application finds these: each sees a percent or two. With FLEETPROF_PRICE_PER_CORE_HOUR savings are
+    money. Who still calls a function that should go: `fleetprof shared-code --users old_checksum`
+    """
+    import json  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+    from services.api.profiles.shared_code import shared_code_document, users_document  # noqa: PLC0415
+    from services.views import shared_code as view  # noqa: PLC0415
+    from storage.query.shapes.shared_code import SharedCodeQuestion  # noqa: PLC0415
+    from storage.query.shapes.users import UsersQuestion  # noqa: PLC0415
+    from storage.query.subject import parse_subject  # noqa: PLC0415
+
+    settings = read_settings()
+    own = share is Of.SELF
+    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    with asking(settings, engine, asked, {"function": Typed("--users", users or "")}) as (queries, selection):
+        if users is not None:
+            whose = UsersQuestion(selection, parse_subject(function=users), limit=rows)
+            answer = users_document(whose, queries.ask(whose))
+        else:
+            question = SharedCodeQuestion(selection, by.value, own, cold, applications, rows)
+            answer = shared_code_document(
+                question,
+                queries.ask(question),
+                saving=saving,
+                price_per_core_hour=settings.price_per_core_hour,
+            )
+    if as_json:
+        typer.echo(json.dumps(answer))
+        return
+    console = Console(highlight=False)
+    console.print(terminal.totals_line(answer), soft_wrap=True)
+    console.print(view.users(answer) if users is not None else view.shared_code(answer, own=own))

@@ -1,0 +1,105 @@
+"""Callers and callees of a function in a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from services.terminal import share
+
+Answer = Mapping[str, Any]
+_SMALLEST = 0.01
+"""Share of the function below which a node of a tree is not drawn."""
+_DEEPEST = 12
+
+
+def callers(answer: Answer) -> RenderableType:
+    """Who calls the functions and whom they call, of what `/api/v1/callers` answers."""
+    if not answer["functions"]:
+        return Text("No stack of the selection has such a function.")
+    parts: list[RenderableType] = [_itself(answer)]
+    for side, title, nobody in (
+        ("caller", "called by", "(stacks begin with it)"),
+        ("callee", "calls", ""),
+    ):
+        rows = [row for row in answer["rows"] if row["side"] == side]
+        parts += [Text(""), _side(rows, title, nobody)]
+        left = answer[f"{side}s_total"] - len(rows)
+        if left:
+            parts.append(Text(f"{left:,} more", style="dim"))
+    if answer["borrowed"]:
+        parts.append(
+            Text("Intervals borrow the function's design effect: merged cells know no calls.", style="dim")
+        )
+    return Group(*parts)
+
+
+def trees(answer: Answer) -> RenderableType:
+    """All steps: callers of callers, and callees of callees, down to a hundredth of the function."""
+    if not answer["functions"]:
+        return callers(answer)
+    above = _drawn(answer["above"], "callers, and their callers")
+    return Group(
+        _itself(answer), Text(""), above, Text(""), _drawn(answer["below"], "callees, and their callees")
+    )
+
+
+def _itself(answer: Answer) -> Text:
+    row, named = answer["itself"], answer["functions"]
+    name = named[0]["name"] if answer["functions_total"] == 1 else f"{answer['functions_total']:,} functions"
+    own, total = (_with_interval(row, part) for part in ("self", "total"))
+    text = Text.assemble((name, "bold"), f"  self {own}  total {total}")
+    if answer["functions_total"] == 1 and named[0]["binary"]:
+        text.append(f"  {named[0]['binary']}", style="dim")
+    return text
+
+
+def _side(rows: Sequence[Answer], title: str, nobody: str) -> Table:
+    """`of it`: share of the function's total, then its share of the selection."""
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("of it", justify="right", no_wrap=True, width=8)
+    table.add_column("total", justify="right", no_wrap=True, width=8)
+    table.add_column("95 %", justify="right", no_wrap=True, width=13, style="dim")
+    table.add_column("self", justify="right", no_wrap=True, width=8)
+    table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
+    for row in rows:
+        key = row["key"]
+        name = Text(key["function"]) if key else Text(nobody, style="italic dim")
+        table.add_row(
+            share(row["of_function"]),
+            share(row["total_share"]),
+            _interval(row, "total"),
+            share(row["self_share"]),
+            name,
+            Text(key.get("binary", "")),
+        )
+    return table
+
+
+def _drawn(tree: Answer, title: str) -> Tree:
+    whole = tree["total"][0] or 1.0
+    branches: dict[int, Tree] = {}
+    depths = {0: 0}
+    for node, (parent, total) in enumerate(zip(tree["parent"], tree["total"], strict=True)):
+        name = tree["functions"][tree["function"][node]]["name"]
+        if parent < 0:
+            branches[node] = Tree(Text.assemble((name, "bold"), f"  {title}"), guide_style="dim")
+            continue
+        depths[node] = depths[parent] + 1
+        if parent in branches and total / whole >= _SMALLEST and depths[node] <= _DEEPEST:
+            branches[node] = branches[parent].add(Text.assemble(f"{share(total / whole):>7} ", name))
+    return branches[0]
+
+
+def _with_interval(row: Answer, part: str) -> str:
+    interval = _interval(row, part)
+    return f"{share(row[f'{part}_share'])}{f' ({interval})' if interval else ''}"
+
+
+def _interval(row: Answer, part: str) -> str:
+    lo, hi = row[f"{part}_lo"], row[f"{part}_hi"]
+    return "" if lo is None else f"{100 * lo:.1f}–{100 * hi:.1f}"

@@ -1,0 +1,62 @@
+"""Source lines in a terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.terminal import share
+
+Answer = Mapping[str, Any]
+_SHORT = 12
+"""Hexadecimal digits of a hash that is shown."""
+_MOST_BUILDS = 3
+
+
+def lines(answer: Answer) -> RenderableType:
+    """The lines of `/api/v1/lines`, a table for each version of a file."""
+    if not answer["functions"]:
+        return Text("No stack of the selection has such a function or file.")
+    itself = answer["itself"]
+    parts: list[RenderableType] = [
+        Text(f"self {share(itself['self_share'])}  total {share(itself['total_share'])}")
+    ]
+    for number, version in enumerate(answer["versions"]):
+        rows = [row for row in answer["rows"] if row["version"] == number]
+        if rows:
+            parts += [Text(""), _heading(version), _table(rows)]
+    left = answer["rows_total"] - len(answer["rows"])
+    if left:
+        parts.append(Text(f"{left:,} more lines", style="dim"))
+    if answer["without_line"] and itself["self"]:
+        unknown = share(answer["without_line"] / itself["self"])
+        parts.append(Text(f"Of {unknown} of the self nobody knows the line.", style="dim"))
+    return Group(*parts)
+
+
+def _heading(version: Answer) -> Text:
+    text = Text(version["file"] or "(file not known)", style="bold")
+    text.append(f"  {share(version['self_share'])}", style="not bold")
+    what = f"text {version['sha256'][:_SHORT]}" if version["sha256"] else "text not stored"
+    builds = [f"{build['binary']} {build['key'][:_SHORT]}" for build in version["builds"]]
+    more = f" and {len(builds) - _MOST_BUILDS:,} more" if len(builds) > _MOST_BUILDS else ""
+    told = "; ".join([what, ", ".join(builds[:_MOST_BUILDS]) + more]) if builds else what
+    return text.append(f"  {told}", style="not bold dim")
+
+
+def _table(rows: list[Answer]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, width in (("line", 7), ("self", 8), ("95 %", 13), ("total", 8)):
+        table.add_column(name, justify="right", no_wrap=True, width=width)
+    for row in rows:
+        lo, hi = row["self_lo"], row["self_hi"]
+        interval = "" if lo is None else f"{100 * lo:.1f}–{100 * hi:.1f}"
+        table.add_row(
+            str(row["line"]),
+            share(row["self_share"]),
+            Text(interval, style="dim"),
+            share(row["total_share"]),
+        )
+    return table

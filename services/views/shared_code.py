@@ -1,0 +1,88 @@
+"""Shared code, and who uses a function, in a terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.terminal import share
+
+Answer = Mapping[str, Any]
+
+
+def shared_code(answer: Answer, *, own: bool = True) -> RenderableType:
+    """What is cold in each program and hot across the fleet, of what `/api/v1/shared-code` answers."""
+    if not answer["rows"]:
+        return Text("Nothing is shared by so many applications and cold in each of them.")
+    priced = answer["price_per_core_hour"] is not None
+    part = "self" if own else "total"
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for name, width in ((part, 7), ("95 %", 12), ("apps", 6), ("cores", 8)):
+        table.add_column(name, justify="right", no_wrap=True, width=width)
+    saving = f"{share(answer['saving'])} saves"
+    table.add_column(saving, justify="right", no_wrap=True, width=max(len(saving), 11))
+    table.add_column(answer["by"][0], no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("most in", no_wrap=True, overflow="ellipsis", ratio=2, style="dim")
+    for row in answer["rows"]:
+        lo, hi = row[f"{part}_lo"], row[f"{part}_hi"]
+        saved = row["saved"]["money_a_year" if priced else "cores"]
+        table.add_row(
+            share(row[f"{part}_share"]),
+            Text("" if lo is None else f"{100 * lo:.1f}–{100 * hi:.1f}", style="dim"),
+            f"{row['applications']:,}",
+            _plain(row["cost"]["cores"]),
+            _plain(saved, " a year" if priced else " cores"),
+            Text(row["key"][answer["by"][0]]),
+            Text(f"{row['largest_application'] or '(none)'} {share(row['largest_share'])}"),
+        )
+    left = answer["rows_total"] - len(answer["rows"])
+    told = [Text(f"{left:,} more", style="dim")] if left else []
+    whole = Text(
+        f"Together {share(answer['share'])} of the selection, in {answer['applications']:,} applications."
+        if own
+        else f"In {answer['applications']:,} applications.",
+        style="dim",
+    )
+    return Group(table, *told, whole)
+
+
+def users(answer: Answer) -> RenderableType:
+    """Who still uses a function, of what `/api/v1/shared-code/users` answers."""
+    unseen = answer["unseen_hi"]
+    rare = (
+        []
+        if unseen is None
+        else [Text(f"Whoever is not listed has below {100 * unseen:.2g} %.", style="dim")]
+    )
+    if not answer["rows"]:
+        return Group(Text("No stack of the selection has such a function."), *rare)
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for name, width in (("of it", 8), ("total", 8), ("95 %", 13), ("of theirs", 9)):
+        table.add_column(name, justify="right", no_wrap=True, width=width)
+    table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=2)
+    table.add_column("called by", no_wrap=True, overflow="ellipsis", ratio=3, style="dim")
+    for row in answer["rows"]:
+        lo, hi = row["total_lo"], row["total_hi"]
+        callers = (
+            f"{caller['function']['name'] if caller['function'] else '(nobody)'} {share(caller['share'])}"
+            for caller in row["callers"]
+        )
+        table.add_row(
+            share(row["of_function"]),
+            share(row["total_share"]),
+            Text("" if lo is None else f"{100 * lo:.1f}–{100 * hi:.1f}", style="dim"),
+            share(row["within"]),
+            Text(", ".join(value or "(none)" for value in row["key"].values())),
+            Text(", ".join(callers)),
+        )
+    left = answer["rows_total"] - len(answer["rows"])
+    return Group(table, *([Text(f"{left:,} more", style="dim")] if left else []), *rare)
+
+
+def _plain(interval: Answer | None, unit: str = "") -> str:
+    if interval is None:
+        return "–"
+    value = interval["value"]
+    return f"{value:,.0f}{unit}" if value >= 100 else f"{value:.2g}{unit}"
