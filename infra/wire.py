@@ -43,10 +43,10 @@ def breaks(before: FileDescriptorSet, now: FileDescriptorSet) -> list[str]:
 
 def current() -> FileDescriptorSet:
     """The descriptors of the stubs that are committed, which `make check` compares with the .proto files."""
-    from fleetpb import capture_pb2, gateway_pb2  # noqa: PLC0415 - the script sets the path first
+    from fleetpb import capture_pb2, data_pb2, gateway_pb2  # noqa: PLC0415 - the script sets the path first
 
     described = FileDescriptorSet()
-    files: list[FileDescriptor] = [capture_pb2.DESCRIPTOR, gateway_pb2.DESCRIPTOR]
+    files: list[FileDescriptor] = [capture_pb2.DESCRIPTOR, gateway_pb2.DESCRIPTOR, data_pb2.DESCRIPTOR]
     for file in files:
         file.CopyToProto(described.file.add())
     return described
