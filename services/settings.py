@@ -136,6 +136,11 @@ class Settings(BaseSettings):
     worker_processes: int = Field(
         default=0, ge=0, description="Processes of one worker; 0: one for each CPU."
     )
+    worker_memory_bytes: int = Field(
+        default=4 << 30,
+        ge=0,
+        description="Memory that each process of a worker may have of its own, in bytes; 0: as much as there is.",
+    )
     worker_partitions: str = Field(
         default="",
         description="Which captures a worker takes first, so that its caches stay warm: `2/3` for the second of three workers. "
@@ -153,6 +158,26 @@ class Settings(BaseSettings):
         default=None,
         ge=0,
         description="What an hour of one core costs, in any currency. Not set: answers are not shown in money.",
+    )
+    query_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds one question may take, all its statements and sums together; then it ends with a problem document.",
+    )
+    query_bytes: int = Field(
+        default=2 << 30,
+        ge=1 << 20,
+        description="Memory one question may take, in bytes: what it reads and unpacks. Four are answered at the same time.",
+    )
+    answer_seconds: float = Field(
+        default=5.0,
+        ge=0,
+        description="Seconds the API gives an answer again to whoever asks the same: none is older. 0: each is made anew.",
+    )
+    answer_bytes: int = Field(
+        default=64 << 20,
+        ge=0,
+        description="Memory for answers that are given again, in bytes; those made longest ago go first.",
     )
     collector_observe: str | None = Field(
         default=None,

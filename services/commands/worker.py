@@ -50,6 +50,7 @@ def worker(
     from services.observing.worker import WorkerMetrics  # noqa: PLC0415
     from symbolizer.sources.chain import SourcePlaces  # noqa: PLC0415
     from symbolizer.sources.local_files import DEBUG_ROOTS  # noqa: PLC0415
+    from symbolizer.worker.memory import limit_memory  # noqa: PLC0415
     from symbolizer.worker.routing import WHOLE, Share  # noqa: PLC0415
     from symbolizer.worker.tasks import make_app, worker_main  # noqa: PLC0415
 
@@ -75,6 +76,7 @@ def worker(
         if observing is not None:
             observing.let_go()
         metrics.sit(getattr(current_process(), "index", 0))
+        limit_memory(settings.worker_memory_bytes)
         share_arenas()
         keep_giving_back(_GIVE_BACK_S)
 

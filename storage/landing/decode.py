@@ -39,6 +39,8 @@ _MAX_PACKAGES = 1 << 12
 _MAX_EVENTS = 64
 """Distinct events of a capture, twice what a gateway samples in a visit: they become rows of `sample_type`,
 whose ids have 15 bits and are never used again."""
+_NO_MEMORY = "alloc failed"
+"""What protobuf's parser says of an allocation that a limit of the process refused."""
 _MAX_WINDOW = 32 << 20
 """Bytes of zstd window: what a frame may ask for whatever its content is."""
 
@@ -55,6 +57,8 @@ def decode_capture(
     try:
         capture.ParseFromString(raw)
     except DecodeError as error:
+        if _NO_MEMORY in str(error):
+            raise MemoryError(str(error)) from error  # of this process, which says nothing about the capture
         raise BadCapture("The capture is not a message of ours.") from error
     if capture.format > NEWEST_FORMAT:
         raise FormatTooNew(capture.format, NEWEST_FORMAT)

@@ -45,6 +45,9 @@ def main(arguments: list[str]) -> int:
     request = Request(output, int(memory), int(seconds), origin, *map(int, files))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed worker leaves no builder behind
     resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (request.memory_bytes, request.memory_bytes)
+    )  # not the worker's own
     resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -193,7 +193,7 @@ class Lander:
             newer = error.found if isinstance(error, FormatTooNew) else None
             self._note(lambda connection: captures.set_aside(connection, visit_id, why, newer_format=newer))
             return
-        why = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
+        why = _sentence(error)
         log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
         counts = not isinstance(error, PASSING)
         self._note(
@@ -223,6 +223,16 @@ class Lander:
     def _note(self, write: Callable[[Connection], None]) -> None:
         with self._engine.begin() as connection:
             write(connection)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, StorageError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return (
+            "To land it takes more memory than a worker's process may have (FLEETPROF_WORKER_MEMORY_BYTES)."
+        )
+    return f"{type(error).__name__}: {error}"
 
 
 def _holds(item: ToLand, binary_keys: AbstractSet[str]) -> bool:
