@@ -30,7 +30,7 @@ def lines(  # noqa: PLR0917 - the command line is its signature
     """Print the source lines where a function, or all functions of a file, spend their time.
 
     Builds of the same text are added up; versions that differ are printed one after the other. Where no sources are
-    stored (`fleetprof symbols upload --sources`) nobody knows which builds had the same text.
+    stored (`fleetprof symbols sources upload`) nobody knows which builds had the same text.
     `fleetprof lines inflate_fast --from now-1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs

@@ -1,8 +1,10 @@
 """Callers and callees over rows in a real PostgreSQL, against counting by hand; by cells as by chunks."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -184,6 +186,36 @@ def test_a_subject_that_means_nothing_is_refused(asked: dict):
         parse_subject(**asked)
 
 
+def test_the_example_of_the_documentation(engine: Engine, queries: QueryEngine):
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        ids = {name: write.function(name) for name in ("main", "deflate", "crc32", "fold")}
+        taken = {"main;deflate;crc32": 6, "main;crc32;crc32;fold": 3, "crc32": 1}
+        samples = {write.stack([ids[f] for f in text.split(";")]): n for text, n in taken.items()}
+        write.profile(write.visit("m", NOON), samples, period=1)
+    found = queries.ask(CallersQuestion(around_noon(), parse_subject(function="crc32"))).callers
+    text = (Path(__file__).parents[2] / "docs/api.md").read_text()
+    section = text[text.index("## Callers and callees") :].partition("\n## ")[0]
+    row_of_table = r"^\| (caller|callee):? `?(\w+)`?.*?\| (\d) \| (\d) \| (0\.\d) \|$"
+    told = re.findall(row_of_table, section, re.MULTILINE)
+    whole = found.itself.total_share
+    sides = (("caller", found.callers.rows), ("callee", found.callees.rows))
+    expected = [
+        (
+            side,
+            row.key.get("function", "nobody"),
+            f"{row.self}",
+            f"{row.total}",
+            f"{row.total_share / whole:.1f}",
+        )
+        for side, calls in sides
+        for row in calls
+    ]
+    assert sorted(told) == sorted(expected)
+    assert len(told) == 6
+    assert (found.itself.self, found.itself.total) == (7, 10)
+
+
 def test_stacks_are_narrowed_first(engine: Engine, queries: QueryEngine):
     taken = [((0, 1), 5), ((2, 1), 3)]
     with engine.begin() as connection:
@@ -212,13 +244,13 @@ def fleet(engine: Engine) -> None:
 def test_cells_say_what_chunks_say(
     engine: Engine, queries: QueryEngine, subject: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.query.cells.samples.VISITS_A_CELL", 1e9)
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 1e9)
     fleet(engine)
     question = CallersQuestion(around_noon(), parse_subject(function=subject))
     chunks = queries.ask(question)
     while Roller(engine).roll().entries:
         pass
-    monkeypatch.setattr("storage.query.cells.samples.VISITS_A_CELL", 0)
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
     cells = queries.ask(question)
     assert (chunks.totals.path, cells.totals.path) == ("chunks", "cells")
     a, b = chunks.callers, cells.callers
