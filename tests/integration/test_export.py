@@ -283,6 +283,35 @@ def test_collapsed_stacks_and_speedscope_have_the_totals(client: TestClient) -> 
     assert {tuple(line.split(";")[:2]) for line in below} == {("web", "2"), ("batch", "2")}
 
 
+def test_a_flame_graph_is_the_stacks_it_shows(client: TestClient) -> None:
+    def sums(route: str, **query) -> Counter:
+        found: Counter = Counter()
+        for line in get(client, route, COLLAPSED, **query).decode().splitlines():
+            path, _, count = line.rpartition(" ")
+            found[path] += int(count)
+        return found
+
+    whole = sums("stacks")
+    assert sums("flame", nodes="200000") == pytest.approx(whole, abs=2)
+    few = sums("flame", nodes="5")
+    assert sum(few.values()) == pytest.approx(sum(whole.values()), abs=len(whole))
+    assert any(path.endswith(";[cut off]") or path == "[cut off]" for path in few)
+    profile = read(gzip.decompress(get(client, "flame", PPROF, nodes="5")))
+    assert [profile.string_table[kind.type] for kind in profile.sample_type] == ["cpu", "fleet_cpu"]
+    assert (
+        sum(sample.value[0] for sample in profile.sample)
+        == json.loads(get(client, "table"))["totals"]["units"]
+    )
+    flame = json.loads(get(client, "flame"))
+    top = flame["functions"][flame["nodes"]["function"][1]]
+    below = sums("flame", nodes="200000", root=str(top["id"]))
+    name = top["name"].replace(";", ":")
+    assert all(path.split(";")[0].removesuffix("_[k]") == name for path in below)
+    assert sum(below.values()) == pytest.approx(flame["nodes"]["total"][1] * 1e9, rel=1e-6)
+    response = client.get("/api/v1/flame", params={**RANGE, "invert": "true", "format": "pprof"})
+    assert response.status_code == 400
+
+
 def test_what_is_beyond_the_limit_is_stated(client: TestClient) -> None:
     whole = json.loads(get(client, "stacks"))
     text = get(client, "stacks", COLLAPSED, limit="5", value="observed").decode().splitlines()

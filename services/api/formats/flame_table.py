@@ -19,7 +19,8 @@ def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> 
     """
     factor = 1.0 if seconds_per_unit is None else seconds_per_unit
     functions = flame.functions
-    texts: dict[str, Sequence[str]] = {
+    texts: dict[str, Sequence[str | None]] = {
+        "label": [label or None for label in flame.labels] or [None] * len(functions),
         "function": [row.name for row in functions],
         "file": [row.file for row in functions],
         "binary": [row.binary for row in functions],
@@ -32,6 +33,8 @@ def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> 
         "function_id": pa.array(np.array([row.id for row in functions], np.int64)[flame.function]),
         "total": pa.array(flame.total_weight * factor),
         "self": pa.array(flame.self_weight * factor),
+        "pruned": pa.array(flame.pruned_weight * factor),
+        "effective": _taken(pa.array(flame.effective, pa.float64()), flame),
     }
     rest = {name: value for name, value in summary.items() if name != "functions"}
     text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -39,8 +42,10 @@ def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> 
     return table.replace_schema_metadata({METADATA: text.encode("utf-8", "replace")})
 
 
-def _by_function(flame: Flame, texts: Sequence[str]) -> "pa.DictionaryArray[Any, Any]":
-    known = pa.array([text.encode("utf-8", "replace").decode() for text in texts], pa.string())
-    distinct = known.dictionary_encode()
-    index = distinct.indices.to_numpy()[flame.function].astype(np.int32)
-    return pa.DictionaryArray.from_arrays(index, distinct.dictionary)
+def _by_function(flame: Flame, texts: Sequence[str | None]) -> "pa.Array[Any]":
+    known = [None if text is None else text.encode("utf-8", "replace").decode() for text in texts]
+    return _taken(pa.array(known, pa.string()).dictionary_encode(), flame)
+
+
+def _taken(of_functions: "pa.Array[Any]", flame: Flame) -> "pa.Array[Any]":
+    return of_functions.take(flame.function)

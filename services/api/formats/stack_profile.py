@@ -9,9 +9,11 @@ import numpy as np
 
 from storage.landing.markers import Kind
 from storage.query.arrays import Int64
+from storage.query.facts.scan import SampleType
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import StacksAnswer
 from storage.query.shapes.stack_table import StackTable
+from storage.query.shapes.totals import Totals
 from storage.query.stacks.functions import FunctionRow
 
 LEFT_OUT = "[stacks left out]"
@@ -88,16 +90,17 @@ def profile_of(selection: Selection, found: StacksAnswer, *, source: str) -> Sta
         Values(Value.OBSERVED, found.kind.event, found.kind.unit, table.units, left.units),
     ]
     if found.totals.coverage.random:
-        values.append(_estimates(found))
+        values.append(estimates(found.kind, table))
+    start, duration = span(selection)
     return StackProfile(
         table=table,
         values=tuple(values),
         event=found.kind.event,
         unit=found.kind.unit,
         period=_period(table),
-        start_ns=_nanoseconds(selection.start),
-        duration_ns=_nanoseconds(selection.end) - _nanoseconds(selection.start),
-        comments=(source, *_remarks(found, values)),
+        start_ns=start,
+        duration_ns=duration,
+        comments=(source, *remarks(found.kind, found.totals, table, values[-1].name)),
         build_ids=found.build_ids,
     )
 
@@ -127,8 +130,8 @@ def paths(table: StackTable, texts: Sequence[str], joint: str) -> Iterator[str]:
             wanted = next(places, -1)
 
 
-def _estimates(found: StacksAnswer) -> Values:
-    kind, table = found.kind, found.table
+def estimates(kind: SampleType, table: StackTable) -> Values:
+    """The fleet's units, rounded, in a unit of time in which they all fit."""
     whole = float(table.weight.sum()) + table.remainder.weight
     unit, factor = kind.unit, 1.0
     if unit == "nanoseconds":
@@ -142,26 +145,32 @@ def _estimates(found: StacksAnswer) -> Values:
     )
 
 
-def _period(table: StackTable) -> int:
-    if not len(table):
-        return 0
-    period = int(table.units[0]) // max(int(table.samples[0]), 1)
-    return period if bool((table.units == table.samples * period).all()) else 0
-
-
-def _remarks(found: StacksAnswer, values: Sequence[Values]) -> Iterator[str]:
-    totals, left = found.totals, found.table.remainder
-    coverage, estimate = totals.coverage, totals.estimate
+def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> Iterator[str]:
+    """What a reader must know, a line each; `name` is that of the estimates, if there are any."""
+    coverage, estimate, left = totals.coverage, totals.estimate, table.remainder
     yield f"{totals.samples:,} samples of {coverage.landed:,} visits"
     if estimate is not None:
         yield (
-            f"{values[-1].name}: {estimate.value:.6g} {found.kind.unit} of the whole fleet, 95 % interval "
+            f"{name}: {estimate.value:.6g} {kind.unit} of the whole fleet, 95 % interval "
             f"{estimate.lo:.6g} to {estimate.hi:.6g}"
         )
     if coverage.approximate:
         yield "a random part of the visits, which stands for all: observed values are that part's"
     if left.stacks:
         yield f"{left.stacks:,} light stacks are left out and stand as {LEFT_OUT}"
+
+
+def span(selection: Selection) -> tuple[int, int]:
+    """(start since 1970, length) in nanoseconds."""
+    start = _nanoseconds(selection.start)
+    return start, _nanoseconds(selection.end) - start
+
+
+def _period(table: StackTable) -> int:
+    if not len(table):
+        return 0
+    period = int(table.units[0]) // max(int(table.samples[0]), 1)
+    return period if bool((table.units == table.samples * period).all()) else 0
 
 
 def _nanoseconds(moment: datetime) -> int:

@@ -9,13 +9,15 @@ from pydantic import Field
 
 from services.api import encoding
 from services.api.answer import Answer, Json
-from services.api.formats import arrow, csv_text
+from services.api.formats import arrow, csv_text, profile_files
+from services.api.formats.flame_stacks import flame_profile
 from services.api.formats.flame_table import flame_table
 from services.api.formats.forms import Form, Forms
+from services.api.formats.stack_profile import StackProfile, Value
 from services.api.parameters import Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.selection import SelectionEcho, address, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import as_json
 from storage.errors import BadSelection
@@ -134,6 +136,22 @@ class _Asked:
     def table(self) -> pa.Table:
         return flame_table(*self.found())
 
+    def profile(self) -> StackProfile:
+        if self.question.inverted:
+            raise BadSelection(
+                "A tree of callers is no set of stacks.",
+                hint="Leave `invert` out, or take json, arrow or csv.",
+                parameter="invert",
+            )
+        found = self.queries.ask(self.question)
+        more = {
+            "root": ",".join(map(str, self.question.root)),
+            "by": ",".join(self.question.by),
+            "nodes": str(self.question.nodes),
+        }
+        source = address("flame", self.question.selection, found.kind, more)
+        return flame_profile(self.question.selection, found, source=f"fleetprof {source}")
+
 
 _FORMS = Forms(
     (
@@ -141,6 +159,7 @@ _FORMS = Forms(
         Form("columns", encoding.MEDIA_TYPE, "fpfl", _Asked.as_columns),
         arrow.form(_Asked.table),
         csv_text.form(_Asked.table),
+        *profile_files.forms(_Asked.profile, lambda _: Value.ESTIMATE),
     )
 )
 

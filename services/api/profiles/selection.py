@@ -1,5 +1,7 @@
 """What was asked, as answers repeat it."""
 
+from urllib.parse import urlencode
+
 from pydantic import Field
 
 from services.api.answer import Answer, Json
@@ -43,3 +45,9 @@ def selection_document(selection: Selection, kind: SampleType) -> Json:
         "show": selection.show,
         "show_from": selection.show_from,
     }
+
+
+def address(route: str, selection: Selection, kind: SampleType, more: dict[str, str]) -> str:
+    """The path and query that ask for this selection again, whenever; `more` are parameters of the route."""
+    query = {**selection_document(selection, kind), **more}
+    return f"/api/v1/{route}?{urlencode({name: value for name, value in query.items() if value})}"

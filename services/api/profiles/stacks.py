@@ -1,15 +1,14 @@
 """All distinct stacks: /stacks, and the files that other profilers' tools open."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
-from services.api.formats import arrow, collapsed, csv_text, pprof, speedscope
+from services.api.formats import arrow, csv_text, profile_files
 from services.api.formats.columns import Rows
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import StackProfile, Value, profile_of
@@ -17,7 +16,7 @@ from services.api.parameters import Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
 from services.api.profiles.functions import KindName
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.selection import SelectionEcho, address, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import as_json
 from storage.errors import BadSelection
@@ -114,28 +113,8 @@ class StacksAsked:
         """The stacks as files hold them."""
         question = StackSamplesQuestion(self.selection, self.labels, self.limit or MOST_STACKS)
         found = self.ask(question)
-        return profile_of(self.selection, found, source=f"fleetprof {address(self, found)}")
-
-    def as_pprof(self) -> Iterator[bytes]:
-        """A gzipped pprof profile, part by part; asked when it is called, like those below."""
-        return pprof.packed(self.profile())
-
-    def as_collapsed(self) -> Iterator[bytes]:
-        """Collapsed stacks."""
-        return collapsed.lines(self.profile(), self.value)
-
-    def as_speedscope(self) -> Iterator[bytes]:
-        """A file of speedscope's."""
-        return speedscope.parts(self.profile(), self.value)
-
-
-def address(asked: StacksAsked, found: FoundStacks) -> str:
-    """The path and query that ask for these stacks again, whenever."""
-    echo = selection_document(asked.selection, found.kind)
-    query = {name: value for name, value in echo.items() if value}
-    if asked.labels:
-        query["labels"] = ",".join(asked.labels)
-    return f"/api/v1/stacks?{urlencode(query)}"
+        source = address("stacks", self.selection, found.kind, {"labels": ",".join(self.labels)})
+        return profile_of(self.selection, found, source=f"fleetprof {source}")
 
 
 def stacks_document(selection: Selection, found: FoundStacks) -> Json:
@@ -189,15 +168,7 @@ FORMS: Forms[StacksAsked] = Forms(
         Form("json", "application/json", "json", lambda asked: as_json(asked.document())[0]),
         arrow.form(lambda asked: _COLUMNS.table(asked.document())),
         csv_text.form(lambda asked: _COLUMNS.table(asked.document())),
-        Form("pprof", pprof.MEDIA_TYPE, "pb.gz", StacksAsked.as_pprof, packed=True),
-        Form(
-            "collapsed",
-            collapsed.MEDIA_TYPE,
-            "collapsed.txt",
-            StacksAsked.as_collapsed,
-            parameters="; charset=utf-8",
-        ),
-        Form("speedscope", speedscope.MEDIA_TYPE, "speedscope.json", StacksAsked.as_speedscope),
+        *profile_files.forms(StacksAsked.profile, lambda asked: asked.value),
     )
 )
 

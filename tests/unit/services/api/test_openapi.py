@@ -74,6 +74,7 @@ def test_the_selection_is_the_same_on_every_route(description: dict):
     assert len(shared("table")) == 8
 
 
+_FILES = {"application/x-pprof", "text/x-collapsed-stacks", "application/vnd.speedscope+json"}
 _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
 
 
@@ -93,8 +94,8 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
                 "status",
             )
         ),
-        ("flame", {"application/vnd.fleetprof.flame"}),
-        ("stacks", {"application/x-pprof", "text/x-collapsed-stacks", "application/vnd.speedscope+json"}),
+        ("flame", {"application/vnd.fleetprof.flame"} | _FILES),
+        ("stacks", _FILES),
         ("call-graph", {"text/vnd.graphviz"}),
     ],
 )
