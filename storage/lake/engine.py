@@ -51,12 +51,16 @@ class LakeReading(Reading):
 
 
 class LakeEngine:
-    """Answers selections out of a lake; each answer is of the files that counted when it began."""
+    """Answers selections out of a lake; each answer is of the files that counted when it began.
+
+    Between answers it remembers stacks and functions, which never change but for names that become better.
+    """
 
     def __init__(self, lake: Lake, limits: Limits = DEFAULT) -> None:
         """`limits` bound DuckDB; what is made of its rows takes as much memory as with PostgreSQL."""
         self._lake = lake
         self._limits = limits
+        self._source = SampleSource()
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
@@ -90,7 +94,7 @@ class LakeEngine:
             connected(duck) as connection,
         ):
             set_elsewhere(connection, LakeReads(connection, duck))
-            answer = question.answer(LakeReading(connection, SampleSource()))
+            answer = question.answer(LakeReading(connection, self._source))
         days = tuple(found.day for found in known)
         return LakeAnswer(answer, days, tuple(_missing(ranges, there, days)), there[0], there[-1])
 

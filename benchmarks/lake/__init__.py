@@ -1,0 +1,1 @@
+"""`make bench-lake`."""

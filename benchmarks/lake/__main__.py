@@ -1,0 +1,156 @@
+"""What a day in the lake costs and how fast it answers, beside PostgreSQL's chunks and everybody's SQL.
+
+    make bench-lake           # 3 million facts, in a minute; FULL=1: 20 million
+
+Every answer of the lake is compared with PostgreSQL's, visit by visit on both sides: `answers_alike`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from datetime import time as clock
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
+
+import duckdb
+from rich.console import Console
+
+from benchmarks.cpu_time import tree_cpu_s
+from benchmarks.lake.day import DAY, fill
+from benchmarks.report import Report, exactly
+from benchmarks.store.database import fresh_database
+from storage.database import open_engine
+from storage.lake.duck import DEFAULT, opened
+from storage.lake.engine import LakeEngine
+from storage.lake.export import export_day
+from storage.lake.place import Lake
+from storage.lake.verify import faults
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import parse_selection
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
+from tests.alike import differences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MACHINES: Final = 5000
+_FULL: Final = os.environ.get("FULL") == "1"
+_FACTS: Final = 20_000_000 if _FULL else 3_000_000
+_STACKS: Final = 2_000_000 if _FULL else 300_000
+_ROUNDS: Final = 5
+SQL: Final = """
+SELECT s.application, f.name, sum(s.samples * s.period * s.weight)
+FROM samples s
+JOIN stacks k ON k.day = s.day AND k.stack_id = s.stack_id
+JOIN functions f ON f.day = k.day AND f.function_id = k.leaf
+WHERE s.event = 'cpu' AND s.campaign = 'fleet'
+GROUP BY s.application, f.name ORDER BY 3 DESC LIMIT 100
+"""
+
+
+def questions() -> dict[str, Any]:
+    """Of the whole day, by name."""
+    start = datetime.combine(DAY, clock(), UTC)
+    whole: dict[str, Any] = {"start": start.isoformat(), "end": (start + timedelta(days=1)).isoformat()}
+    app = parse_selection(select='{application="app003"}', **whole)
+    return {
+        "app_table": TableQuestion(app, ("function",), Page()),
+        "app_flame": FlameQuestion(app, 2000),
+        "fleet_table": TableQuestion(parse_selection(**whole), ("function",), Page()),
+        "fleet_applications": TableQuestion(parse_selection(**whole), ("application",), Page()),
+    }
+
+
+def measure(report: Report, folder: str) -> None:
+    """Fill a database, export its day, ask both."""
+    with fresh_database() as server:
+        engine = open_engine(server.url(), application="bench")
+        visits = fill(engine, machines=_MACHINES, stacks=_STACKS, facts=_FACTS)
+        lake = Lake(folder)
+        began, cpu, server_cpu = time.monotonic(), time.process_time(), tree_cpu_s(server.pid or 0)
+        made = export_day(engine, lake, DAY)
+        export_s, export_cpu = time.monotonic() - began, time.process_time() - cpu
+        server_cpu = tree_cpu_s(server.pid or 0) - server_cpu
+        assert made is not None
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        report.add("facts", made.facts)
+        report.add("visits", visits)
+        report.add("facts_per_visit", made.facts / visits, peer="64 logical CPUs, 20 to 100 process groups")
+        taken_samples = sum(total.samples for total in made.totals)
+        report.add("samples_per_visit", taken_samples / visits)
+        report.add("export_facts_per_s", made.facts / export_s, peer="read back and checked too")
+        report.add("export_cpu_us_per_fact", export_cpu / made.facts * 1e6)
+        report.add("export_server_cpu_us_per_fact", server_cpu / made.facts * 1e6)
+        report.add("export_peak_rss_mib", peak, peer="filling the database included")
+        report.add("bytes_per_fact", made.bytes / made.facts, peer="all tables")
+        for table in ("samples", "stacks", "profiles", "functions"):
+            size = sum(file.bytes for file in made.tables[table])
+            report.add(f"bytes_per_fact_{table}", size / made.facts)
+        began = time.monotonic()
+        assert not faults(lake, made)
+        report.add("verify_facts_per_s", made.facts / (time.monotonic() - began))
+        postgres, ours = QueryEngine(engine), LakeEngine(lake)
+        alike = 1
+        with _visit_by_visit():
+            for name, question in questions().items():
+                times: dict[str, list[float]] = {"lake": [], "postgres": []}
+                for _ in range(_ROUNDS):
+                    with _timed(times["postgres"]):
+                        wanted = postgres.ask(question)
+                    with _timed(times["lake"]):
+                        found = ours.ask(question).answer
+                    alike &= not differences(wanted, found)
+                report.add(
+                    f"p50_ms_{name}",
+                    median(times["lake"]),
+                    peer=f"PostgreSQL's chunks: {median(times['postgres']):.0f}",
+                )
+        report.add("answers_alike", alike, exactly(1))
+        with opened(lake, [made], DEFAULT) as duck:
+            taken: list[float] = []
+            for _ in range(_ROUNDS):
+                with _timed(taken):
+                    duck.execute(SQL).fetchall()
+        report.add(
+            "p50_ms_sql", median(taken), peer="self of application × function, weighted, without intervals"
+        )
+        postgres.close()
+        engine.dispose()
+
+
+@contextmanager
+def _visit_by_visit() -> Iterator[None]:
+    """No cells: they would be another question."""
+    with patch("storage.query.cells.planner.plan", lambda *_, **__: None):
+        yield
+
+
+@contextmanager
+def _timed(into: list[float]) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    into.append((time.perf_counter() - began) * 1000)
+
+
+def main() -> int:
+    """Measure, print, write."""
+    report = Report("lake", peer="beside")
+    with tempfile.TemporaryDirectory(prefix="bench-lake-", dir="/tmp") as folder:
+        measure(report, f"{folder}/lake")
+    report.note("duckdb", duckdb.__version__)
+    report.show(Console())
+    report.write()
+    return 1 if report.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
