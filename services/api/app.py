@@ -16,6 +16,7 @@ from services.api.auth import Access
 from services.api.formats import pprof
 from services.api.guard import Guard
 from services.api.health import health_router
+from services.api.kept_answers import KeptAnswers
 from services.api.leftovers import Leftovers
 from services.api.metrics import Metrics
 from services.api.pages import STATIC, login_router, ui_router
@@ -69,6 +70,7 @@ def create_app(
     uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
     connections: Callable[[], int] | None = None,
     data: DataDesk | None = None,
+    kept: KeptAnswers | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
@@ -76,13 +78,16 @@ def create_app(
     over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
     the folder that is filled while something is uploaded; `connections`: how many to the database are in
-    use, for the metrics; `data`: what is streamed, None: nothing is.
+    use, for the metrics; `data`: what is streamed, None: nothing is;
+    `kept`: the answers that are given again, None: none are.
     """
+    kept = kept or KeptAnswers(0, fresh_s=0.0)
     metrics = Metrics(
         lambda: queries.ask(LandingQuestion()),
         lambda: queries.ask(OperationsQuestion()),
-        queries.caches,
+        lambda: {**queries.caches(), "answers": kept.size},
         connections,
+        kept,
     )
     leftovers = Leftovers()
 
@@ -91,6 +96,7 @@ def create_app(
         queries.warm()
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
+            tasks.start_soon(kept.keep_warm, app)
             yield
             tasks.cancel_scope.cancel()
 
@@ -113,6 +119,7 @@ def create_app(
             access,
             limiter,
             answered=leftovers.note,
+            kept=kept,
             price_per_core_hour=price_per_core_hour,
         )
     )

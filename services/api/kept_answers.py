@@ -2,23 +2,32 @@
 
 An answer is given again for a few seconds at most (`fresh_s`), so no answer is older than that; whoever wants
 the very latest sends `Cache-Control: no-cache`. It is kept as it was sent, for the request's path, query
-and what it accepts: `now-1h` of five seconds ago is within the same promise. Source: DIGEST G13.
+and what it accepts: `now-1h` of five seconds ago is within the same promise. What was asked lately more than
+once, the home page and views that people keep open, is asked again before it is too old (`warming`), as
+the one who asked last did. Source: DIGEST G13.
 """
 
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
+import anyio
 from fastapi import Request, Response
+from starlette.types import ASGIApp, Message, Scope
 
 from storage.query.cache_size import CacheSize
 
+WARMED = "fleetprof.warmed"
+"""In the scope of a request that nobody waits for."""
 _NOT_MODIFIED = 304
-_OVERHEAD = 1000
+_OVERHEAD = 4000
 """Bytes of an entry besides its content."""
+_WATCHED_S = 300.0
+"""A page that is open asks more often than that."""
+_MOST_WARMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,10 @@ class Kept:
     content: bytes
     headers: tuple[tuple[str, str], ...]
     made_at: float
+    scope: Scope
+    """Of the request, to ask again."""
+    asked: tuple[float, ...]
+    """When somebody asked, the last two times; answers made for nobody do not count."""
 
     @property
     def size(self) -> int:
@@ -82,7 +95,7 @@ class KeptAnswers:
 
     def answer(self, request: Request) -> Response | None:
         """The answer to the same request of a moment ago; None: there is none."""
-        if not self.on or "no-cache" in request.headers.get("cache-control", ""):
+        if not self.on or request.scope.get(WARMED) or "no-cache" in request.headers.get("cache-control", ""):
             return None
         with self._lock:
             kept = self._kept.get(Key.of(request))
@@ -90,7 +103,22 @@ class KeptAnswers:
                 self.misses += 1
                 return None
             self.hits += 1
+            self._kept[Key.of(request)] = replace(kept, asked=(*kept.asked[-1:], self._clock()))
         return _response(kept, request)
+
+    def warming(self) -> list[Scope]:
+        """Requests to ask again now, those asked last first: they were asked twice, lately, and are half as old as may be."""
+        now = self._clock()
+        with self._lock:
+            watched = [
+                kept
+                for kept in self._kept.values()
+                if len(kept.asked) > 1
+                and now - kept.asked[0] < _WATCHED_S
+                and now - kept.made_at > self._fresh_s / 2
+            ]
+        watched.sort(key=lambda kept: -kept.asked[-1])
+        return [kept.scope for kept in watched[:_MOST_WARMED]]
 
     def keep(self, request: Request, response: Response, *, asked_at: float) -> Response:
         """The answer with its tag, kept if it may be; 304 if the client has it already.
@@ -99,29 +127,50 @@ class KeptAnswers:
         """
         content = bytes(response.body)
         tag = f'"{blake2b(content, digest_size=16).hexdigest()}"'
-        headers = tuple(
-            (name, value)
-            for name, value in response.headers.items()
-            if name != "content-length"
-        )
-        kept = Kept(content, (*headers, ("etag", tag)), asked_at)
+        headers = tuple((name, value) for name, value in response.headers.items() if name != "content-length")
+        again = request.scope.get(WARMED, False)
+        kept = Kept(content, (*headers, ("etag", tag)), asked_at, request.scope, (asked_at,))
         if self.on and kept.size <= self._most:
             with self._lock:
-                self._drop(Key.of(request))
+                before = self._drop(Key.of(request))
+                asked = before.asked if before is not None else ()
+                kept = replace(kept, asked=asked if again else (*asked[-1:], asked_at))
                 self._kept[Key.of(request)] = kept
                 self._bytes += kept.size
                 while self._bytes > self._most:
                     self._drop(next(iter(self._kept)))
         return _response(kept, request)
 
+    async def keep_warm(self, app: ASGIApp) -> None:
+        """Ask the app again and again for what is watched; until cancelled."""
+        while self.on:
+            await self.warm(app)
+            await anyio.sleep(self._fresh_s / 4)
+
+    async def warm(self, app: ASGIApp) -> None:
+        """Ask the app once for what is watched, one after the other."""
+        for scope in self.warming():
+            # Whoever it was asked for has their answer: nobody goes away, and nobody reads this one.
+            await app({**scope, WARMED: True, "state": {}}, _never, _nowhere)
+
     def now(self) -> float:
         """By the clock."""
         return self._clock()
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: Key) -> Kept | None:
         gone = self._kept.pop(key, None)
         if gone is not None:
             self._bytes -= gone.size
+        return gone
+
+
+async def _never() -> Message:
+    await anyio.sleep_forever()
+    return {"type": "http.disconnect"}
+
+
+async def _nowhere(message: Message) -> None:
+    del message
 
 
 def _response(kept: Kept, request: Request) -> Response:

@@ -10,9 +10,10 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from services.api.kept_answers import KeptAnswers
 from services.observing.store import StoreState
 from storage.query.cache_size import CacheSize
 from storage.query.shapes.operations import Operations
@@ -28,10 +29,11 @@ class Metrics:
         operations: Callable[[], Operations],
         caches: Callable[[], Mapping[str, CacheSize]],
         connections: Callable[[], int] | None = None,
+        kept: KeptAnswers | None = None,
     ) -> None:
         """`landing` and `operations` say how the store is, or raise DatabaseError; `caches` what is kept between answers.
 
-        `connections`: how many to the database are in use; None: not known.
+        `connections`: how many to the database are in use; None: not known. `kept`: answers that are given again.
         """
         # They would be half as many series again, for what `process_start_time_seconds` says.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type for it
@@ -51,11 +53,29 @@ class Metrics:
                 registry=self._registry,
             ).set_function(connections)
         self._registry.register(_Caches(caches))
+        if kept is not None:
+            self._registry.register(_Kept(kept))
         ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
         """All of it in Prometheus' text format; asks the database."""
         return generate_latest(self._registry)
+
+
+class _Kept(Collector):
+    """How often the answer of a moment ago was given again."""
+
+    def __init__(self, kept: KeptAnswers) -> None:
+        self._kept = kept
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Requests by whether they were answered so."""
+        asked = CounterMetricFamily(
+            "fleetprof_answers", "Questions by whether a kept answer was there: hit or miss.", labels=["kept"]
+        )
+        asked.add_metric(["hit"], self._kept.hits)
+        asked.add_metric(["miss"], self._kept.misses)
+        yield asked
 
 
 class _Caches(Collector):

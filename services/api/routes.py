@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request, Security
 from services.api.analysis import affinity, apu, composition, cross_check, frequency, ratios, side_by_side
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
+from services.api.kept_answers import KeptAnswers
 from services.api.profiles import (
     call_graph,
     callers,
@@ -50,12 +51,13 @@ def api_router(
     limiter: CapacityLimiter,
     *,
     answered: Callable[[], None],
+    kept: KeptAnswers,
     price_per_core_hour: float | None = None,
 ) -> APIRouter:
     """The routes over these queries, for callers this access lets in.
 
     Queries run in threads, at most as many at once as `limiter` has; others wait their turn. `answered`
-    is called after each, whatever came of it.
+    is called after each, whatever came of it; `kept` has answers of a moment ago.
     """
 
     async def viewer(request: Request) -> None:
@@ -64,7 +66,7 @@ def api_router(
     # The schemes describe, `viewer` decides: either of the two is enough.
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
-    asker = Asker(queries, limiter, answered)
+    asker = Asker(queries, limiter, answered, kept)
     for shape in (*_SHAPES, *_MODELS):
         shape.add(router, asker)
     shared_code.add(router, asker, price_per_core_hour)

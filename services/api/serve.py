@@ -15,6 +15,7 @@ from sqlalchemy import QueuePool
 
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
+from services.api.kept_answers import KeptAnswers
 from services.api.symbols import CONCURRENT_SOURCES
 from services.data_api.running import EndingStreams, open_desk, streaming
 from services.data_api.server import DataListen, check_data_exposure
@@ -22,6 +23,7 @@ from services.errors import CannotStart, SettingsProblem
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
+from storage.query.budget import Limits
 from storage.query.engine import QueryEngine
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_text.roots import SourceRoot
@@ -97,12 +99,14 @@ def serve(
     tokens: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
+    limits: Limits | None = None,
+    kept: KeptAnswers | None = None,
     symbols: SymbolStore,
     data: DataListen | None = None,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
-    `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
+    `limits` bound each question, `kept` has the answers of a moment ago; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
     SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
     check_exposure(listen, tokens)
@@ -118,7 +122,7 @@ def serve(
     engine = open_engine(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 4
     )
-    queries, archive = QueryEngine(engine), Archive(symbols.archive_url)
+    queries, archive = QueryEngine(engine, limits=limits), Archive(symbols.archive_url)
     desk = open_desk(database_url, archive)
     try:
         app = create_app(
@@ -127,6 +131,7 @@ def serve(
             allowed_hosts=names,
             secure=listen.secure,
             price_per_core_hour=price_per_core_hour,
+            kept=kept,
             symbols=SymbolDesk(
                 engine,
                 archive,

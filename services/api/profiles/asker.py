@@ -1,7 +1,7 @@
 """How the routes of profiles ask the query engine, and what may come of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from anyio import CapacityLimiter
@@ -28,6 +28,7 @@ PROBLEMS = described(
 """By status, for the `responses` of a route."""
 
 _Asked = TypeVar("_Asked")
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class Asker:
     limiter: CapacityLimiter
     answered: Callable[[], None]
     """Called after each answer, whatever came of it."""
-    kept: KeptAnswers = field(default_factory=lambda: KeptAnswers(0, fresh_s=0.0))
-    """By default none."""
+    kept: KeptAnswers
+    """Answers of a moment ago."""
 
     async def answer(self, request: Request, forms: Forms[_Asked], asked: _Asked) -> Response:
         """What was asked, in the form that the request wants; compressed if it allows that.
@@ -69,5 +70,13 @@ class Asker:
         finally:
             self.answered()
         if isinstance(made, StreamingResponse):  # sent part by part, never whole
+            made.body_iterator = self._until_sent(made.body_iterator)
             return made
         return self.kept.keep(request, made, asked_at=asked_at)
+
+    async def _until_sent(self, parts: AsyncIterable[_Part]) -> AsyncIterator[_Part]:
+        try:
+            async for part in parts:
+                yield part
+        finally:
+            self.answered()

@@ -1,0 +1,138 @@
+"""GIVEN an answer of a moment ago WHEN the same is asked THEN it is given again, for as long as was promised."""
+
+from typing import Any
+
+import anyio
+import pytest
+from fastapi import Request, Response
+
+from services.api.kept_answers import WARMED, KeptAnswers
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def kept(clock: Clock) -> KeptAnswers:
+    return KeptAnswers(100_000, fresh_s=10.0, clock=clock)
+
+
+def request(query: str = "from=now-1h", **headers: str) -> Request:
+    return Request(
+        {
+            "type": "http",
+            "method": "GET",
+            "path": "/api/v1/table",
+            "query_string": query.encode(),
+            "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
+        }
+    )
+
+
+def answer(content: bytes = b"{}") -> Response:
+    return Response(content, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def test_it_is_given_again_until_it_is_too_old(kept: KeptAnswers, clock: Clock):
+    assert kept.answer(request()) is None
+    kept.keep(request(), answer(b"1"), asked_at=100.0)
+    clock.now = 110.0
+    again = kept.answer(request())
+    assert again is not None
+    assert again.body == b"1"
+    assert again.headers["cache-control"] == "no-store"
+    assert again.headers["content-type"] == "application/json"
+    clock.now = 110.1
+    assert kept.answer(request()) is None
+    assert (kept.hits, kept.misses) == (1, 2)
+
+
+def test_age_counts_from_the_question_on(kept: KeptAnswers, clock: Clock):
+    clock.now = 108.0  # it took eight seconds
+    kept.keep(request(), answer(), asked_at=100.0)
+    assert kept.answer(request()) is not None
+    clock.now = 111.0
+    assert kept.answer(request()) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        request("from=now-2h"),
+        request(accept="text/csv"),
+        request(accept_encoding="gzip"),
+        request(cache_control="no-cache"),
+    ],
+)
+def test_another_question_or_form_is_another_answer(kept: KeptAnswers, other: Request):
+    kept.keep(request(), answer(), asked_at=100.0)
+    assert kept.answer(other) is None
+
+
+def test_who_has_it_already_is_told_so(kept: KeptAnswers):
+    first = kept.keep(request(), answer(b"long"), asked_at=100.0)
+    tag = first.headers["etag"]
+    for response in (
+        kept.answer(request(if_none_match=f'"other", W/{tag}')),
+        kept.keep(request(if_none_match=tag), answer(b"long"), asked_at=101.0),
+    ):
+        assert response is not None
+        assert (response.status_code, response.body) == (304, b"")
+        assert response.headers["etag"] == tag
+    changed = kept.keep(request(if_none_match=tag), answer(b"other"), asked_at=102.0)
+    assert (changed.status_code, changed.body) == (200, b"other")
+
+
+def test_its_memory_is_bounded_and_the_oldest_goes(clock: Clock):
+    kept = KeptAnswers(10_000, fresh_s=10.0, clock=clock)
+    for name in ("a", "b", "c"):
+        kept.keep(request(name), answer(bytes(500)), asked_at=100.0)
+    assert [kept.answer(request(name)) is not None for name in ("a", "b", "c")] == [False, True, True]
+    assert kept.size.rows == 2
+    assert kept.size.bytes <= 10_000
+    kept.keep(request("large"), answer(bytes(20_000)), asked_at=100.0)
+    assert kept.answer(request("large")) is None
+    assert kept.size.rows == 2
+
+
+def test_nothing_is_kept_where_that_is_off(clock: Clock):
+    for off in (KeptAnswers(0, fresh_s=10.0, clock=clock), KeptAnswers(1000, fresh_s=0.0, clock=clock)):
+        assert off.keep(request(), answer(b"1"), asked_at=100.0).body == b"1"
+        assert off.answer(request()) is None
+        assert off.size.rows == 0
+
+
+def test_what_is_watched_is_asked_again_and_not_for_its_own_sake(kept: KeptAnswers, clock: Clock):
+    kept.keep(request("seen once"), answer(), asked_at=100.0)
+    kept.keep(request("watched"), answer(), asked_at=100.0)
+    assert kept.answer(request("watched")) is not None
+    assert kept.warming() == [], "it is fresh"
+    asked: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["query_string"])
+        again = Request(scope)
+        assert kept.answer(again) is None, "it is to be made anew"
+        kept.keep(again, answer(b"new"), asked_at=clock.now)
+
+    clock.now = 106.0
+    anyio.run(kept.warm, app)
+    anyio.run(kept.warm, app)
+    assert asked == [b"watched"]
+    again = kept.answer(request("watched"))
+    assert again is not None
+    assert again.body == b"new"
+    clock.now = 900.0
+    assert kept.warming() == [], "nobody has asked for long"
+    assert WARMED not in request().scope
