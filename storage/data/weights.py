@@ -42,14 +42,8 @@ class DayWeights:
     weight: Float
     """By visit, like the next ones."""
     group: Int64
-
-    @property
-    def number(self) -> int:
-        """Names these weights, 1…2⁶⁴−1: equal numbers, equal weights of equal visits."""
-        digest = blake2b(digest_size=8, person=b"fp-design")
-        for column in (self.strata.stratum, self.weights.weight, self.weights.group, self.watched.id):
-            digest.update(np.ascontiguousarray(column).tobytes())
-        return int.from_bytes(digest.digest(), "little") or 1
+    number: int
+    """Names these weights, 1…2⁶⁴−1: equal numbers, equal weights of equal visits."""
 
     def of(self, visit_id: bytes) -> VisitWeight | None:
         """What a visit stands for; None: it was not weighed."""
@@ -100,4 +94,11 @@ def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | No
         whole = read_strata(connection, asked.campaign_id, kept, selection.end)
         covered = 0.0 if whole is None else whole.total_covered_s
         weight *= watched.seconds / covered if covered > 0 else 0.0
-    return DayWeights(day, strata, weights, watched, weight, group)
+    return DayWeights(day, strata, weights, watched, weight, group, _number(strata, weights, watched))
+
+
+def _number(strata: Strata, weights: Weights, watched: Watched) -> int:
+    digest = blake2b(digest_size=8, person=b"fp-design")
+    for column in (strata.stratum, weights.weight, weights.group, watched.id):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return int.from_bytes(digest.digest(), "little") or 1
