@@ -53,8 +53,7 @@ class Metrics:
                 registry=self._registry,
             ).set_function(connections)
         self._registry.register(_Caches(caches))
-        if kept is not None:
-            self._registry.register(_Kept(kept))
+        self._registry.register(_Kept(kept or KeptAnswers(0, fresh_s=0.0)))
         ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
