@@ -21,6 +21,8 @@ from services.commands import (
     lines,
     machines,
     query,
+    report,
+    series,
     shared_code,
     simulate,
     status,
@@ -49,6 +51,8 @@ app.command("health", rich_help_panel="On this machine")(health.health)
 app.command("query", rich_help_panel="Ask")(query.query)
 app.command("callers", rich_help_panel="Ask")(callers.callers)
 app.command("lines", rich_help_panel="Ask")(lines.lines)
+app.command("series", rich_help_panel="Ask")(series.series)
+app.add_typer(report.app, name="report", rich_help_panel="Ask")
 app.command("shared-code", rich_help_panel="Ask")(shared_code.shared_code)
 app.command("export", rich_help_panel="Ask")(export.export)
 app.command("status", rich_help_panel="Ask")(status.status)

@@ -1,0 +1,69 @@
+"""`fleetprof report`: what the fleet's profiles say when nobody asks about anything in particular."""
+
+from typing import Annotated
+
+import typer
+
+from services.commands.asked import AsJson, Campaign, Engine, Event, Select, asking
+from services.engines import By
+from services.pointing import Typed
+from services.settings import read_settings
+
+app = typer.Typer(no_args_is_help=True, help="Reports on the whole fleet.")
+
+
+@app.callback()
+def report() -> None:
+    """Reports on the whole fleet."""
+
+
+@app.command()
+def movers(  # noqa: PLR0917 - the command line is its signature
+    select: Select = "{}",
+    event: Event = "cpu",
+    since: Annotated[
+        str, typer.Option("--from", help="Start; empty, like --to: the last whole UTC day.")
+    ] = "",
+    until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "",
+    before: Annotated[
+        str,
+        typer.Option(help="How much earlier the base is: 1d, or 1w for the same time last week."),
+    ] = "1d",
+    campaign: Campaign = "fleet",
+    by: Annotated[
+        str, typer.Option(help="What rows go by, as of `fleetprof query`: function, application, …")
+    ] = "function",
+    explain: Annotated[
+        int, typer.Option(min=0, max=20, help="Movers whose cause is looked for, the largest.")
+    ] = 5,
+    engine: Engine = By.POSTGRES,
+    as_json: AsJson = False,
+) -> None:
+    """Print what changed by more than chance since the day before, and what explains it.
+
+    A cause is a version, compiler, kernel, platform, datacenter or application whose part of the fleet changed (mix), or in which the
+    share changed beyond what it did elsewhere (within). `fleetprof report movers '{application="search"}' --before 1w`
+    """
+    import json  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.api.profiles.movers import base_of, last_day, movers_document  # noqa: PLC0415
+    from services.views import movers as view  # noqa: PLC0415
+    from storage.query.shapes.movers import MoversQuestion  # noqa: PLC0415
+
+    asked = {"select": select, "event": event, "campaign": campaign}
+    asked |= {name: text for name, text in (("start", since), ("end", until)) if text}
+    others = {"by": Typed("--by", by), "before": Typed("--before", before)}
+    with asking(read_settings(), engine, asked, others) as (queries, selection):
+        now = selection if since or until else last_day(selection)
+        question = MoversQuestion(now, base_of(now, before), keys_of(by), explain=explain)
+        answer = movers_document(question, queries.ask(question))
+    if as_json:
+        typer.echo(json.dumps(answer))
+        return
+    console = Console(highlight=False)
+    console.print(terminal.sides(answer), soft_wrap=True)
+    console.print(view.movers(answer))

@@ -1,0 +1,76 @@
+"""`fleetprof series`: a selection over time."""
+
+from typing import Annotated
+
+import typer
+
+from services.commands.asked import (
+    AsJson,
+    Campaign,
+    Engine,
+    Event,
+    Focus,
+    Ignore,
+    Select,
+    Since,
+    Until,
+    asking,
+)
+from services.engines import By
+from services.pointing import Typed
+from services.settings import read_settings
+
+
+def series(  # noqa: PLR0917 - the command line is its signature
+    select: Select = "{}",
+    event: Event = "cpu",
+    since: Since = "now-1d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    focus: Focus = "",
+    ignore: Ignore = "",
+    by: Annotated[
+        str,
+        typer.Option(help="Rows as of `fleetprof query`, e.g. application; empty: the whole alone."),
+    ] = "",
+    rows: Annotated[int, typer.Option(min=1, max=50, help="Most rows, the heaviest of the whole time.")] = 8,
+    step: Annotated[
+        str, typer.Option(help="Length of a step, e.g. 10m, 1h, 1d; empty: one that makes at most --points.")
+    ] = "",
+    points: Annotated[int, typer.Option(min=1, max=1000, help="Most steps.")] = 30,
+    engine: Engine = By.POSTGRES,
+    as_json: AsJson = False,
+) -> None:
+    """Print a selection step by step: cores busy with their interval, and how the heaviest rows' self shares went.
+
+    Steps are whole minutes, hours, days or weeks of UTC. `fleetprof series --by application --from now-7d --step 1d`
+    """
+    import json  # noqa: PLC0415 - a command imports what it runs
+
+    from rich.console import Console  # noqa: PLC0415
+
+    from services import terminal  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.api.profiles.series import series_document  # noqa: PLC0415
+    from services.views import series as view  # noqa: PLC0415
+    from storage.query.selections.times import parse_length  # noqa: PLC0415
+    from storage.query.shapes.series import SeriesQuestion  # noqa: PLC0415
+
+    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    asked |= {"focus": focus, "ignore": ignore}
+    others = {"by": Typed("--by", by), "step": Typed("--step", step)}
+    with asking(read_settings(), engine, asked, others) as (queries, selection):
+        question = SeriesQuestion(
+            selection,
+            keys_of(by) if by.strip() else (),
+            rows,
+            points,
+            parse_length(step, parameter="step") if step else 0,
+        )
+        answer = series_document(selection, queries.ask(question))
+    if as_json:
+        typer.echo(json.dumps(answer))
+        return
+    console = Console(highlight=False)
+    console.print(terminal.totals_line(answer), soft_wrap=True)
+    console.print(view.series(answer))

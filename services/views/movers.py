@@ -1,0 +1,81 @@
+"""What moved between two selections, in a terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.terminal import share
+
+Answer = Mapping[str, Any]
+_NONE = "(none)"
+
+
+def movers(answer: Answer) -> RenderableType:
+    """The movers and their causes, of what `/api/v1/movers` answers."""
+    if answer["unsaid"] is not None:
+        return Text(f"Nothing can be said to have moved. {answer['unsaid']['detail']}")
+    lines: list[RenderableType] = []
+    if answer["movers"]:
+        lines.append(_table(answer))
+    else:
+        lines.append(
+            Text(
+                f"None of {answer['examined']:,} rows changed by {share(answer['least'])} or more and by more than chance."
+            )
+        )
+    if answer["power"] is not None:
+        lines.append(
+            Text(
+                f"A row of 1.0 % that became 1.5 times as large would be found with probability {share(answer['power'])}.",
+                style="dim",
+            )
+        )
+    if answer["part"] < 1:
+        lines.append(
+            Text(f"Causes were looked for in a random {share(answer['part'])} of the visits.", style="dim")
+        )
+    return Group(*lines)
+
+
+def cause(mover: Answer) -> Text:
+    """Why a row moved, in one line: what explains how much of it, or why that is not known."""
+    if mover["unsaid"] is not None:
+        return Text(
+            "" if mover["unsaid"]["reason"] == "not_asked" else mover["unsaid"]["detail"], style="dim"
+        )
+    best = mover["cause"]["best"]
+    if best is None:
+        return Text("no label explains half of it", style="dim")
+    explained = best["explained"]
+    how = "more or less of it runs" if best["kind"] == "mix" else "changed there"
+    text = Text(f"{best['label']} {best['value'] or _NONE}: {how}, {explained['value']:.0%}")
+    text.append(f" ({explained['lo']:.0%}–{explained['hi']:.0%})", style="dim")
+    for one in mover["cause"]["inseparable"]:
+        text.append(f"; goes with {one['label']} {one['value'] or _NONE}")
+    return text
+
+
+def _table(answer: Answer) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("change", justify="right", no_wrap=True, width=9)
+    table.add_column("95 %", justify="right", no_wrap=True, width=13, style="dim")
+    table.add_column("now", justify="right", no_wrap=True, width=7)
+    table.add_column("base", justify="right", no_wrap=True, width=7)
+    table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=2)
+    table.add_column("explained by", overflow="fold", ratio=3)
+    for mover in answer["movers"]:
+        key = mover["key"]
+        name = key.get("function") or ", ".join(value or _NONE for value in key.values())
+        interval = "" if mover["lo"] is None else f"{100 * mover['lo']:+.2f}…{100 * mover['hi']:+.2f}"
+        table.add_row(
+            f"{100 * mover['delta']:+.2f} pp",
+            interval,
+            share(mover["a_share"]),
+            share(mover["b_share"]),
+            Text(name),
+            cause(mover),
+        )
+    return table

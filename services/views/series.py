@@ -1,0 +1,89 @@
+"""A selection over time in a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.terminal import seconds, share
+
+Answer = Mapping[str, Any]
+_BAR = 24
+_LEVELS = "▁▂▃▄▅▆▇█"
+_NOTHING = "·"
+
+
+def series(answer: Answer) -> RenderableType:
+    """The whole step by step, and how each row's share went, of what `/api/v1/series` answers."""
+    whole = next(line["points"] for line in answer["lines"] if line["role"] == "whole")
+    parts: list[RenderableType] = [_steps(answer["steps"], whole)]
+    if any(step["partial"] for step in answer["steps"]):
+        parts.append(Text("* a part of the step only", style="dim"))
+    rows = [line for line in answer["lines"] if line["role"] != "whole"]
+    if rows:
+        parts += [Text(""), _rows(rows)]
+    left = answer["lines_total"] - sum(line["role"] == "row" for line in rows)
+    if left > 0 and answer["by"]:
+        parts.append(Text(f"{left:,} more rows", style="dim"))
+    return Group(*parts)
+
+
+def _steps(steps: Sequence[Answer], points: Sequence[Answer]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    in_cores = any(point["cores"] for point in points)
+    table.add_column("UTC", no_wrap=True)
+    table.add_column("cores" if in_cores else "observed", justify="right", no_wrap=True)
+    table.add_column("95 %" if in_cores else "", justify="right", no_wrap=True, style="dim")
+    table.add_column("visits", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    values = [_value(point, in_cores=in_cores) for point in points]
+    most = max((value for value in values if value is not None), default=0.0)
+    for step, point, value in zip(steps, points, values, strict=True):
+        cores = point["cores"]
+        table.add_row(
+            step["start"][:16].replace("T", " ") + ("*" if step["partial"] else ""),
+            "–" if value is None else f"{value:,.1f}" if in_cores else seconds(value),
+            f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["few"] else "") if cores else "",
+            f"{point['visits']:,} of {step['visits_drawn']:,}",
+            Text("█" * round(_BAR * (value or 0.0) / most) if most else "", style="cyan"),
+        )
+    return table
+
+
+def _value(point: Answer, *, in_cores: bool) -> float | None:
+    if in_cores:
+        return None if point["cores"] is None else float(point["cores"]["value"])
+    return float(point["units"] if point["seconds"] is None else point["seconds"])
+
+
+def _rows(rows: Sequence[Answer]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("first", justify="right", no_wrap=True, width=7)
+    table.add_column("last", justify="right", no_wrap=True, width=7)
+    table.add_column("share of each step", no_wrap=True, min_width=len(rows[0]["points"]))
+    table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
+    for row in rows:
+        shares = [point["share"] for point in row["points"]]
+        known = [value for value in shares if value is not None]
+        name = row["key"].get("function") or ", ".join(value or "(none)" for value in row["key"].values())
+        table.add_row(
+            share(known[0] if known else None),
+            share(known[-1] if known else None),
+            Text(sparkline(shares), style="cyan"),
+            Text(name) if row["role"] == "row" else Text("all others", style="dim"),
+        )
+    return table
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """A character for each value, from 0 to the largest; a dot where there is none."""
+    most = max((value for value in values if value is not None), default=0.0)
+
+    def drawn(value: float | None) -> str:
+        if value is None:
+            return _NOTHING
+        return _LEVELS[0] if most <= 0 else _LEVELS[min(int(value / most * len(_LEVELS)), len(_LEVELS) - 1)]
+
+    return "".join(map(drawn, values))

@@ -1,0 +1,47 @@
+"""GIVEN a store WHEN a person asks about time in a terminal THEN it is what the API would say."""
+
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+from services.api.profiles.movers import MoversAnswer
+from services.api.profiles.series import SeriesAnswer
+from services.cli import app
+from tests.counted_fleet import write_fleet
+
+pytestmark = pytest.mark.integration
+
+START = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+TIMES = ("--from", "2026-11-18T12:00:00Z", "--to", "2026-11-18T14:00:00Z")
+
+
+def test_series_and_movers_print_what_the_api_answers(
+    engine: Engine, database_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    with engine.begin() as connection:
+        fleet = write_fleet(connection, START, hours=2, visits=40)
+    runner = CliRunner(env={"COLUMNS": "160", "TERM": "dumb"})
+
+    def printed(*words: str, code: int = 0) -> str:
+        result = runner.invoke(app, list(words))
+        assert result.exit_code == code, result.output
+        return result.output
+
+    series = SeriesAnswer.model_validate_json(printed("series", *TIMES, "--step", "1h", "--json"))
+    assert [step.start for step in series.steps] == ["2026-11-18T12:00:00Z", "2026-11-18T13:00:00Z"]
+    assert sum(point.units for point in series.lines[0].points) == fleet.units()
+    shown = printed("series", *TIMES, "--by", "application", "--rows", "2")
+    assert "2026-11-18 12:00" in shown
+    assert "all others" in shown
+    assert "1 more rows" in shown
+    assert "no length of time" in printed("series", "--step", "soon", code=1)
+
+    half = ("--from", "2026-11-18T13:00:00Z", "--to", "2026-11-18T14:00:00Z", "--before", "1h")
+    movers = MoversAnswer.model_validate_json(printed("report", "movers", *half, "--json"))
+    assert movers.base.start == "2026-11-18T12:00:00Z"
+    assert movers.unsaid is None
+    assert "would be found with probability" in printed("report", "movers", *half)
+    assert "Nothing can be said to have moved" in printed("report", "movers")

@@ -1,0 +1,112 @@
+"""GIVEN answers of /series and /movers WHEN they are shown in a terminal THEN figures and reasons stand there."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from services.views import movers, series
+
+GOLDEN = Path(__file__).parents[3] / "golden/api"
+
+
+def answer(name: str) -> dict:
+    return json.loads((GOLDEN / f"{name}.json").read_text())
+
+
+def text_of(renderable, width=120) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(renderable)
+    return console.export_text()
+
+
+def test_a_series_has_a_line_for_each_step():
+    found = answer("series")
+    found["steps"][1]["partial"] = True
+    found["lines"][1]["key"]["function"] = "vec<[int]>::at"
+    text = text_of(series.series(found))
+    assert "2026-11-18 12:00 " in text
+    assert "2026-11-18 12:30*" in text
+    assert "* a part of the step only" in text
+    assert "vec<[int]>::at" in text
+    assert "all others" in text
+    assert "1 more rows" in text
+    assert "0.3–17.7 ?" in text
+
+
+def test_a_step_that_nobody_saw_has_no_figure():
+    found = answer("series")
+    for line in found["lines"]:
+        line["points"][0] |= {"share": None, "lo": None, "hi": None, "core_seconds": None, "cores": None}
+    text = text_of(series.series(found))
+    assert "–" in text.splitlines()[1]
+    assert "·" in text
+    for line in found["lines"]:
+        line["points"][1] |= {"cores": None}
+    assert "observed" in text_of(series.series(found))
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1))))
+def test_a_sparkline_has_a_character_for_each_value(values: list[float | None]):
+    drawn = series.sparkline(values)
+    assert len(drawn) == len(values)
+    assert [character == "·" for character in drawn] == [value is None for value in values]
+    known = [value for value in values if value is not None]
+    if any(known):
+        assert drawn[values.index(max(known))] == "█"
+
+
+def explained(**more) -> dict:
+    figures = {"value": 0.97, "lo": 0.8, "hi": 1.1}
+    found = {
+        "label": "version",
+        "kind": "mix",
+        "value": "2",
+        "explained": figures,
+        "p": 0.001,
+        "significant": True,
+    }
+    return {**found, **more}
+
+
+@pytest.fixture
+def moved() -> dict:
+    found = answer("movers")
+    row = {
+        "key": {"function": "vec<[int]>::at", "file": "", "binary": "web"}, "function_id": 1,
+        "a_share": 0.3, "b_share": 0.2, "delta": 0.1, "lo": 0.05, "hi": 0.15, "p": 0.001, "q": 0.002,
+        "significant": True, "few": False, "a_cores": None, "b_cores": None, "cores": None,
+        "cause": {"best": explained(), "inseparable": [explained(label="compiler", value="")], "explanations": [], "visits": 60, "base_visits": 50},
+        "unsaid": None,
+    }  # fmt: skip
+    found["movers"] = [row]
+    return found
+
+
+def test_a_mover_stands_with_its_cause(moved: dict):
+    text = " ".join(text_of(movers.movers(moved), width=200).split())
+    assert (
+        "+10.00 pp +5.00…+15.00 30.0 % 20.0 % vec<[int]>::at version 2: more or less of it runs, 97% (80%–110%)"
+        in text
+    )
+    assert "goes with compiler (none)" in text
+    assert "would be found with probability" in text
+
+
+def test_without_a_cause_the_reason_stands_there(moved: dict):
+    row = moved["movers"][0]
+    row["cause"]["best"] = None
+    assert movers.cause(row).plain == "no label explains half of it"
+    row |= {"cause": None, "unsaid": {"reason": "too_little", "detail": "It needs 8 visits."}}
+    assert movers.cause(row).plain == "It needs 8 visits."
+    row["unsaid"]["reason"] = "not_asked"
+    assert movers.cause(row).plain == ""
+    assert "None of 2 rows changed by 0.1 % or more" in text_of(movers.movers({**moved, "movers": []}))
+    unsaid = {"reason": "no_design", "detail": "Visits were not drawn at random."}
+    text = text_of(movers.movers({**moved, "unsaid": unsaid, "part": 0.5}))
+    assert text.strip() == "Nothing can be said to have moved. Visits were not drawn at random."
+    assert "a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
