@@ -40,7 +40,7 @@ class DayWeights:
     watched: Watched
     """The visits that were weighed, by ascending id."""
     weight: Float
-    """By visit, like the next ones."""
+    """By visit, like `group`."""
     group: Int64
     number: int
     """Names these weights, 1…2⁶⁴−1: equal numbers, equal weights of equal visits."""
