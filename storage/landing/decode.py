@@ -53,7 +53,7 @@ def decode_capture(
         raise BadCapture(f"The capture has {len(blob)} bytes; {max_blob_bytes} is the limit.")
     capture = capture_pb2.Capture()
     raw = _decompress(blob, max_raw_bytes)
-    check_size(raw, capture_pb2.Capture.DESCRIPTOR)
+    check_size(raw, capture_pb2.Capture)
     try:
         capture.ParseFromString(raw)
     except DecodeError as error:

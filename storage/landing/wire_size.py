@@ -8,9 +8,11 @@ cannot do harm and are spared the walk, which takes Python a microsecond a part.
 
 from collections.abc import Mapping
 from functools import cache
+from typing import cast
 
 import numpy as np
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
 
 from storage.errors import BadCapture
 
@@ -32,14 +34,14 @@ _PACKED_WIDTHS = {
 _LONGEST_VARINT = 10
 
 
-def check_size(raw: bytes, kind: Descriptor) -> None:
+def check_size(raw: bytes, kind: type[Message]) -> None:
     """Raises `BadCapture` for a large message with more parts or numbers than any capture has.
 
     One that is malformed passes: its parser says so, and better.
     """
     if len(raw) > SMALL_BYTES:
         try:
-            _Walk(raw).message(0, len(raw), kind)
+            _Walk(raw).message(0, len(raw), cast("Descriptor", kind.DESCRIPTOR))
         except IndexError:
             return  # it ends within a number
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import Engine, func, select, update
@@ -23,7 +23,7 @@ from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.broker import make_broker, make_sender
 from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
-from tests.waiting import Waiting
+from tests.waiting import Waiting, a_capture
 
 pytestmark = pytest.mark.integration
 
@@ -109,14 +109,18 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
 def test_what_is_no_capture_is_set_aside_at_once(
     fleet: Waiting, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
-    bad, good = fleet.archive(b"\xff\xff\xff garbage"), fleet.archive()
+    bad, good, bomb = fleet.archive(b"\xff\xff\xff garbage"), fleet.archive(), uuid4()
+    # 2 kB that would take 200 MB to parse; ten times as many would take the machine.
+    fleet.archive(a_capture(bomb).SerializeToString() + b"\x3a\x00" * 2_200_000, visit_id=bomb)
     send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path):
-        send(bad)
-        send(good)
+        for each in (bad, bomb, good):
+            send(each)
         wait_until(lambda: fleet.landed(good), "the good one landed")
         wait_until(lambda: fleet.row(bad).set_aside is not None, "the bad one set aside")
-    assert fleet.row(bad).attempts == 1
+        wait_until(lambda: fleet.row(bomb).set_aside is not None, "the bomb set aside")
+    assert fleet.row(bad).attempts == fleet.row(bomb).attempts == 1
+    assert "parts" in fleet.row(bomb).set_aside
     assert not fleet.due()
 
 

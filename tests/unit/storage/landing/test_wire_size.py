@@ -16,7 +16,7 @@ from storage.landing.decode import decode_capture
 from storage.landing.wire_size import check_size
 from tests.made_captures import random_capture
 
-CAPTURE = capture_pb2.Capture.DESCRIPTOR
+CAPTURE = capture_pb2.Capture
 
 
 def made() -> capture_pb2.Capture:
