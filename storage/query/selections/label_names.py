@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.copy_binary import among
 from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
@@ -26,6 +27,8 @@ MACHINE = "machine"
 FRAME_KEYS = ("function", "file", "binary")
 """What a table can be grouped by besides labels; not labels, because a stack has many."""
 _LONGEST_TYPED = 64
+_TOGETHER = 1000
+"""Values that are tested between two looks at the question's budget."""
 _MOST_SHOWN = 50
 
 
@@ -42,6 +45,8 @@ def check_label(connection: Connection, name: str, *, parameter: str = "by", at:
     """
     if name in DIMENSIONS or name == MACHINE:
         return
+    if not name:
+        raise BadSelection("The name of a label is empty.", parameter=parameter, at=at)
     if name in FRAME_NAMES:
         raise BadSelection(
             f"{name!r} is not a label of profiles: every stack has many.",
@@ -49,9 +54,11 @@ def check_label(connection: Connection, name: str, *, parameter: str = "by", at:
             parameter=parameter,
             at=at,
         )
+    if connection.execute(select(label_set.c.label_set_id).where(_value(name).is_not(None)).limit(1)).first():
+        return
     others = user_labels(connection)
     # A store without label sets has nothing to compare with yet.
-    if name not in others and (others or connection.execute(select(profile.c.day).limit(1)).first()):
+    if others or connection.execute(select(profile.c.day).limit(1)).first():
         raise BadSelection(
             f"No profile has a label {name!r}.",
             hint=_near(name, (*DIMENSIONS, MACHINE, *FRAME_NAMES), others),
@@ -102,7 +109,7 @@ def values_of(connection: Connection, label: str, ids: Int64) -> list[str]:
     elif label in DIMENSIONS:
         named = select(dim_value.c.value_id, dim_value.c.value).where(among(dim_value.c.value_id, distinct))
     else:
-        text_ = label_set.c.labels[label].astext
+        text_ = _value(label)
         named = select(label_set.c.label_set_id, text_).where(among(label_set.c.label_set_id, distinct))
     known: dict[int, str] = {id_: value or "" for id_, value in connection.execute(named)}
     return [known.get(id_, "") for id_ in ids.tolist()]
@@ -125,7 +132,7 @@ def _matching(connection: Connection, matcher: Matcher) -> list[int]:
         if not matcher.operator.is_pattern:
             values = values.where(dim_value.c.value == matcher.value)
         return _tested(connection.execute(values), test)
-    text_ = label_set.c.labels[matcher.label].astext
+    text_ = _value(matcher.label)
     sets = select(label_set.c.label_set_id, func.coalesce(text_, ""))
     if not matcher.operator.is_pattern:
         has = label_set.c.labels.contains({matcher.label: matcher.value})  # the index knows this one
@@ -133,11 +140,19 @@ def _matching(connection: Connection, matcher: Matcher) -> list[int]:
     return _tested(connection.execute(sets), test)
 
 
+def _value(name: str) -> ColumnElement[str | None]:
+    """What a label set has for a name; NULL if nothing."""
+    value: ColumnElement[str | None] = label_set.c.labels[name].astext
+    return value
+
+
 def _tested(rows: Iterable[Sequence[object]], test: Callable[[str], bool]) -> list[int]:
     """Ids whose value passes; each distinct value is tested once."""
     verdicts: dict[str, bool] = {}
     found = []
-    for id_, value in rows:
+    for place, (id_, value) in enumerate(rows):
+        if place % _TOGETHER == 0:
+            budget.checkpoint()
         text_ = str(value)
         if text_ not in verdicts:
             verdicts[text_] = test(text_)
