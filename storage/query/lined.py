@@ -36,7 +36,7 @@ class LinedSamples:
         return evidence
 
     def of_functions(self, functions: Int64) -> "LinedSamples":
-        """These with the lines of some functions only, given by ascending ids."""
+        """These with the lines of some functions only."""
         return replace(self, lines=self.lines.of(np.isin(self.lines.function, functions)))
 
 

@@ -14,8 +14,7 @@ from sqlalchemy import Engine
 from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.callers import Callers, CallersQuestion
-from storage.query.shapes.flame import Flame
+from storage.query.shapes.callers import Callers, CallersQuestion, CallTree
 from storage.query.shapes.table import Row
 from storage.query.subject import Subject, parse_subject
 from storage.rolling.roll import Roller
@@ -83,7 +82,7 @@ def rows(found: tuple[Row, ...]) -> dict[str, list[int]]:
     return {row.key.get("function", ""): [row.self, row.total] for row in found}
 
 
-def paths(tree: Flame) -> dict[tuple[str, ...], int]:
+def paths(tree: CallTree) -> dict[tuple[str, ...], int]:
     """Totals by the names from the root's child down."""
     at: list[tuple[str, ...]] = []
     for node, parent in enumerate(tree.parent.tolist()):

@@ -16,7 +16,7 @@ from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.grammar import LONGEST as LONGEST_FUNCTION
 from storage.query.shapes.callers import MOST_NODES, MOST_ROWS, Callers, CallersQuestion
 from storage.query.shapes.callers import CallersAnswer as FoundCallers
-from storage.query.shapes.flame import Flame
+from storage.query.shapes.callers import CallTree as FoundTree
 from storage.query.shapes.table import Row
 from storage.query.subject import parse_subject
 
@@ -74,7 +74,7 @@ class CallTree(Answer):
     )
     parent: list[int] = Field(description="-1 for node 0.")
     function: list[int] = Field(description="Index into `functions`.")
-    pruned_nodes: int = Field(description="Cut off; of callers at least so many.")
+    pruned_nodes: int = Field(description="Cut off, at least: what is below light ones is not looked at.")
     pruned_share: float = Field(description="Share of node 0 that is self of a node cut off.", ge=0, le=1)
 
 
@@ -165,7 +165,7 @@ def _call(row: Row, side: str, calls: Callers, scale: float | None) -> Json:
     return {**row_document(row, scale), "side": side, "of_function": of_function}
 
 
-def _tree(tree: Flame, scale: float | None) -> Json:
+def _tree(tree: FoundTree, scale: float | None) -> Json:
     factor = 1.0 if scale is None else scale
     return {
         "functions": [function_document(row) for row in tree.functions],

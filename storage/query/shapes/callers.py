@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis import estimate
-from storage.query.arrays import Float
+from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
-from storage.query.shapes.flame import Flame, Labelled, cut
+from storage.query.shapes.frame_tree import FrameTree
 from storage.query.shapes.occurrences import CallRows, Occurrences
 from storage.query.shapes.row_order import Page, Sort, ordered
 from storage.query.shapes.table import Row, only_row, shown_rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks import prefix_tree
+from storage.query.stacks.functions import FunctionRow, Functions
 from storage.query.subject import Subject
 from storage.query.weighing.estimates import Estimate, Interval, estimates
 from storage.query.weighing.evidence import Visits
@@ -42,6 +43,26 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
+class CallTree:
+    """Columns over nodes in depth-first preorder, children by descending total; node 0 is the functions asked about."""
+
+    total: Int64
+    """Units observed."""
+    total_weight: Float
+    """Units of the fleet, like the next one."""
+    self_weight: Float
+    parent: Int64
+    """−1 for node 0."""
+    function: Int64
+    """Index into `functions`."""
+    functions: tuple[FunctionRow, ...]
+    pruned_nodes: int
+    """Cut off; at least so many, since what is below light ones is not looked at."""
+    pruned_share: float
+    """Share of node 0 that is self of a node cut off, 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Callers:
     """Some functions among their callers and callees."""
 
@@ -54,9 +75,9 @@ class Callers:
     """Calls' intervals are of the functions' design effect."""
     callers: Calls
     callees: Calls
-    above: Flame
+    above: CallTree
     """Stacks turned round: the root is the functions, below it are their callers. Shares are of the root."""
-    below: Flame
+    below: CallTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +112,35 @@ def around(reading: Reading, samples: Samples, subject: Subject, *, limit: int, 
     functions = reading.functions
     found = Occurrences.of(functions, samples, subject)
     itself, lender = _itself(reading, samples, found)
-    heaviest = found.heaviest_first()
-    trees = (found.callers_tree(nodes), found.callees_tree())
-    above, below = (
-        cut(Labelled(tree), functions, samples, found.borne, most=nodes, min_share=0.0) for tree in trees
-    )
+    above, below = found.callers_tree(nodes), found.callees_tree(nodes)
     return Callers(
-        functions=tuple(functions.row(id_) for id_ in heaviest[:MOST_NAMED].tolist()),
-        functions_total=len(heaviest),
+        functions=tuple(functions.row(id_) for id_ in found.functions[:MOST_NAMED].tolist()),
+        functions_total=len(found.functions),
         itself=itself,
         borrowed=lender is not None,
         callers=_side(samples, found.callers(), limit, lender),
         callees=_side(samples, found.callees(), limit, lender),
-        above=above,
-        below=below,
+        above=_cut(functions, above, nodes),
+        below=_cut(functions, below, nodes),
+    )
+
+
+def _cut(functions: Functions, tree: FrameTree, most: int) -> CallTree:
+    """The `most` heaviest nodes; a caller weighs at least as much as its callees, and stands before them."""
+    kept = tree.of(np.sort(np.argsort(-tree.total_weight, kind="stable")[:most]))
+    position, _ = prefix_tree.preorder(kept.parent, kept.depth, -kept.total_weight)
+    back = np.argsort(position)
+    ids, index = np.unique(kept.function[back], return_inverse=True)
+    whole, shown = float(tree.total_weight[0]), float(kept.own_weight.sum())
+    return CallTree(
+        total=kept.total[back],
+        total_weight=kept.total_weight[back],
+        self_weight=kept.own_weight[back],
+        parent=np.where(kept.parent < 0, -1, position[kept.parent])[back],
+        function=index.astype(np.int64),
+        functions=tuple(functions.row(id_) for id_ in ids.tolist()),
+        pruned_nodes=len(tree) - len(kept),
+        pruned_share=min(max(1 - shown / whole, 0.0), 1.0) if whole else 0.0,
     )
 
 
@@ -146,7 +182,7 @@ def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row
     row = only_row(samples, rows)
     if isinstance(evidence, Visits) or not len(rows.own):
         return row, None
-    heaviest = int(found.heaviest_first()[0])
+    heaviest = int(found.functions[0])
     alone = Occurrences.of(reading.functions, samples, Subject(heaviest)).together()
     details = evidence.details(alone.brought(np.zeros(1, np.int64)), np.array([heaviest]))
     (own,), (total,) = estimates(details.own, 1), estimates(details.total, 1)

@@ -93,11 +93,10 @@ def source_lines(
     versions = versions_of(functions, lined, known, contents)
     rows = VersionRows(lined, versions)
     shown = np.sort(ordered(rows, Page(Sort.TOTAL_DESC, limit))[:limit])
-    heaviest = found.heaviest_first()
     itself, units = only_row(lined.samples, found.together()), int(rows.own.sum())
     return SourceLines(
-        functions=tuple(functions.row(id_) for id_ in heaviest[:MOST_NAMED].tolist()),
-        functions_total=len(heaviest),
+        functions=tuple(functions.row(id_) for id_ in found.functions[:MOST_NAMED].tolist()),
+        functions_total=len(found.functions),
         itself=itself,
         versions=versions.versions,
         lines=tuple(

@@ -4,19 +4,17 @@ A call counts once per stack, its outermost occurrence, however often it recurs.
 self; whom they call divides nothing, since a stack through a recursive function has several calls.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query.arrays import Int64, distinct, sum_at, weight_at
+from storage.query.arrays import Int64, distinct, group_starts, ranges, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import function_key
-from storage.query.shapes.frame_tree import Borne, FrameTree, from_callees, from_callers
-from storage.query.stack_filter import merged
+from storage.query.shapes.frame_tree import Borne, FrameTree, from_callees
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
-from storage.query.stacks.prefix_tree import ROOT
-from storage.query.stacks.stack_tree import Shape
 from storage.query.subject import Subject
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought
@@ -31,7 +29,7 @@ class Occurrences:
     samples: Samples
     borne: Borne
     functions: Int64
-    """Those that stand there with a unit, ascending."""
+    """Those that stand there with a unit, by descending total."""
     nodes: Int64
     """Theirs, ascending."""
     outermost: Int64
@@ -44,7 +42,9 @@ class Occurrences:
         borne = Borne.of(shape, samples.facts.units, samples.weighted)
         used, which = distinct(shape.function)
         nodes = np.flatnonzero(subject.among(named, used)[which])
-        functions, _ = distinct(shape.function[nodes[borne.total[nodes] > 0]])
+        outer = nodes[shape.outermost[nodes] & (borne.total[nodes] > 0)]
+        found, which = distinct(shape.function[outer])
+        functions = found[np.argsort(-sum_at(which, borne.total[outer], len(found)), kind="stable")]
         together = np.zeros(len(nodes), np.int64)
         outermost = nodes[prefix_tree.outermost_among(nodes, together, shape.end)]
         return cls(named, samples, borne, functions, nodes, outermost)
@@ -73,42 +73,69 @@ class Occurrences:
         """
         if not len(self.functions):
             return _NOTHING
-        borne, root = self.borne, (int(self.heaviest_first()[0]),)
+        borne, root = self.borne, int(self.functions[0])
         ends = np.zeros(len(borne.own), np.bool_)
         ends[self.outermost] = True
         own, weight = np.where(ends, borne.total, 0), np.where(ends, borne.total_weight, 0.0)
-        turned = replace(borne, shape=self._as_one(), own=own, own_weight=weight)
-        found = from_callees(turned, most, root)
+        function = self.samples.shape.function.copy()
+        function[self.outermost] = root
+        turned = replace(borne, shape=replace(borne.shape, function=function), own=own, own_weight=weight)
+        found = from_callees(turned, most, (root,))
         return _NOTHING if found is None else found
 
-    def callees_tree(self) -> FrameTree:
-        """Whom they call, and whom those: what is below the outermost occurrences as one tree, the root standing for the functions."""
+    def callees_tree(self, most: int) -> FrameTree:
+        """Whom they call, and whom those: what is below the outermost occurrences as one tree, the root standing for the functions.
+
+        The nodes that are made are few more than the `most` heaviest: what lies below a lighter one is not looked at.
+        """
         if not len(self.functions):
             return _NOTHING
-        samples, shape = self.samples, self._as_one()
-        chosen = np.zeros(len(shape), np.bool_)
-        chosen[self.outermost] = True
-        below = merged(shape, prefix_tree.below_any(chosen, shape.end))
-        there = below.leaf != ROOT
-        borne = Borne.of(
-            replace(below, leaf=below.leaf[there]), samples.facts.units[there], samples.weighted[there]
+        borne, shape = self.borne, self.samples.shape
+        first, end = self.outermost, shape.end[self.outermost]
+        nodes = ranges(first, end)
+        level = shape.depth[nodes] - np.repeat(shape.depth[first], end - first)
+        order = sorting(level)
+        nodes, level = nodes[order], level[order]
+        bounds = [*group_starts(level).tolist(), len(nodes)]
+        number = np.full(len(shape), -1, np.int64)  # of each node its place in the tree; -1: not looked at
+        number[first] = 0
+        made = [
+            _level(
+                borne, nodes[: bounds[1]], np.zeros(bounds[1], np.int64), np.full(1, -1), self.functions[:1]
+            )
+        ]
+        weights, count = made[0].total_weight, 1
+        for depth, (low, high) in enumerate(itertools.pairwise(bounds[1:]), 1):
+            here = nodes[low:high]
+            above = number[shape.parent[here]]
+            bound = np.partition(weights, count - most)[count - most] if count > most else 0.0
+            looked = (above >= 0) & (weights[above] > bound)
+            here, above = here[looked], above[looked]
+            if not len(here):
+                break
+            keys, which = np.unique((above << 32) | shape.function[here], return_inverse=True)
+            number[here] = count + which
+            made.append(_level(borne, here, which, keys >> 32, keys & 0xFFFFFFFF, depth))
+            weights, count = np.concatenate((weights, made[-1].total_weight)), count + len(keys)
+        return FrameTree(
+            *(np.concatenate([getattr(part, name) for part in made]) for name in FrameTree.__slots__)
         )
-        found = from_callers(borne, (int(self.heaviest_first()[0]),))
-        return _NOTHING if found is None else found
 
-    def heaviest_first(self) -> Int64:
-        """The functions by descending total."""
-        outer = self.nodes[self.samples.shape.outermost[self.nodes] & (self.borne.total[self.nodes] > 0)]
-        of = np.searchsorted(self.functions, self.samples.shape.function[outer])
-        total = sum_at(of, self.borne.total[outer], len(self.functions))
-        return self.functions[np.argsort(-total, kind="stable")]
 
-    def _as_one(self) -> Shape:
-        """The tree with the outermost occurrences all of one function."""
-        shape = self.samples.shape
-        function = shape.function.copy()
-        function[self.outermost] = self.heaviest_first()[0]
-        return replace(shape, function=function)
+def _level(  # noqa: PLR0917 - the columns of a tree
+    borne: Borne, nodes: Int64, which: Int64, parent: Int64, function: Int64, depth: int = 0
+) -> FrameTree:
+    """The nodes of one depth of a merged tree; `which` says what each of the tree's own becomes part of."""
+    size = len(parent)
+    return FrameTree(
+        parent,
+        np.full(size, depth),
+        function,
+        sum_at(which, borne.total[nodes], size),
+        sum_at(which, borne.own[nodes], size),
+        weight_at(which, borne.total_weight[nodes], size),
+        weight_at(which, borne.own_weight[nodes], size),
+    )
 
 
 _NOTHING = FrameTree(

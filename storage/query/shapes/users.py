@@ -116,7 +116,7 @@ def users_of(reading: Reading, samples: Samples, subject: Subject, by: tuple[str
     parts = through.in_groups(grouping.of, len(grouping.labels))
     whole = samples.whole
     return Users(
-        functions=tuple(functions.row(id_) for id_ in found.heaviest_first()[:100].tolist()),
+        functions=tuple(functions.row(id_) for id_ in found.functions[:100].tolist()),
         itself=itself,
         users=tuple(
             User(

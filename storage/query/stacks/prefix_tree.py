@@ -169,7 +169,9 @@ def outermost_among(nodes: Int64, key: npt.NDArray[np.integer], end: npt.NDArray
     `key` has one entry for each of them, `end` one for every node of the tree.
     """
     # Among themselves they are in preorder too, below a root that is nobody's.
-    ends = np.concatenate(([len(nodes) + 1], np.searchsorted(nodes, end[nodes]) + 1))
+    there = np.zeros(len(end) + 1, np.int64)
+    there[nodes + 1] = 1
+    ends = np.concatenate(([len(nodes) + 1], np.cumsum(there)[end[nodes]] + 1))
     return outermost(np.concatenate(([0], key)), ends)[1:]
 
 
