@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
+from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.shapes.frame_tree import Borne
-from storage.query.stacks import prefix_tree
 from storage.query.stacks.prefix_tree import ROOT
 
 
@@ -65,15 +64,14 @@ def calls_between(borne: Borne, functions: Int64) -> Calls:
     pairs, number = np.unique(
         (shape.function[above[called]] << 32) | shape.function[called], return_inverse=True
     )
-    key = np.full(len(shape), len(pairs), np.int64)  # of what is no call
-    key[called] = number
-    once = called[prefix_tree.outermost(key, shape.end)[called]]
+    first = _outermost(number.astype(np.int64), called, shape.end[called])
+    once, which = called[first], number[first]
     residual = np.bincount(number, weights=shape.parent[called] != above[called], minlength=len(pairs)) > 0
     return Calls(
         pairs >> 32,
         pairs & 0xFFFFFFFF,
-        sum_at(key[once], borne.total[once], len(pairs)),
-        weight_at(key[once], borne.total_weight[once], len(pairs)),
+        sum_at(which, borne.total[once], len(pairs)),
+        weight_at(which, borne.total_weight[once], len(pairs)),
         residual,
     )
 
@@ -87,3 +85,19 @@ def _nearest(parent: Int64, kept: Bool) -> Int64:
         if not len(beyond):
             return above
         above[beyond] = above[above[beyond]]  # a left-out node's own pointer stops at the first that is kept
+
+
+def _outermost(key: Int64, nodes: Int64, end: Int64) -> Bool:
+    """Which of some nodes in preorder have no other of them with their key above: `prefix_tree.outermost` of few nodes.
+
+    One that lies inside an earlier one of its key begins before the largest end so far.
+    """
+    order = sorting(key)
+    size = int(end.max(initial=0)) + 1
+    lifted = key[order] * size  # every key above the ones before it: one running maximum serves all
+    reach = np.maximum.accumulate(end[order] + lifted)
+    inside = np.zeros(len(key), np.bool_)
+    inside[1:] = reach[:-1] > nodes[order][1:] + lifted[1:]
+    found = np.empty(len(key), np.bool_)
+    found[order] = ~inside
+    return found

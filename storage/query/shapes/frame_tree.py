@@ -65,8 +65,7 @@ class Borne:
 
 def from_root(borne: Borne) -> FrameTree:
     """Callers above callees, in depth-first preorder; the root alone where there are no units."""
-    used = np.flatnonzero(borne.total)
-    return _at(borne, used if len(used) else np.array([prefix_tree.ROOT]))
+    return _below(borne, prefix_tree.ROOT)
 
 
 def from_callers(borne: Borne, path: Sequence[int]) -> FrameTree | None:
@@ -79,20 +78,24 @@ def from_callers(borne: Borne, path: Sequence[int]) -> FrameTree | None:
         if not len(found):
             return None
         at += 1 + int(found[0])
-    if at == prefix_tree.ROOT:
-        return from_root(borne)
-    used = at + np.flatnonzero(borne.total[at : int(shape.end[at])])
-    return _at(borne, used) if len(used) else None
+    return _below(borne, at) if borne.total[at] or not path else None
 
 
-def _at(borne: Borne, used: Int64) -> FrameTree:
-    """Some nodes, the first of which is an ancestor of all others."""
-    shape = borne.shape
-    parent = np.searchsorted(used, shape.parent[used])
+def _below(borne: Borne, at: int) -> FrameTree:
+    """A node and what below it has units."""
+    shape, end = borne.shape, int(borne.shape.end[at])
+    nodes = at + np.flatnonzero(borne.total[at:end])
+    used: Int64 | slice
+    if len(nodes) == end - at:  # as a rule; then nothing needs to be looked up
+        used = slice(at, end)
+        parent = shape.parent[used] - at
+    else:
+        used = nodes = nodes if len(nodes) else np.array([at])
+        parent = np.searchsorted(nodes, shape.parent[nodes])
     parent[0] = -1
     return FrameTree(
         parent,
-        shape.depth[used] - shape.depth[used[0]],
+        shape.depth[used] - shape.depth[at],
         shape.function[used],
         borne.total[used],
         borne.own[used],
