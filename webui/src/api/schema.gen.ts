@@ -1108,7 +1108,7 @@ export interface components {
             parent: number[];
             /**
              * Pruned Nodes
-             * @description Cut off; of callers at least so many.
+             * @description Cut off, at least: what is below light ones is not looked at.
              */
             pruned_nodes: number;
             /**
