@@ -166,8 +166,16 @@ def test_frames_are_taken_out_of_stacks(page: Page):
     expect(page.locator(".chip", has_text="without frames ^malloc$")).to_be_visible()
     expect(rows(page)).to_have_count(7)
     assert place(page)["hide"] == "^malloc$"
-    page.get_by_role("button", name="remove the filter without frames ^malloc$").click()
+    row(page, "parse").click(button="right")
+    page.get_by_role("menuitem", name="Hide this function").click()
+    expect(rows(page)).to_have_count(6)
+    assert place(page)["hide"] == "^malloc$|^parse$"
+    page.get_by_role("button", name="remove the filter without frames").click()
     expect(rows(page)).to_have_count(8)
+    row(page, "parse").click(button="right")
+    page.get_by_role("menuitem", name="Begin stacks at this function").click()
+    expect(rows(page)).to_have_count(2)
+    expect(row(page, "parse")).to_contain_text("46.67 %")  # 70 of 150, as in whole stacks
 
 
 def test_a_mistake_in_the_matchers_is_seen_while_it_is_typed(page: Page):

@@ -2,7 +2,7 @@ import type { FrameScale } from '../estimates/flame.ts';
 import type { FlameTree } from '../flame/tree.ts';
 import { nameOf } from '../flame/tree.ts';
 import type { Go } from '../location/usePlace.ts';
-import { literal } from '../selection/matchers.ts';
+import { either, literal } from '../selection/matchers.ts';
 import type { Place } from '../selection/place.ts';
 import { Share } from './Share.tsx';
 
@@ -46,12 +46,24 @@ export function FrameDetails({ tree, node, scale, place, go }: Props) {
           </button>
           <button
             type="button"
-            onClick={() =>
-              go({ ignore: place.ignore === '' ? exactly : `${place.ignore}|${exactly}`, node: '' })
-            }
+            onClick={() => go({ ignore: either(place.ignore, exactly), node: '' })}
             title="leave out stacks with this function"
           >
             Without
+          </button>
+          <button
+            type="button"
+            onClick={() => go({ hide: either(place.hide, exactly), node: '' })}
+            title="take this function out of its stacks"
+          >
+            Hide
+          </button>
+          <button
+            type="button"
+            onClick={() => go({ show_from: exactly, node: '' })}
+            title="begin stacks at this function"
+          >
+            From here
           </button>
         </span>
       )}

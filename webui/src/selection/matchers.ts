@@ -69,6 +69,11 @@ export function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
+/** A regular expression that matches what either does; the empty one is none. */
+export function either(one: string, other: string): string {
+  return one === '' ? other : `${one}|${other}`;
+}
+
 const ESCAPED: Readonly<Record<string, string>> = {
   '\n': '\\n',
   '\t': '\\t',

@@ -2,7 +2,7 @@
 import type { TableRow } from '../api/types.ts';
 import { compareWith, withLabels, withoutValue } from '../compare/base.ts';
 import type { Go } from '../location/usePlace.ts';
-import { formatMatchers, literal, parseMatchers, withMatcher } from '../selection/matchers.ts';
+import { either, formatMatchers, literal, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import type { Place } from '../selection/place.ts';
 import { symbolsOf } from '../symbols/place.ts';
 import { copy } from '../ui/copy.ts';
@@ -46,8 +46,10 @@ function ofFunction(row: TableRow, place: Place, go: Go): Action[] {
     { text: 'Only stacks with this function', run: () => go({ focus: exactly }) },
     {
       text: 'No stacks with this function',
-      run: () => go({ ignore: place.ignore === '' ? exactly : `${place.ignore}|${exactly}` }),
+      run: () => go({ ignore: either(place.ignore, exactly) }),
     },
+    { text: 'Hide this function', run: () => go({ hide: either(place.hide, exactly), node: '' }) },
+    { text: 'Begin stacks at this function', run: () => go({ show_from: exactly, node: '' }) },
     {
       text: 'Which applications run it',
       run: () => go({ focus: exactly, by: 'application', find: '', sort: '-total' }),
