@@ -15,6 +15,9 @@ const row = (more: Partial<DiffRow>): DiffRow => ({
   q: 0.004,
   significant: true,
   few: false,
+  a_cores: null,
+  b_cores: null,
+  cores: null,
   ...more,
 });
 
