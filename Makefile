@@ -37,7 +37,7 @@ proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 
 web: $(STATIC) ## build the web UI into the API's package
 
-bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, bench-coverage, bench-symbolizer, bench-models
+bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, bench-coverage, bench-symbolizer, bench-models, bench-lake
 	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")

@@ -1,5 +1,7 @@
 """GIVEN days in PostgreSQL and in the lake WHEN both are asked THEN they answer alike."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +16,7 @@ from sqlalchemy import Engine
 from storage.errors import BadSelection, DatabaseBusy, UnknownCampaign
 from storage.lake import manifest
 from storage.lake.dialect import translated
-from storage.lake.duck import DEFAULT, Limits, opened, table_of
+from storage.lake.duck import DEFAULT, Limits, opened
 from storage.lake.engine import LakeEngine
 from storage.lake.place import Lake
 from storage.query.copy_binary import TooMuch
@@ -27,9 +29,11 @@ from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from tests.alike import differences
 from tests.facts import FactWriter
-from tests.lakes import DAY, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
+from tests.lakes import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
 
 pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[3]
 
 a_visit = st.builds(
     Drawn,
@@ -241,18 +245,18 @@ def test_duckdb_stops_at_its_limits_and_reads_the_lake_alone(store: Store, tmp_p
         starved.ask(TableQuestion(minutes(0, WHOLE), ("function",), Page()))
 
 
-def test_everybodys_sql_gives_the_estimates_of_the_answers(store: Store):
+def test_the_sql_of_the_documentation_gives_the_estimates_of_the_answers(store: Store):
     store.land(SOME)
     made = store.export()
-    whole_day = store.check(TableQuestion(minutes(0, 1440), ("function",), Page()))
-    wanted = {row.key["function"]: row.own_estimate.units.value for row in whole_day.table.rows if row.self}
-    with opened(store.lake, made[:1], DEFAULT) as duck:
-        found = duck.execute(
-            "SELECT f.name, sum(s.samples * s.period * s.weight) FROM samples s"
-            " JOIN stacks k ON k.day = s.day AND k.stack_id = s.stack_id"
-            " JOIN functions f ON f.day = k.day AND f.function_id = k.leaf"
-            " WHERE s.event = 'cpu' AND s.campaign = 'fleet' GROUP BY f.name"
-        ).fetchall()
-        columns = duck.execute(f"DESCRIBE {table_of(store.lake, 'samples', made)}").fetchall()
-    assert not differences(dict(found), wanted)
-    assert {"application", "platform", "machine", "weight", "day"} <= {name for name, *_ in columns}
+    sql = re.search(r"```sql\n(.+?)```", (ROOT / "docs/lake.md").read_text(), re.DOTALL)[1]
+    with opened(store.lake, made, DEFAULT) as duck:
+        found = duck.execute(sql).fetchall()
+    wanted: dict[tuple[str, str], float] = Counter()
+    for day in range(DAYS):  # a weight is that of its day asked alone
+        selection = minutes(1440 * day, 1440 * (day + 1))
+        table = store.check(TableQuestion(selection, ("application", "function"), Page())).table
+        for row in table.rows:
+            if row.self:
+                seconds = row.own_estimate.units.value / 1e9
+                wanted[row.key["application"], row.key["function"]] += seconds
+    assert not differences({(app, name): seconds for app, name, seconds in found}, dict(wanted))
