@@ -51,20 +51,6 @@ export function FrameDetails({ tree, node, scale, place, go }: Props) {
           >
             Without
           </button>
-          <button
-            type="button"
-            onClick={() => go({ hide: either(place.hide, exactly), node: '' })}
-            title="take this function out of its stacks"
-          >
-            Hide
-          </button>
-          <button
-            type="button"
-            onClick={() => go({ show_from: exactly, node: '' })}
-            title="begin stacks at this function"
-          >
-            From here
-          </button>
         </span>
       )}
     </div>
