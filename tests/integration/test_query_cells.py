@@ -66,7 +66,7 @@ a_step = st.one_of(
 @pytest.fixture(autouse=True)
 def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made stores are too small for cells to save anything."""
-    monkeypatch.setattr("storage.query.cells.samples.VISITS_A_CELL", 0)
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
 
 
 @pytest.fixture

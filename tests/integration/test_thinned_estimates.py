@@ -17,7 +17,7 @@ from storage import campaigns, inventory, partitions, thinning, visits
 from storage.backlog import Backlog, read_backlog
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
-from storage.query.cells import samples as cell_samples
+from storage.query.cells import worth as cell_worth
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
@@ -186,7 +186,7 @@ def test_a_days_estimates_are_what_is_true(
             pass
 
     def read_cells_of_few_visits() -> None:
-        monkeypatch.setattr(cell_samples, "VISITS_A_CELL", 2)
+        monkeypatch.setattr(cell_worth, "VISITS_A_CELL", 2)
 
     def fold_the_day() -> None:
         monkeypatch.undo()

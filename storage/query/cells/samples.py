@@ -21,6 +21,7 @@ from storage.query.cells.unmerged import (
     read_seconds,
     read_visits,
 )
+from storage.query.cells.worth import cheapest, worth
 from storage.query.facts.scan import SampleType
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import design_of
@@ -38,9 +39,6 @@ from storage.rolling.cubes import (
 from storage.rolling.moments import empty
 from storage.rolling.reading import Cells, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
-
-VISITS_A_CELL = 8
-"""Fewer visits are read as fast from their own chunks, and these know more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,10 @@ def read_cell_samples(
     if strata is None or kind.id is None or not merged_hours(plan, covered):
         return None
     strata = replace(strata, asked_s=asked_s)
-    if selection.start >= facts_kept and not _worth(strata, covered):
-        return None
+    if selection.start >= facts_kept:
+        covered = cheapest(covered, strata.in_hours, plan)
+        if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan):
+            return None
     visits = read_visits(connection, selection, campaign_id, plan, covered)
     if visits is None:
         return None
@@ -160,13 +160,6 @@ def _whole_days(selection: Selection, plan: Plan, facts: datetime) -> tuple[Sele
         replace(selection, start=start, end=end),
         replace(plan, first=max(plan.first, hours[0]), end=min(plan.end, hours[1])),
     )
-
-
-def _worth(strata: Strata, covered: Cover) -> bool:
-    """Whether cells are much fewer than the visits in them: else these are read as fast one by one."""
-    days = max(len(np.unique(strata.day)), 1)
-    open_cells = (len(covered.hours) + len(covered.days)) * int((strata.drawn > 0).sum()) / days
-    return float(strata.drawn.sum()) >= VISITS_A_CELL * open_cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,26 @@ NOT_KNOWN = -1.0
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """Columns over what the rows of `coverage` say of a selection: visits by hour, stratum and class."""
+
+    hour: Int64
+    """Since 1970."""
+    cell: Int64
+    """A number for each stratum and class."""
+    visits: Int64
+
+    def within(self, hours: Int64) -> "Drawn":
+        """Those of some hours."""
+        keep = np.isin(self.hour, hours)
+        return Drawn(self.hour[keep], self.cell[keep], self.visits[keep])
+
+
+_NONE = np.zeros(0, np.int64)
+_NOT_DRAWN = Drawn(_NONE, _NONE, _NONE)
+
+
+@dataclass(frozen=True, slots=True)
 class Strata:
     """One row for each stratum and UTC day of a selection, in ascending order of (day, stratum)."""
 
@@ -44,6 +64,8 @@ class Strata:
     """Machines of all strata, a mean over the covered seconds; 0 when there are none."""
     alike: Int64
     """Stratum whose number stands for all that differ in their thinning alone."""
+    in_hours: Drawn = _NOT_DRAWN
+    """The same visits by hour, those of whole hours at the edges included."""
 
     def row(self, stratum: Int64, day: Int64) -> Int64:
         """The row of each (stratum, day); -1 for one the campaign did not cover."""
@@ -116,7 +138,9 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
         ),
         asked_s=float(asked[1] - asked[0]),
     )
-    return replace(found, alike=_alike(connection, found.stratum))
+    some = drawn > 0
+    in_hours = Drawn(hour[some], (stratum * CLASSES + klass + 1)[some], drawn[some])
+    return replace(found, alike=_alike(connection, found.stratum), in_hours=in_hours)
 
 
 def _alike(connection: Connection, strata: Int64) -> Int64:

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query.cells import samples as cell_samples
+from storage.query.cells import worth as cell_worth
 from storage.query.engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
@@ -133,7 +133,7 @@ class Answers:
             )
             self.asked += 1
             # Few visits are read one by one unless cells are asked for; here either answers.
-            cell_samples.VISITS_A_CELL = rng.choice((0, 8))
+            cell_worth.VISITS_A_CELL = rng.choice((0, 8))
             wrong += [
                 f"{_told(selection)}: {difference}" for difference in self._differences(selection, checked)
             ]

@@ -1,0 +1,60 @@
+"""Which hours are read from cells, and which from the chunks of the few visits in them."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.query.cells.planner import Plan
+from storage.query.cells.worth import cheapest, worth
+from storage.query.weighing.strata import Drawn
+from storage.rolling.cover import Cover
+from storage.rolling.cubes import APPLICATION, EVENT
+
+OF_ONE = Plan(APPLICATION, (7,), 0, 100, by_application=False)
+OF_ALL = Plan(EVENT, None, 0, 100, by_application=False)
+
+
+def drawn(*rows: tuple[int, int, int]) -> Drawn:
+    """Of (hour, cell, visits)."""
+    hour, cell, visits = np.array(rows, np.int64).reshape(-1, 3).T
+    return Drawn(hour, cell, visits)
+
+
+def test_a_run_of_hours_with_a_visit_or_two_a_cell_is_left_to_the_chunks():
+    visits = drawn((3, 1, 2), (3, 2, 2), (4, 1, 1), (80, 1, 9), (81, 1, 9))
+    cover = Cover(hours=(3, 4, 80, 81), days=(1, 2))
+    assert cheapest(cover, visits, OF_ONE) == Cover(hours=(80, 81), days=(1, 2), rest=((3, 5),))
+    assert cheapest(cover, visits, OF_ALL) == cover, "everything a visit brought is more than its cells"
+
+
+def test_what_is_left_to_the_chunks_touches_what_was_before():
+    cover = Cover(hours=(5, 6), rest=((0, 5),))
+    assert cheapest(cover, drawn((5, 1, 1)), OF_ONE) == Cover(rest=((0, 7),))
+
+
+def test_an_hour_nobody_was_drawn_in_costs_nothing_either_way():
+    cover = Cover(hours=(5, 6), days=(1,))
+    assert cheapest(cover, drawn(), OF_ONE) == cover
+    assert worth(cover, drawn(), OF_ONE)
+
+
+def test_cells_are_worth_it_when_many_visits_share_them():
+    cover = Cover(hours=(3,), days=(1,), weighted=((1, 1),))
+    few = drawn((3, 1, 2), (30, 1, 1), (31, 1, 2), (100, 1, 2))
+    assert not worth(cover, few, OF_ONE), "7 visits in 3 cells"
+    assert worth(cover, few, OF_ALL)
+    assert worth(cover, drawn((3, 1, 2), (30, 1, 1), (31, 1, 2), (100, 1, 4)), OF_ONE)
+    assert not worth(Cover(hours=(3,)), drawn((3, 1, 2), (5, 1, 100)), OF_ONE), "others do not count"
+
+
+@given(
+    hours=st.sets(st.integers(0, 40)),
+    rows=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3), st.integers(1, 9)), max_size=40),
+    before=st.tuples(st.integers(41, 45), st.integers(46, 50)),
+)
+def test_every_hour_is_read_once(hours: set[int], rows: list[tuple[int, int, int]], before: tuple[int, int]):
+    cover = Cover(hours=tuple(sorted(hours)), rest=(before,))
+    found = cheapest(cover, drawn(*rows), OF_ONE)
+    read = [*found.hours, *(hour for first, end in found.rest for hour in range(first, end))]
+    assert sorted(read) == sorted([*hours, *range(*before)])
+    assert list(found.hours) == sorted(found.hours)
