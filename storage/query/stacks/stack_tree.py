@@ -8,6 +8,7 @@ the part of it that lies above its own stacks (`Shape`), so its cost follows the
 States are immutable; a query keeps the one it began with while others extend the tree.
 """
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,9 @@ class Stacks:
         )
 
 
+_BITS = 61
+_NODES_A_STACK = 8
+"""A selection's part of the tree is put together node by node; of so few nodes all are summed as fast."""
 NO_STACKS = Stacks(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
 
 
@@ -57,7 +61,10 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The part of the tree that some stacks use, in preorder again, and where each stack ends in it."""
+    """The part of the tree that some stacks use, in preorder again, and where each stack ends in it.
+
+    It may have other nodes too: nothing ends in them or below them.
+    """
 
     parent: Int64
     function: Int64
@@ -93,9 +100,13 @@ class Shape:
 
     def weight_totals(self, own: Float) -> Float:
         """As `totals`, for floats ≥ 0: a node weighs at least what any node below it does."""
-        # Differences of one running sum would leave light nodes 1e-16 of the *whole* as error.
-        running = np.concatenate(([0], np.cumsum(own, dtype=np.longdouble)))
-        return (running[self.end] - running[:-1]).astype(np.float64)
+        # Differences of one running sum of doubles would leave light nodes 1e-16 of the *whole* as error; of
+        # whole numbers they are exact, and each leaf is off by less than 1e-18 of the whole.
+        whole = float(own.sum())
+        if whole <= 0:
+            return np.zeros(len(self))
+        step = math.ldexp(1.0, math.frexp(whole)[1] - _BITS)  # a power of two, so that halves stay halves
+        return np.multiply(self.totals(np.rint(own / step).astype(np.int64)), step, dtype=np.float64)
 
     def above_its_leaves(self) -> "Shape":
         """The part of this shape that its own stacks use."""
@@ -132,17 +143,24 @@ class State:
         return ids[~known]
 
     def shape(self, ids: Int64) -> Shape:
-        """The part of the tree above these stacks, none of which is missing."""
+        """The part of the tree above these stacks, none of which is missing; or all of it, if that costs less."""
         leaves = self.leaf[ids].astype(np.int64)
         size = len(self.base)
-        nodes = prefix_tree.closed_upward(leaves, size + len(self.overlay.parent), self._parent)
-        old, new = nodes[nodes < size], nodes[nodes >= size] - size
+        if len(ids) * _NODES_A_STACK >= size and not (leaves >= size).any():
+            base = self.base
+            wide = [c.astype(np.int64) for c in (base.parent, base.function, base.end, base.depth)]
+            return Shape(wide[0], wide[1], wide[2], wide[3], base.outermost, leaves)
+        together = size + len(self.overlay.parent)
+        nodes = prefix_tree.closed_upward(leaves, together, self._parent)
+        first_new = int(np.searchsorted(nodes, size))
+        old, new = nodes[:first_new], nodes[first_new:] - size
+        place = prefix_tree.places(nodes, together)
         parent = np.concatenate((self.base.parent[old], self.overlay.parent[new])).astype(np.int64)
-        parent[1:] = np.searchsorted(nodes, parent[1:])
+        parent[1:] = place[parent[1:]]
         function = np.concatenate((self.base.function[old], self.overlay.function[new])).astype(np.int64)
         depth = np.concatenate((self.base.depth[old], self.overlay.depth[new])).astype(np.int64)
         outermost = np.concatenate((self.base.outermost[old], self.overlay.outermost[new]))
-        leaf = np.searchsorted(nodes, leaves)
+        leaf = place[leaves].astype(np.int64)
         if not len(new):  # the base's numbers are in preorder already
             end = np.searchsorted(nodes, self.base.end[old])
             return Shape(parent, function, end, depth, outermost, leaf)
@@ -154,6 +172,8 @@ class State:
 
     def _parent(self, nodes: Int64) -> Int64:
         size = len(self.base)
+        if not len(self.overlay.parent):
+            return self.base.parent[nodes].astype(np.int64)
         above = np.empty(len(nodes), np.int64)
         in_base = nodes < size
         above[in_base] = self.base.parent[nodes[in_base]]

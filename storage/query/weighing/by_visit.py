@@ -11,6 +11,9 @@ from storage.query.arrays import Int64, ranges, sum_at
 _DENSE = 4_000_000
 """Pairs of a row and a visit that are summed in a table of all of them."""
 
+_AT_ONCE = 300_000
+"""Facts of all rows together, some of several rows, that are gathered at once; more of them go row by row."""
+
 
 @dataclass(frozen=True, slots=True)
 class ByVisit:
@@ -63,6 +66,11 @@ def of_slices(
     Row i has the slices first[i]…first[i+1]−1; rows may share facts.
     """
     rows = len(first) - 1
+    lengths = ends - starts
+    if rows and int(lengths.sum()) <= _AT_ONCE:
+        at = ranges(starts, ends)
+        row_of = np.repeat(np.repeat(np.arange(rows), np.diff(first)), lengths)
+        return of_pairs(row_of, visit[at], units[at], rows=rows, visits=visits)
     found: list[tuple[Int64, Int64, Int64]] = []
     for row, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
         budget.checkpoint()
