@@ -1,11 +1,16 @@
-"""What landing and keeping a fleet's facts costs, beside one row a sample in the same database.
+"""What landing, keeping and asking for a fleet's facts costs, beside plain rows and DuckDB on Parquet.
 
     make bench-store          # about 10⁷ facts in under five minutes; FULL=1: 10⁸
 
 A made fleet of the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20 to 100 process groups a
-visit. Most facts are loaded in bulk, their stacks known; the others are landed end to end by two
+visit. Some facts are loaded in bulk, their stacks known; others are landed end to end by two
 processes, from compressed captures and resolved frames, a fifth of the stacks never met before, while
 the roller merges what has landed. `land_facts_per_s` counts until the last of it is merged.
+
+Then a month of history is loaded, merged, folded and compacted as the collector does, and random questions are
+asked of it: applications drawn by their traffic, windows of whole hours, intervals included, no answer kept. The
+peers get the history of one campaign and must give the same answers; they are asked for observed sums only.
+Last, the same questions while captures land. A run leaves nothing behind and resumes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Final
 
 from rich.console import Console
@@ -25,7 +31,11 @@ from benchmarks.report import Report, at_least, at_most
 from benchmarks.store.database import OPTIONS, fresh_database
 from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, measure
 
-_STEPS: Final = 8
+_STEPS: Final = 14
+_QUESTIONS: Final = {
+    "app_week_flame": 20.0, "fleet_month_table": 60.0, "raw_filter": 250.0, "callers": 60.0, "http_flame": None,
+}  # fmt: skip
+"""Kinds of questions, and in how many milliseconds 95 of 100 are to be answered."""
 _TERMINATED: Final = 128 + signal.SIGTERM
 _DICTIONARIES: Final = ("stack", "stack_block", "function")
 _TOLD_TABLES: Final = (
@@ -73,7 +83,7 @@ def report(found: Found, size: Size) -> Report:
     told.add("roll_facts_per_s", found.rolled_bulk_facts / max(found.rolled_bulk_s, 1e-9))
     told.add("roll_lag_s", merged - landed)
     told.add("roll_longest_queue", rolling.longest_wait, peer="visits")
-    told.add("speedup_vs_rows", bulk / rows)
+    told.add("load_speedup_vs_rows", bulk / rows)
     everything = sum(found.sizes.values())
     dictionaries = sum(found.sizes.get(name, 0) for name in _DICTIONARIES)
     row_bytes = found.row_bytes / found.row_facts
@@ -99,6 +109,7 @@ def report(found: Found, size: Size) -> Report:
     told.add("median_facts_per_profile", found.median_facts)
     for name in _TOLD_TABLES:
         told.add(f"bytes_per_fact_{name}", found.sizes.get(name, 0) / found.facts)
+    _answers(told, found)
     told.note("rows_facts_per_s", round(rows))
     told.note("rows_bytes_per_fact", round(row_bytes, 1))
     told.note("facts_landed", facts)
@@ -108,6 +119,31 @@ def report(found: Found, size: Size) -> Report:
     told.note("campaigns", 2)
     told.note("server_settings", ", ".join(f"{name}={value}" for name, value in OPTIONS.items()))
     return told
+
+
+def _answers(told: Report, found: Found) -> None:
+    """How long questions took: 95 of 100 at most so long."""
+    assert found.idle is not None
+    assert found.landing is not None
+    for kind, bar in _QUESTIONS.items():
+        limit = None if bar is None else at_most(bar)
+        told.add(f"p95_ms_{kind}", found.idle.p95(kind), limit, peer=f"median {found.idle.median(kind):.1f}")
+    for kind in _QUESTIONS:
+        told.add(
+            f"p95_ms_{kind}_landing", found.landing.p95(kind), peer=f"median {found.landing.median(kind):.1f}"
+        )
+    for name in ("rows", "duckdb"):
+        ratios = [getattr(each, name) / each.ours for each in found.compared]
+        told.add(
+            f"speedup_vs_{name}",
+            geometric_mean(ratios),
+            peer="; ".join(
+                f"{each.kind} {getattr(each, name):.0f} ms, ours {each.ours:.1f}" for each in found.compared
+            ),
+        )
+        for each, ratio in zip(found.compared, ratios, strict=True):
+            told.note(f"speedup_vs_{name}_{each.kind}", round(ratio, 2))
+    told.note("history_s", round(found.history_s, 1))
 
 
 def main() -> int:

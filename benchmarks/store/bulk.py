@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import time
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import text
 
-from benchmarks.store.database import FIRST_DAY
 from benchmarks.store.fleet import PERIOD_NS
 from storage.database import open_engine
 from storage.landing.codec import encode_many
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 TOGETHER: Final = 16
 """Visits in one transaction, as many as a worker lands."""
-ROW_SHARE: Final = 8
-"""One in so many visits is loaded as rows too."""
+_YEAR_2000: Final = 946_684_800
 _COLUMNS = (
     "day", "profile_id", "visit_id", "generation", "campaign_id", "stratum_id", "hour", "machine_id",
     "sample_type_id", "stacks", "segment", "period", "label_set_id", *OF_THE_GROUP, *OF_THE_MACHINE, "facts",
@@ -43,9 +42,9 @@ _SEGMENT_COLUMNS = (
 ROWS_TABLE: Final = """
     CREATE TABLE fact_row (at timestamptz NOT NULL, sample_type smallint NOT NULL, campaign smallint NOT NULL,
         stratum int NOT NULL, machine int NOT NULL, application int NOT NULL, version int NOT NULL, stack int NOT NULL,
-        samples bigint NOT NULL);
-    CREATE INDEX ON fact_row (sample_type, application, at)
+        samples bigint NOT NULL)
 """
+ROWS_INDEX: Final = "CREATE INDEX ON fact_row (sample_type, application, at)"
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,15 @@ class BulkVisit:
     stratum_id: int
     campaign_id: int
     hour: int
-    """Of the run."""
+    """Since 1970."""
     applications: list[int]
     """Ids by process group."""
     sizes: Ints
-    stacks: Ints
+    stacks: npt.NDArray[np.int32]
     """Ascending within each group."""
-    counts: Ints
+    counts: npt.NDArray[np.int32]
+    version: int = 0
+    """Id."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,13 @@ class Constants:
     sample_type: int
     label_set: int
     others: tuple[int, ...]
-    """Of all dimensions but the application, in the order of the columns."""
+    """Of all dimensions but the application and the version, in the order of the columns."""
 
 
 def load(
-    url: str, visits: list[BulkVisit], constants: Constants, start: Barrier
+    url: str, visits: list[BulkVisit], constants: Constants, start: Barrier, rows_too: list[BulkVisit]
 ) -> tuple[float, float, float, float]:
-    """Load this process's share, as chunks and then one part of it as rows: (begin, end) of both, by a shared clock."""
+    """Load this process's share as chunks, then some visits as rows: (begin, end) of both, by a shared clock."""
     engine = open_engine(url, application="bulk")
     with engine.connect() as connection:
         connection.execute(text("SELECT 1"))
@@ -93,25 +94,26 @@ def load(
     ended = time.monotonic()
     start.wait()
     rows_began = time.monotonic()
-    for first in range(0, len(visits) // ROW_SHARE, TOGETHER):
+    for first in range(0, len(rows_too), TOGETHER):
         with engine.begin() as connection:
             connection.execute(text("SET LOCAL synchronous_commit = off"))
-            _rows(connection, visits[first : min(first + TOGETHER, len(visits) // ROW_SHARE)], constants)
+            _rows(connection, rows_too[first : first + TOGETHER], constants)
     return began, ended, rows_began, time.monotonic()
 
 
 def _day(visit: BulkVisit) -> date:
-    return (FIRST_DAY + timedelta(hours=visit.hour)).date()
+    return datetime.fromtimestamp(3600 * visit.hour, UTC).date()
 
 
 def _chunks(connection: Connection, visits: list[BulkVisit], constants: Constants) -> None:
     sizes = np.concatenate([visit.sizes for visit in visits])
-    counts = np.concatenate([visit.counts for visit in visits])
-    blobs = iter(encode_many(np.concatenate([visit.stacks for visit in visits]), counts, sizes))
+    counts = np.concatenate([visit.counts for visit in visits]).astype(np.int64)
+    stacks = np.concatenate([visit.stacks for visit in visits]).astype(np.int64)
+    blobs = iter(encode_many(stacks, counts, sizes))
     samples = iter(np.add.reduceat(counts, np.cumsum(sizes) - sizes).tolist())
     profiles, chunks, segments = [], [], []
     for visit in visits:
-        day, hour = _day(visit), int(FIRST_DAY.timestamp()) // 3600 + visit.hour
+        day, hour = _day(visit), visit.hour
         total = 0
         for slot, (application, size) in enumerate(
             zip(visit.applications, visit.sizes.tolist(), strict=True)
@@ -121,7 +123,7 @@ def _chunks(connection: Connection, visits: list[BulkVisit], constants: Constant
             total += here
             profiles.append((
                 day, profile_id, visit.visit_id, 1, visit.campaign_id, visit.stratum_id, hour, visit.machine_id,
-                constants.sample_type, True, 0, PERIOD_NS, constants.label_set, application, *constants.others, size, here,
+                constants.sample_type, True, 0, PERIOD_NS, constants.label_set, application, visit.version, *constants.others, size, here,
             ))  # fmt: skip
             chunks.append((day, profile_id, next(blobs)))
         segments.append((
@@ -149,12 +151,11 @@ def _rows(connection: Connection, visits: list[BulkVisit], constants: Constants)
         for name, kind in fields[1::2]:
             rows[name] = np.dtype(dict(fields)[name.removesuffix(" length")]).itemsize
             assert kind == ">i4"
-        since_2000 = FIRST_DAY.timestamp() + 3600 * visit.hour - 946_684_800
-        rows["at"] = int(since_2000 * 1e6)
+        rows["at"] = (3600 * visit.hour - _YEAR_2000) * 1_000_000
         rows["sample_type"], rows["campaign"] = constants.sample_type, visit.campaign_id
         rows["stratum"], rows["machine"] = visit.stratum_id, visit.machine_id
         rows["application"] = np.repeat(visit.applications, visit.sizes)
-        rows["version"], rows["stack"], rows["samples"] = constants.others[0], visit.stacks, visit.counts
+        rows["version"], rows["stack"], rows["samples"] = visit.version, visit.stacks, visit.counts
         parts.append(rows.tobytes())
     body = io.BytesIO(b"".join((HEADER, *parts, TRAILER)))
     copy_stream(connection, "COPY fact_row FROM STDIN WITH (FORMAT binary)", body)

@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 
     from benchmarks.store.vocabulary import Ints, Vocabulary
 
-FIRST_DAY: Final = datetime(2026, 11, 16, tzinfo=UTC)
-DAYS: Final = 5
+HISTORY_DAYS: Final = 30
+"""Before the first day: what questions about weeks and months are asked of."""
+DAYS: Final = 4
+FIRST_DAY: Final = datetime.combine(datetime.now(UTC).date() - timedelta(days=DAYS), datetime.min.time(), UTC)
+"""The last day is yesterday, and the first of the history one whose cells of hours are kept still."""
+FIRST_HOUR: Final = int(FIRST_DAY.timestamp()) // 3600
+"""Hours since 1970."""
 STRATA: Final = 8
 _PART: Final = 50_000
-OPTIONS: Final = {"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_timeout": "15min"}
+OPTIONS: Final = {"shared_buffers": "512MB", "max_wal_size": "2GB", "checkpoint_timeout": "15min"}
 
 
 @contextmanager
@@ -67,7 +72,9 @@ class Places:
 
 def make_fleet(connection: Connection, machines: int) -> Places:
     """Two campaigns, 8 strata and their machines; partitions for all days."""
-    partitions.ensure(connection, [(FIRST_DAY + timedelta(days=n)).date() for n in range(DAYS)])
+    partitions.ensure(
+        connection, [(FIRST_DAY + timedelta(days=n)).date() for n in range(-HISTORY_DAYS, DAYS)]
+    )
     ids = [
         campaigns.create_or_update(
             connection, Definition(name, 3600, 100, (EventPlan("cpu", 5000, rate_hz=99),))
@@ -85,16 +92,15 @@ def make_fleet(connection: Connection, machines: int) -> Places:
 def archived(
     connection: Connection, places: Places, visits: Sequence[tuple[UUID, int, int]], *, landed: bool
 ) -> None:
-    """Rows of answered visits (id, machine, hour of the run), whose captures lie in the archive; landed or not."""
+    """Rows of answered visits (id, machine, hour since 1970), whose captures lie in the archive; landed or not."""
     rows, raw = [], []
     cells: dict[tuple[int, int, int, int, date], int] = {}
     for visit_id, machine, hour in visits:
-        at = FIRST_DAY + timedelta(hours=hour)
+        at = datetime.fromtimestamp(3600 * hour, UTC)
         stratum = places.strata[machine % STRATA]
         campaign = places.campaigns[visit_id.int % 5 == 0]
-        hours = int(at.timestamp()) // 3600
         rows.append({
-            "visit_id": visit_id, "day": at.date(), "hour": hours, "campaign_id": campaign, "round": hour,
+            "visit_id": visit_id, "day": at.date(), "hour": hour, "campaign_id": campaign, "round": hour,
             "machine_id": places.machines[machine], "stratum_id": stratum,
             "population": len(places.machines) // STRATA, "drawn": 1, "probability": 0.1, "drawn_at": at,
             "outcome": "answered", "seconds": 5.0, "utilisation": (machine % 10) / 10,
@@ -104,7 +110,7 @@ def archived(
             "visit_id": visit_id, "day": at.date(), "blob": key, "bytes": 1, "raw_bytes": 1, "sha256": b"",
             "samples": 1, "landed": int(landed),
         })  # fmt: skip
-        cell = (campaign, stratum, hours, min(3, (machine % 10) * 4 // 10), at.date())
+        cell = (campaign, stratum, hour, min(3, (machine % 10) * 4 // 10), at.date())
         cells[cell] = cells.get(cell, 0) + 1
     connection.execute(insert(visit), rows)
     connection.execute(insert(capture), raw)

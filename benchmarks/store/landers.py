@@ -79,6 +79,26 @@ def land_all(url: str, path: str, warming: int, start: Barrier) -> Landing:
     )
 
 
+def land_slowly(url: str, paths: list[str], stop: Event) -> int:
+    """Land captures in small batches with pauses as long as the work, half a core's worth, until told to stop."""
+    engine = open_engine(url, application="worker", pool_size=2)
+    interner = Interner(engine)
+    waiting = [
+        capture for path in paths for capture in pickle.loads(Path(path).read_bytes())
+    ]  # our own files
+    facts = 0
+    for first in range(0, len(waiting), TOGETHER):
+        began = time.monotonic()
+        items = [
+            ToLand(each.visit_id, 1, decode_capture(each.blob), each.resolved)
+            for each in waiting[first : first + TOGETHER]
+        ]
+        facts += sum(landed.facts for landed in land_many(engine, interner, items))
+        if stop.wait(time.monotonic() - began):
+            break
+    return facts
+
+
 @dataclass(frozen=True)
 class Rolling:
     """What the roller merged."""

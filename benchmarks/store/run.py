@@ -8,8 +8,9 @@ import random
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
-from datetime import timedelta
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -19,11 +20,12 @@ import zstandard
 from sqlalchemy import text
 
 from benchmarks.cpu_time import tree_cpu_s
-from benchmarks.store import landers
-from benchmarks.store.bulk import ROW_SHARE, ROWS_TABLE, BulkVisit, Constants, load
+from benchmarks.store import asked, history, landers, peers
+from benchmarks.store.bulk import ROWS_INDEX, ROWS_TABLE, BulkVisit, Constants, load
 from benchmarks.store.database import (
     DAYS,
     FIRST_DAY,
+    FIRST_HOUR,
     STRATA,
     Places,
     archived,
@@ -31,21 +33,24 @@ from benchmarks.store.database import (
     make_fleet,
     meet,
 )
-from benchmarks.store.fleet import Fleet, capture, visits_of
+from benchmarks.store.fleet import Fleet, Group, capture, visits_of
 from benchmarks.store.vocabulary import APPLICATIONS, Ints, Vocabulary, make_vocabulary
 from storage.database import open_engine
 from storage.landing.identities import OF_THE_GROUP, OF_THE_MACHINE
 from storage.landing.interning import Interner
+from storage.rolling.compact import compact
 from storage.rolling.fold import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Engine
 
     from services.embedded.postgres import EmbeddedPostgres
 
 PROCESSES: Final = 2
+ROW_SHARE: Final = 8
+"""One in so many visits is loaded as rows too, to compare how fast that goes."""
 VISITS_AN_HOUR: Final = 625
 """Of 5000 machines, three a day each."""
 _SEED: Final = 7
@@ -64,11 +69,24 @@ class Size:
     warming: int
     """Facts landed before, so that the workers remember what such workers would."""
     machines: int
+    history: int
+    """Facts of the 30 days before, loaded with known stacks."""
+    meanwhile: int
+    """Facts to land while questions are asked."""
+    compared: str
+    """The campaign whose history the peers have."""
+    questions: asked.Counts
     new_share: float = 0.2
 
 
-DEFAULT: Final = Size(known=450_000, bulk=6_500_000, landed=3_000_000, warming=500_000, machines=5000)
-FULL: Final = Size(known=4_400_000, bulk=94_000_000, landed=5_000_000, warming=1_000_000, machines=5000)
+DEFAULT: Final = Size(
+    known=450_000, bulk=2_500_000, landed=3_000_000, warming=500_000, machines=5000, history=4_000_000,
+    meanwhile=600_000, compared="fleet", questions=asked.Counts(200, 60),
+)  # fmt: skip
+FULL: Final = Size(
+    known=4_600_000, bulk=50_000_000, landed=5_000_000, warming=1_000_000, machines=5000, history=43_000_000,
+    meanwhile=1_500_000, compared="deep", questions=asked.Counts(200, 100),
+)  # fmt: skip
 
 
 @dataclass
@@ -98,25 +116,50 @@ class Found:
     fold_cpu_s: float = 0.0
     """Of the client alone."""
     fold_server_cpu_s: float = 0.0
+    history_s: float = 0.0
+    idle: asked.Answered | None = None
+    landing: asked.Answered | None = None
+    """While captures were landed, merged and folded."""
+    compared: list[peers.Compared] = field(default_factory=list)
+
+
+@dataclass
+class _Made:
+    """What the steps of a run share."""
+
+    server: EmbeddedPostgres
+    size: Size
+    scratch: Path
+    step: Callable[[str], None]
+    engine: Engine
+    vocabulary: Vocabulary
+    fleet: Fleet
+    places: Places
+    ids: random.Random
+
+    @property
+    def url(self) -> str:
+        return self.server.url()
 
 
 def measure(server: EmbeddedPostgres, size: Size, scratch: Path, step: Callable[[str], None]) -> Found:
     """Everything, on an empty migrated database."""
     found = Found()
-    url = server.url()
     rng = np.random.default_rng(_SEED)
-    ids = random.Random(_SEED)
     step("the code of the fleet")
-    new = round((size.landed + size.warming) * size.new_share)
+    new = round((size.landed + size.warming + size.meanwhile) * size.new_share)
     vocabulary = make_vocabulary(size.known, new, rng)
-    fleet = Fleet(vocabulary, _SEED, machines=size.machines)
-    engine = open_engine(url, application="bench")
+    engine = open_engine(server.url(), application="bench")
     with engine.begin() as connection:
         places = make_fleet(connection, size.machines)
+    fleet = Fleet(vocabulary, _SEED, machines=size.machines)
+    made = _Made(server, size, scratch, step, engine, vocabulary, fleet, places, random.Random(_SEED))
     step("its dictionaries")
     stack_ids = meet(engine, vocabulary)
-    _bulk(url, engine, size, found, fleet, places, stack_ids, ids, step)
-    files, warming = _captures(engine, size, vocabulary, fleet, places, ids, scratch, step)
+    constants, applications = _constants(engine)
+    _bulk(made, found, stack_ids, constants, applications)
+    step("captures to land")
+    files, warming = _captures(made, size.landed, size.warming, 24 * (DAYS - 2))
     step("landing and rolling")
     _land(server, files, warming, found)
     with engine.connect() as connection:
@@ -137,62 +180,140 @@ def measure(server: EmbeddedPostgres, size: Size, scratch: Path, step: Callable[
     found.fold_server_cpu_s = tree_cpu_s(server.pid or 0) - server_cpu
     with engine.connect() as connection:
         found.folded_bytes = bytes_by_table(connection)["roll"] - found.sizes["roll"]
+    _ask(made, found, stack_ids, constants, applications)
     engine.dispose()
     return found
 
 
-def _bulk(  # noqa: PLR0917 - one step of a run
-    url: str, engine: Engine, size: Size, found: Found, fleet: Fleet, places: Places, stack_ids: Ints,
-    ids: random.Random, step: Callable[[str], None],
-) -> None:  # fmt: skip
-    step("visits to load in bulk")
-    interner = Interner(engine)
-    applications = interner.labels("application", [f"app{a:03d}" for a in range(APPLICATIONS)])
-    constants = Constants(
-        int(interner.sample_types([("cpu", "nanoseconds")])[0]),
-        int(interner.label_sets([{}])[0]),
-        tuple(int(interner.labels(dim, [""])[0]) for dim in (*OF_THE_GROUP, *OF_THE_MACHINE)[1:]),
-    )
-    visits = []
-    for number, (machine, groups) in enumerate(visits_of(fleet, size.bulk, new_share=0.0)):
-        visit_id = UUID(int=ids.getrandbits(128))
-        # Stacks that differ in lines only are one.
-        parts = [_summed(stack_ids[group.stacks], group.counts) for group in groups]
-        visits.append(
-            BulkVisit(
-                visit_id,
-                machine,
-                places.machines[machine],
-                places.strata[machine % STRATA],
-                places.campaigns[visit_id.int % 5 == 0],
-                number // VISITS_AN_HOUR,
-                [int(applications[group.application]) for group in groups],
-                np.array([len(part) for part, _ in parts]),
-                np.concatenate([part for part, _ in parts]),
-                np.concatenate([counts for _, counts in parts]),
-            )
-        )
+def _ask(made: _Made, found: Found, stack_ids: Ints, constants: Constants, applications: Ints) -> None:
+    """A month of history, and questions about it: idle, beside the peers, while captures land."""
+    size, step, engine = made.size, made.step, made.engine
+    step("a month of history")
+    began = time.monotonic()
+    visits = [
+        _bulk_visit(made, machine, groups, stack_ids, applications, hour=0)
+        for machine, groups in visits_of(made.fleet, size.history, new_share=0.0)
+    ]
+    visits = history.spread(visits)
     with engine.begin() as connection:
+        versions = Interner(engine).labels("version", [f"r{n}" for n in range(history.VERSIONS)])
+        visits = history.with_versions(visits, versions.astype(np.int64))
+        archived(connection, made.places, [(v.visit_id, v.machine, v.hour) for v in visits], landed=True)
+    compared = made.places.campaigns[size.compared == "deep"]
+    of_peers = [visit for visit in visits if visit.campaign_id == compared]
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE fact_row"))
         connection.execute(text(ROWS_TABLE))
-        archived(
-            connection, places, [(visit.visit_id, visit.machine, visit.hour) for visit in visits], landed=True
-        )
-    step("loading in bulk, then as rows")
-    shares = [visits[n::PROCESSES] for n in range(PROCESSES)]
-    context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
-        start = manager.Barrier(PROCESSES)
-        times = list(pool.map(load, [url] * PROCESSES, shares, [constants] * PROCESSES, [start] * PROCESSES))
-    began, ended, rows_began, rows_ended = (list(column) for column in zip(*times, strict=True))
-    found.bulk_facts = sum(len(visit.stacks) for visit in visits)
-    found.bulk_s = max(ended) - min(began)
-    found.row_facts = sum(len(v.stacks) for share in shares for v in share[: len(share) // ROW_SHARE])
-    found.rows_s = max(rows_ended) - min(rows_began)
+    _load(made, visits, constants, of_peers)
+    peers.write_parquet(made.scratch / "parquet", of_peers)
     step("merging it into cells")
     landed = threading.Event()
     landed.set()
-    rolled = landers.roll_all(url, landed)
+    landers.roll_all(made.url, landed)
+    step("compacting its closed days")
+    compact(engine, datetime.now(UTC))
+    found.history_s = time.monotonic() - began
+    with engine.connect() as connection:
+        found.facts = int(connection.scalar(text("SELECT sum(facts) FROM profile")) or 0)
+    del visits, of_peers
+    files, _ = _captures(made, size.meanwhile, 0, 24 * (DAYS - 1))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("ANALYZE"))
+    step("questions, idle")
+    with asked.Asking(made.url, made.scratch, made.vocabulary.popularity, size.questions) as asking:
+        found.idle = asking.ask()
+        step("questions to the peers")
+        names = {f"app{a:03d}": int(id_) for a, id_ in enumerate(applications.tolist())}
+        both = peers.Peers(engine, made.scratch / "parquet")
+        both.index()
+        found.compared = peers.compare(asking.queries, both, size.compared, asking.draws, names)
+        step("questions while captures land")
+        with _landing_on(made.url, files):
+            found.landing = asking.ask()
+
+
+def _constants(engine: Engine) -> tuple[Constants, Ints]:
+    """What all bulk profiles share, and the ids of the applications."""
+    interner = Interner(engine)
+    constants = Constants(
+        int(interner.sample_types([("cpu", "nanoseconds")])[0]),
+        int(interner.label_sets([{}])[0]),
+        tuple(int(interner.labels(dim, [""])[0]) for dim in (*OF_THE_GROUP, *OF_THE_MACHINE)[2:]),
+    )
+    applications = interner.labels("application", [f"app{a:03d}" for a in range(APPLICATIONS)])
+    return constants, applications.astype(np.int64)
+
+
+def _bulk_visit(
+    made: _Made, machine: int, groups: list[Group], stack_ids: Ints, applications: Ints, *, hour: int
+) -> BulkVisit:  # fmt: skip
+    visit_id = UUID(int=made.ids.getrandbits(128))
+    # Stacks that differ in lines only are one.
+    parts = [_summed(stack_ids[group.stacks], group.counts) for group in groups]
+    return BulkVisit(
+        visit_id,
+        machine,
+        made.places.machines[machine],
+        made.places.strata[machine % STRATA],
+        made.places.campaigns[visit_id.int % 5 == 0],
+        hour,
+        [int(applications[group.application]) for group in groups],
+        np.array([len(part) for part, _ in parts]),
+        np.concatenate([part for part, _ in parts]).astype(np.int32),
+        np.concatenate([counts for _, counts in parts]).astype(np.int32),
+    )
+
+
+def _bulk(made: _Made, found: Found, stack_ids: Ints, constants: Constants, applications: Ints) -> None:
+    made.step("visits to load in bulk")
+    unversioned = int(Interner(made.engine).labels("version", [""])[0])
+    visits = [
+        replace(
+            _bulk_visit(
+                made, machine, groups, stack_ids, applications, hour=FIRST_HOUR + number // VISITS_AN_HOUR
+            ),
+            version=unversioned,
+        )
+        for number, (machine, groups) in enumerate(visits_of(made.fleet, made.size.bulk, new_share=0.0))
+    ]
+    with made.engine.begin() as connection:
+        connection.execute(text(ROWS_TABLE))
+        connection.execute(text(ROWS_INDEX))
+        archived(
+            connection,
+            made.places,
+            [(visit.visit_id, visit.machine, visit.hour) for visit in visits],
+            landed=True,
+        )
+    made.step("loading in bulk, then as rows")
+    as_rows = visits[: len(visits) // ROW_SHARE]
+    found.bulk_s, found.rows_s = _load(made, visits, constants, as_rows)
+    found.bulk_facts = sum(len(visit.stacks) for visit in visits)
+    found.row_facts = sum(len(visit.stacks) for visit in as_rows)
+    made.step("merging it into cells")
+    landed = threading.Event()
+    landed.set()
+    rolled = landers.roll_all(made.url, landed)
     found.rolled_bulk_facts, found.rolled_bulk_s = rolled.facts, rolled.busy_s
+
+
+def _load(
+    made: _Made, visits: list[BulkVisit], constants: Constants, as_rows: list[BulkVisit]
+) -> tuple[float, float]:
+    """Seconds to load visits as chunks, and some of them as rows."""
+    shares = [visits[n::PROCESSES] for n in range(PROCESSES)]
+    rows = [as_rows[n::PROCESSES] for n in range(PROCESSES)]
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        start = manager.Barrier(PROCESSES)
+        both = range(PROCESSES)
+        times = list(
+            pool.map(
+                load, [made.url for _ in both], shares, [constants for _ in both], [start for _ in both], rows
+            )
+        )
+    began, ended, rows_began, rows_ended = (list(column) for column in zip(*times, strict=True))
+    return max(ended) - min(began), max(rows_ended) - min(rows_began)
 
 
 def _summed(stacks: Ints, counts: Ints) -> tuple[Ints, Ints]:
@@ -200,32 +321,47 @@ def _summed(stacks: Ints, counts: Ints) -> tuple[Ints, Ints]:
     return ids, np.bincount(index, weights=counts).astype(np.int64)
 
 
-def _captures(  # noqa: PLR0917 - one step of a run
-    engine: Engine, size: Size, vocabulary: Vocabulary, fleet: Fleet, places: Places, ids: random.Random,
-    scratch: Path, step: Callable[[str], None],
-) -> tuple[list[Path], int]:  # fmt: skip
+def _captures(made: _Made, land: int, warm: int, first_hour: int) -> tuple[list[Path], int]:
     """Files of waiting captures, one a process, and how many of each are for warming up."""
-    step("captures to land")
     compressor = zstandard.ZstdCompressor(level=3)
     waiting, visits = [], []
     facts = warming = 0
-    total = size.warming + size.landed
-    for number, (machine, groups) in enumerate(visits_of(fleet, total, new_share=size.new_share)):
-        brought = capture(vocabulary, UUID(int=ids.getrandbits(128)), machine, groups)
+    total = warm + land
+    for number, (machine, groups) in enumerate(visits_of(made.fleet, total, new_share=made.size.new_share)):
+        brought = capture(made.vocabulary, UUID(int=made.ids.getrandbits(128)), machine, groups)
         waiting.append(landers.Waiting(brought.visit_id, compressor.compress(brought.raw), brought.resolved))
-        visits.append((brought.visit_id, machine, 24 * (DAYS - 1) + number // VISITS_AN_HOUR))
+        visits.append((brought.visit_id, machine, FIRST_HOUR + first_hour + number // VISITS_AN_HOUR))
         facts += brought.facts
-        warming += facts <= size.warming
+        warming += facts <= warm
         if facts > total:
             break
-    with engine.begin() as connection:
-        archived(connection, places, visits, landed=False)
+    with made.engine.begin() as connection:
+        archived(connection, made.places, visits, landed=False)
     files = []
     for n in range(PROCESSES):
-        path = scratch / f"waiting-{n}.pickle"
+        path = made.scratch / f"waiting-{first_hour}-{n}.pickle"
         path.write_bytes(pickle.dumps(waiting[n::PROCESSES], protocol=5))
         files.append(path)
     return files, warming // PROCESSES
+
+
+@contextmanager
+def _landing_on(url: str, files: list[Path]) -> Iterator[None]:
+    """Captures land one after the other, at a fleet's pace, and are merged, for as long as the block."""
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(2, mp_context=context) as pool:
+        stop, landed = manager.Event(), manager.Event()
+        rolling = pool.submit(landers.roll_all, url, landed)
+        landing = pool.submit(landers.land_slowly, url, [str(path) for path in files], stop)
+        try:
+            yield
+        finally:
+            stop.set()
+            try:
+                landing.result()
+            finally:
+                landed.set()
+            rolling.result()
 
 
 def _land(server: EmbeddedPostgres, files: list[Path], warming: int, found: Found) -> None:
