@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
@@ -19,8 +20,10 @@ from starlette.testclient import TestClient
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
 from services.api.profiles.stacks import StacksAnswer
+from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from tests import go_pprof
+from tests.conftest import administer, sibling
 from tests.designed import Campaign
 from tests.profile_proto import read
 
@@ -33,11 +36,23 @@ ROUTES = ("table", "flame", "diff", "reliability", "labels", "stacks", "status")
 PPROF, COLLAPSED = "application/x-pprof", "text/x-collapsed-stacks"
 
 
-@pytest.fixture
-def client(engine: Engine, tmp_path: Path):
+@pytest.fixture(scope="module")
+def filled(postgres_url: str, database_template: str):
+    """One database for all tests here, which only read."""
+    name = f"test_{uuid4().hex[:12]}"
+    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {database_template}")
+    opened = open_engine(sibling(postgres_url, name), application="test")
+    yield opened
+    opened.dispose()
+    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def client(filled: Engine, tmp_path_factory: pytest.TempPathFactory):
     """Of a store with two strata of random visits, a dozen functions, recursion and two applications."""
     draw = Random(6)
-    with engine.begin() as connection:
+    tmp_path = tmp_path_factory.mktemp("static")
+    with filled.begin() as connection:
         campaign = Campaign(connection, {"east": 100, "west": 20}, random=Random(1))
         write = campaign.write
         functions = [
@@ -63,7 +78,7 @@ def client(engine: Engine, tmp_path: Path):
             for application in ("web", "batch"):
                 counts = {stack: draw.randint(1, 90) for stack in draw.sample(stacks, 20)}
                 write.profile(visit, counts, labels={"application": application, "version": "2"})
-    queries = QueryEngine(engine)
+    queries = QueryEngine(filled)
     access = Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
     headers = {"Authorization": f"Bearer {TOKEN}"}
     app = create_app(queries, access, static=tmp_path)
@@ -324,10 +339,9 @@ def test_what_is_beyond_the_limit_is_stated(client: TestClient) -> None:
 
 
 def test_parts_are_compressed_on_their_way(client: TestClient) -> None:
-    client.headers["Accept-Encoding"] = "gzip"
-    response = client.get("/api/v1/stacks", params=RANGE, headers={"Accept": COLLAPSED})
+    zipped = {"Accept": COLLAPSED, "Accept-Encoding": "gzip"}
+    response = client.get("/api/v1/stacks", params=RANGE, headers=zipped)
     assert response.headers["content-encoding"] == "gzip"
-    client.headers["Accept-Encoding"] = "identity"
-    plain = client.get("/api/v1/stacks", params=RANGE, headers={"Accept": COLLAPSED})
+    plain = client.get("/api/v1/stacks", params=RANGE, headers={**zipped, "Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.text == response.text
