@@ -136,3 +136,5 @@ def test_a_store_without_samples_has_steps_and_no_lines(queries: QueryEngine):
     assert all(point.share is None for point in series.whole)
     with pytest.raises(BadSelection, match="18,000 points"):
         queries.ask(SeriesQuestion(WHOLE, step_s=1))
+    with pytest.raises(BadSelection, match="50 rows of 900 points"):
+        queries.ask(SeriesQuestion(WHOLE, ("function",), limit=50, step_s=20))

@@ -13,8 +13,10 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_graph import CallGraphQuestion
 from storage.query.shapes.flame import Flame, FlameQuestion
+from storage.query.shapes.flame_diff import FlameDiffQuestion
 from storage.query.shapes.label_groups import NO_VALUE
 from storage.query.shapes.table import TableQuestion
+from storage.rolling.roll import Roller
 from tests.counted_fleet import CountedFleet, Sampled, write_fleet
 
 pytestmark = pytest.mark.integration
@@ -159,6 +161,55 @@ def test_nodes_have_the_figures_of_the_table(fleet: CountedFleet, queries: Query
     assert graph.left_out.self_share == pytest.approx(sum(row.self_share for row in hidden))
     assert graph.left_out.heaviest_node == pytest.approx(max(row.total_share for row in hidden))
     assert any(edge.residual for edge in graph.edges)
+
+
+def test_cells_say_what_chunks_say(
+    engine: Engine, fleet: CountedFleet, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    while Roller(engine).roll().entries:
+        pass
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+    root = (fleet.functions["main"],)
+    graph, inverted = CallGraphQuestion(WHOLE, nodes=4), FlameQuestion(WHOLE, inverted=True, root=root)
+    cells = queries.ask(graph), queries.ask(inverted), queries.ask(FlameQuestion(WHOLE, root=root))
+    assert {found.totals.path for found in cells} == {"cells"}
+    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_args, **_more: None)
+    chunks = queries.ask(graph), queries.ask(inverted), queries.ask(FlameQuestion(WHOLE, root=root))
+    assert {found.totals.path for found in chunks} == {"chunks"}
+    for found, expected in zip(cells[0].graph.nodes, chunks[0].graph.nodes, strict=True):
+        assert (found.function, found.self, found.total) == (expected.function, expected.self, expected.total)
+        assert found.total_estimate is not None
+        assert expected.total_estimate is not None
+        assert found.total_estimate.share.lo == pytest.approx(expected.total_estimate.share.lo)
+    for edge, other in zip(cells[0].graph.edges, chunks[0].graph.edges, strict=True):
+        assert (edge.caller, edge.callee, edge.units, edge.residual) == (
+            other.caller, other.callee, other.units, other.residual,
+        )  # fmt: skip
+        assert edge.share is not None
+        assert other.share is not None
+        assert (edge.share.lo, edge.share.hi) == pytest.approx((other.share.lo, other.share.hi))
+    for tree, same in zip(cells[1:], chunks[1:], strict=True):
+        assert paths(tree.flame) == paths(same.flame)
+        assert tree.flame.total_weight == pytest.approx(same.flame.total_weight)
+
+
+def test_two_trees_are_one_by_both_sides_facts(fleet: CountedFleet, queries: QueryEngine):
+    first, second = (Selection(START + timedelta(hours=n), START + timedelta(hours=n + 1)) for n in (0, 1))
+    flame = queries.ask(FlameDiffQuestion(second, first)).flame
+    ways: list[tuple[str, ...]] = []
+    for node, parent in enumerate(flame.parent.tolist()):
+        ways.append(() if parent < 0 else (*ways[parent], flame.functions[flame.function[node]].name))
+    for side, selection in ((flame.now, second), (flame.base, first)):
+        alone = queries.ask(FlameQuestion(selection)).flame
+        expected = dict.fromkeys(ways, 0.0)
+        names: list[tuple[str, ...]] = []
+        for node, parent in enumerate(alone.parent.tolist()):
+            names.append(() if parent < 0 else (*names[parent], alone.functions[alone.function[node]].name))
+            expected[names[node]] += float(alone.total_weight[node])
+        assert dict(zip(ways, side.total.tolist(), strict=True)) == pytest.approx(expected)
+    inside = [fact for fact in fleet.facts if fact.drawn_at >= second.start]
+    assert len(ways) == len({fact.stack[:n] for fact in fleet.facts for n in range(len(fact.stack) + 1)})
+    assert (flame.now.total > 0).sum() == len({f.stack[:n] for f in inside for n in range(len(f.stack) + 1)})
 
 
 def test_a_store_without_samples_has_a_root_and_nothing_else(queries: QueryEngine):

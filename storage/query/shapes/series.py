@@ -9,6 +9,7 @@ from datetime import datetime
 
 import numpy as np
 
+from storage.errors import BadSelection
 from storage.query.arrays import Int64, sum_at
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
@@ -25,6 +26,8 @@ from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_times import VisitTimes
 
 MOST_LINES = 50
+MOST_VALUES = 20_000
+"""Points of all lines together: each is some 300 bytes of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,13 @@ class SeriesQuestion:
 
     def answer(self, reading: Reading) -> SeriesAnswer:
         """The series. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        steps(self.selection, self.points, self.step_s)  # before anything is read, if they are too many
+        count = steps(self.selection, self.points, self.step_s).count
+        if self.by and count * self.limit > MOST_VALUES:
+            raise BadSelection(
+                f"{self.limit} rows of {count:,} points are more than the {MOST_VALUES:,} that one answer has.",
+                hint="Choose fewer rows, or longer steps.",
+                parameter="limit",
+            )
         labels = split_keys(self.by).labels if self.by else ()
         samples = reading.visits(self.selection, labels)
         times = reading.visit_times(self.selection)

@@ -19,6 +19,9 @@ _LADDER = (
 )
 _MONDAY_S = 4 * DAY_S
 """1970-01-05, a Monday: where weeks and other steps of days are counted from."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_S = 253_402_300_799
+"""9999-12-31, the last second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,8 @@ class Steps:
         return np.asarray((moments - self.first_s) // self.step_s, np.int64)
 
     def time(self, number: int) -> datetime:
-        """When a step begins; of `count`, when the last one ends."""
-        return datetime.fromtimestamp(self.first_s, UTC) + timedelta(seconds=self.step_s * number)
+        """When a step begins; of `count`, when the last one ends; not after the last second that has a date."""
+        return _EPOCH + timedelta(seconds=min(self.first_s + self.step_s * number, _LAST_S))
 
 
 def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:

@@ -56,3 +56,12 @@ def test_too_many_points_are_refused():
     with pytest.raises(BadSelection, match="86,400 points") as caught:
         steps(Selection(start, start + timedelta(days=1)), 10, 1)
     assert caught.value.parameter == "step"
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 1000])
+def test_all_time_there_is_has_steps(most: int):
+    ends = datetime(1970, 1, 1, tzinfo=UTC), datetime(8999, 12, 31, tzinfo=UTC)
+    found = steps(Selection(*ends), most)
+    assert found.count <= max(most, 2)
+    assert found.time(0) <= ends[0]
+    assert ends[1] <= found.time(found.count) <= datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
