@@ -27,7 +27,7 @@ def flame_profile(selection: Selection, found: FlameAnswer, *, source: str) -> S
     values = [Values(Value.OBSERVED, found.kind.event, found.kind.unit, table.units, 0)]
     if found.totals.coverage.random:
         values.append(estimates(found.kind, table))
-    start, duration = span(selection)
+    start, duration = span(selection, found.totals)
     return StackProfile(
         table=table,
         values=tuple(values),

@@ -64,6 +64,7 @@ class StackProfile:
     start_ns: int
     """Since 1970."""
     duration_ns: int
+    """Of the time that is covered; without a random design, of the selection."""
     comments: tuple[str, ...]
     build_ids: dict[str, str]
 
@@ -91,7 +92,7 @@ def profile_of(selection: Selection, found: StacksAnswer, *, source: str) -> Sta
     ]
     if found.totals.coverage.random:
         values.append(estimates(found.kind, table))
-    start, duration = span(selection)
+    start, duration = span(selection, found.totals)
     return StackProfile(
         table=table,
         values=tuple(values),
@@ -160,10 +161,11 @@ def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> I
         yield f"{left.stacks:,} light stacks are left out and stand as {LEFT_OUT}"
 
 
-def span(selection: Selection) -> tuple[int, int]:
-    """(start since 1970, length) in nanoseconds."""
+def span(selection: Selection, totals: Totals) -> tuple[int, int]:
+    """(start since 1970, length) in nanoseconds; the length of what is covered, which estimates speak of."""
     start = _nanoseconds(selection.start)
-    return start, _nanoseconds(selection.end) - start
+    covered_s = totals.coverage.covered_s if totals.coverage.random else 0.0
+    return start, round(covered_s * 1e9) or _nanoseconds(selection.end) - start
 
 
 def _period(table: StackTable) -> int:
