@@ -27,6 +27,7 @@ def parse_time(text: str, *, now: datetime, parameter: str = "") -> datetime:
         return _parsed(text.strip(), now)
     except BadSelection as error:
         error.parameter = parameter
+        error.at = (error.at or 0) + len(text) - len(text.lstrip())
         raise
 
 
@@ -47,7 +48,9 @@ def _parsed(text: str, now: datetime) -> datetime:
         raise _bad(text) from error
     if time.tzinfo is None:
         raise BadSelection(
-            f"The time {text!r} has no zone.", hint=f"Write {text}Z for UTC, or an offset such as +02:00."
+            f"The time {text!r} has no zone.",
+            at=len(text),
+            hint=f"Write {text}Z for UTC, or an offset such as +02:00.",
         )
     try:
         return _within(time.astimezone(UTC), text)
@@ -86,5 +89,6 @@ def _within(time: datetime, text: str) -> datetime:
 def _bad(text: str) -> BadSelection:
     return BadSelection(
         f"{text!r} is not a time.",
+        at=0,
         hint="Write RFC 3339, e.g. 2026-11-21T04:00:00Z, or a relative time, e.g. now-15m.",
     )

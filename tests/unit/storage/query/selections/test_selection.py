@@ -60,8 +60,8 @@ def test_defaults_are_the_last_hour_of_the_standing_campaign():
     ("texts", "parameter", "at"),
     [
         ({"start": "now", "end": "now"}, "from", None),
-        ({"start": "yesterday"}, "from", None),
-        ({"end": "2026-11-21T04:00:00"}, "to", None),
+        ({"start": "  yesterday"}, "from", 2),
+        ({"end": " 2026-11-21T04:00:00 "}, "to", 20),
         ({"start": "now-" + "1d" * 5_000_000}, "from", 64),
         ({"end": "now\0"}, "to", 3),
         ({"event": ""}, "event", None),
