@@ -4,13 +4,14 @@ Functions are of binaries by name: all builds of one share them. The build of a 
 among the profile's labels; of a library, the captures' list of binaries tells it where a visit met one build only.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection, select
 
-from storage.query.arrays import Int64
+from storage.query.arrays import Int64, ranges
 from storage.query.copy_binary import among, read_fixed
 from storage.query.facts.scan import MAX_BYTES, Profiles, on_days
 from storage.query.selections import label_names
@@ -20,7 +21,7 @@ from storage.schema import binary, capture_binary, source_path
 from storage.symbols.errors import BadKey
 from storage.symbols.keys import source_path as normalised
 
-IMAGE, BUILD_ID = LABELS = ("image", "build_id")
+LABELS = ("image", "build_id")
 """Labels that profiles must have been read with."""
 _AT_ONCE = 1000
 
@@ -41,40 +42,57 @@ def read_builds(
     """The builds of the binaries of these names in profiles of the selection."""
     wanted = sorted(set(names) - {""})
     known = connection.execute(
-        select(binary.c.binary_id, binary.c.key, binary.c.name).where(binary.c.name.in_(wanted))
+        select(binary.c.binary_id, binary.c.key, binary.c.name)
+        .where(binary.c.name.in_(wanted))
+        .order_by(binary.c.binary_id)
     ).all()
-    keys = sorted({row.key for row in known})
-    number = {key: place for place, key in enumerate(keys)}
+    number = {key: place for place, key in enumerate(sorted({row.key for row in known}))}
+    only = _only_builds(connection, selection, profiles, [row.binary_id for row in known])
+    build_of = np.array([number[row.key] for row in known], np.int64)
+    of_name: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(known):
+        of_name[row.name].append(place)
+    main: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    images, ids = (label_names.values_of(connection, label, profiles.label(label)) for label in LABELS)
+    for place, (image, id_) in enumerate(zip(images, ids, strict=True)):
+        if id_:
+            main[image].append((place, number.setdefault(id_, len(number))))
+    found: dict[str, Int64] = {}
+    for name in wanted:
+        visits, places = only(np.array(of_name[name], np.int64))
+        of_visit = np.full(len(profiles.visits), -1, np.int64)
+        of_visit[visits] = build_of[places]
+        found[name] = of_visit[profiles.visit]
+        for profile, build in main[name]:
+            found[name][profile] = build
+    return Builds(tuple(number), found)
+
+
+def _only_builds(
+    connection: Connection, selection: Selection, profiles: Profiles, binary_ids: Sequence[int]
+) -> Callable[[Int64], tuple[Int64, Int64]]:
+    """Given some places in `binary_ids`, ascending, which are all of one name: (visit, place) of visits that met one of them only."""
     rows = read_fixed(
         connection,
         select(capture_binary.c.visit_id, capture_binary.c.binary_id).where(
-            among(capture_binary.c.binary_id, [row.binary_id for row in known]),
-            *on_days(capture_binary.c.day, selection),
+            among(capture_binary.c.binary_id, binary_ids), *on_days(capture_binary.c.day, selection)
         ),
         limit=MAX_BYTES,
     )
-    visit, binary_id = _in_visits(profiles, rows.uuids("visit_id")), rows.ints("binary_id")
-    images = _labels(connection, profiles, IMAGE)
-    ids = _labels(connection, profiles, BUILD_ID)
-    found: dict[str, Int64] = {}
-    for name in wanted:
-        of_name = {row.binary_id: number[row.key] for row in known if row.name == name}
-        here = np.flatnonzero((visit >= 0) & np.isin(binary_id, list(of_name)))
-        build = np.array([of_name[id_] for id_ in binary_id[here].tolist()], np.int64)
+    visit = _in_visits(profiles, rows.uuids("visit_id"))
+    place = np.searchsorted(np.array(binary_ids, np.int64), rows.ints("binary_id"))
+    visit, place = visit[visit >= 0], place[visit >= 0]
+    order = np.argsort(place, kind="stable")
+    visit, place = visit[order], place[order]
+
+    def only(places: Int64) -> tuple[Int64, Int64]:
+        low, high = np.searchsorted(place, places), np.searchsorted(place, places + 1)
+        here = ranges(low, high)
         met = np.bincount(visit[here], minlength=len(profiles.visits))
-        only = np.full(len(profiles.visits), -1, np.int64)
-        only[visit[here]] = build
-        only[met != 1] = -1
-        of_profile = only[profiles.visit]
-        main = np.array(
-            [image == name and bool(id_) for image, id_ in zip(images, ids, strict=True)], np.bool_
-        )
-        for id_ in sorted({ids[place] for place in np.flatnonzero(main).tolist()} - number.keys()):
-            number[id_] = len(keys)
-            keys.append(id_)
-        of_profile[main] = [number[ids[place]] for place in np.flatnonzero(main).tolist()]
-        found[name] = of_profile
-    return Builds(tuple(keys), found)
+        here = here[met[visit[here]] == 1]
+        return visit[here], place[here]
+
+    return only
 
 
 def read_contents(
@@ -99,10 +117,6 @@ def read_contents(
         for key, path, sha256 in rows:
             found.update({(key, asked): bytes(sha256) for asked in by_path[path]})
     return found
-
-
-def _labels(connection: Connection, profiles: Profiles, name: str) -> Sequence[str]:
-    return label_names.values_of(connection, name, profiles.label(name))
 
 
 def _in_visits(profiles: Profiles, ids: Ids) -> Int64:

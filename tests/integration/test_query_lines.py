@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -107,7 +108,7 @@ def queries(engine: Engine):
     made.close()
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profiles=st.lists(taken, min_size=1, max_size=4))
 def test_rows_of_any_keys_are_what_counting_says(engine: Engine, profiles: list[Taken]):
     empty(engine)
@@ -143,7 +144,7 @@ def test_rows_of_any_keys_are_what_counting_says(engine: Engine, profiles: list[
     queries.close()
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profiles=st.lists(taken, min_size=2, max_size=5))
 def test_estimates_of_lines_are_of_what_the_rows_show(engine: Engine, profiles: list[Taken]):
     """What visits brought to a row adds up to the row: each estimate is that of a share and a total."""
@@ -203,6 +204,38 @@ def test_lines_are_not_narrowed_by_stacks(engine: Engine, queries: QueryEngine):
         with pytest.raises(BadSelection, match="beside stacks"):
             queries.ask(TableQuestion(around_noon(**narrowed), ("function", "line"), Page()))
     assert queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).table.rows == ()
+
+
+def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("storage.query.facts.line_scan.MAX_LINES", 120)
+    with engine.begin() as connection:
+        campaign = Campaign(connection, {"a": 1000}, random=Random(3))
+        write = campaign.write
+        work = write.function("work")
+        stack_id = write.stack([work])
+        for _ in range(100):
+            lines = {(work, line): (1, 1) for line in (1, 2)}
+            write.profile(campaign.answer(NOON, "a"), {stack_id: 3}, lines=lines, period=PERIOD)
+    answer = queries.ask(TableQuestion(around_noon(), ("function", "line"), Page()))
+    assert answer.totals.coverage.approximate
+    assert 0 < answer.totals.coverage.landed < 100
+    assert [row.self_share for row in answer.table.rows] == [pytest.approx(1 / 3)] * 3
+    assert sum(row.self for row in answer.table.rows) == answer.totals.units
+
+
+def test_lines_of_visits_by_hand_are_read_whole_or_not_at_all(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("storage.query.facts.line_scan.MAX_LINES", 1)
+    with engine.begin() as connection:
+        write = FactWriter(connection)
+        work = write.function("work")
+        lines = {(work, line): (1, 1) for line in (1, 2)}
+        write.profile(write.visit("m", NOON), {write.stack([work]): 2}, lines=lines)
+    with pytest.raises(BadSelection, match="rows of lines"):
+        queries.ask(TableQuestion(around_noon(), ("line",), Page()))
 
 
 def test_lines_follow_a_function_that_was_named_since(engine: Engine, queries: QueryEngine):

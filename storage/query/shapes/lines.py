@@ -87,7 +87,7 @@ def source_lines(
     functions = reading.functions
     found = Occurrences.of(functions, lined.samples, subject)
     lined = lined.of_functions(found.functions)
-    named = [functions.row(id_) for id_ in found.functions.tolist()]
+    named = [functions.row(id_) for id_ in np.unique(lined.lines.function).tolist()]
     known = reading.builds(selection, lined.lines.profiles, (row.binary for row in named))
     contents = reading.contents(known.keys, (row.file for row in named))
     versions = versions_of(functions, lined, known, contents)

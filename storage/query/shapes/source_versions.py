@@ -48,10 +48,10 @@ def versions_of(
     facts = lined.lines
     used, which = distinct(facts.function)
     rows = [functions.row(id_) for id_ in used.tolist()]
-    names = sorted({row.binary for row in rows})
+    names = {name: number for number, name in enumerate(dict.fromkeys(row.binary for row in rows))}
     build = np.full(len(facts.function), -1, np.int64)
-    binary = np.array([names.index(row.binary) for row in rows], np.int64)[which]
-    for number, name in enumerate(names):
+    binary = np.array([names[row.binary] for row in rows], np.int64)[which]
+    for name, number in names.items():
         if name in builds.of_profile:
             here = binary == number
             build[here] = builds.of_profile[name][facts.profile[here]]

@@ -4,7 +4,7 @@ What calls rarely may not be among the visits that were sampled; how much it cou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -107,13 +107,16 @@ def users_of(reading: Reading, samples: Samples, subject: Subject, by: tuple[str
     chosen = np.zeros(len(samples.shape), np.bool_)
     chosen[found.outermost] = True
     through = samples.of(through_any(chosen, samples.shape))
+    through = replace(through, shape=through.shape.above_its_leaves())
     rows = LabelRows(through, grouping)
     order = ordered(rows, Page(Sort.TOTAL_DESC, limit))
     shown = order[:limit]
     itself = only_row(samples, found.together())
     wholes, _ = application_wholes(samples, grouping)
     groups = rows.groups(shown)
-    parts = through.in_groups(grouping.of, len(grouping.labels))
+    number = np.full(len(grouping.labels), len(groups), np.int64)
+    number[groups] = np.arange(len(groups))
+    parts = through.in_groups(number[grouping.of], len(groups) + 1)
     whole = samples.whole
     return Users(
         functions=tuple(functions.row(id_) for id_ in found.functions[:100].tolist()),
@@ -123,9 +126,11 @@ def users_of(reading: Reading, samples: Samples, subject: Subject, by: tuple[str
                 row=row,
                 of_function=_share(row.total_share, itself.total_share),
                 within=_share(row.total_share * whole, float(wholes[group])),
-                callers=_callers(Occurrences.of(functions, parts[group], subject), reading),
+                callers=_callers(Occurrences.of(functions, part, subject), reading),
             )
-            for group, row in zip(groups.tolist(), shown_rows(through, rows, shown), strict=True)
+            for group, part, row in zip(
+                groups.tolist(), parts[: len(groups)], shown_rows(through, rows, shown), strict=True
+            )
         ),
         users_total=len(order),
         unseen=_unseen(samples),
