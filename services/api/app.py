@@ -88,6 +88,7 @@ def create_app(
         lambda: {**queries.caches(), "answers": kept.size},
         connections,
         kept,
+        streams=None if data is None else lambda: data.places.open,
     )
     leftovers = Leftovers()
 

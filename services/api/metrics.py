@@ -30,10 +30,13 @@ class Metrics:
         caches: Callable[[], Mapping[str, CacheSize]],
         connections: Callable[[], int] | None = None,
         kept: KeptAnswers | None = None,
+        *,
+        streams: Callable[[], int] | None = None,
     ) -> None:
         """`landing` and `operations` say how the store is, or raise DatabaseError; `caches` what is kept between answers.
 
         `connections`: how many to the database are in use; None: not known. `kept`: answers that are given again.
+        `streams`: how many of the data API's are open; None: there are none.
         """
         # They would be half as many series again, for what `process_start_time_seconds` says.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type for it
@@ -52,6 +55,12 @@ class Metrics:
                 "Connections of this process to the database that are in use.",
                 registry=self._registry,
             ).set_function(connections)
+        if streams is not None:
+            Gauge(
+                "fleetprof_data_streams_open",
+                "Streams of the data API that are open, by gRPC or HTTP.",
+                registry=self._registry,
+            ).set_function(streams)
         self._registry.register(_Caches(caches))
         self._registry.register(_Kept(kept or KeptAnswers(0, fresh_s=0.0)))
         ProcessCollector(registry=self._registry)

@@ -59,7 +59,13 @@ def names(text: bytes | str) -> set[str]:
 
 def api_metrics() -> Metrics:
     landing = LandingStatus(CapturesStatus(1, 2.0, 3, 4), 0)
-    return Metrics(lambda: landing, lambda: OPERATIONS, lambda: {"stacks": CacheSize(1, 2)}, lambda: 3)
+    return Metrics(
+        lambda: landing,
+        lambda: OPERATIONS,
+        lambda: {"stacks": CacheSize(1, 2)},
+        lambda: 3,
+        streams=lambda: 5,
+    )
 
 
 def collector_metrics() -> CollectorMetrics:
@@ -194,6 +200,7 @@ def test_the_store_says_what_its_campaigns_do():
     assert found["fleetprof_campaign_state", ("campaign", "fleet"), ("state", "running")] == 0
     assert ("fleetprof_campaign_last_round_timestamp_seconds", ("campaign", "new")) not in found
     assert found["fleetprof_database_connections_in_use",] == 3
+    assert found["fleetprof_data_streams_open",] == 5
 
 
 def test_two_registries_of_one_process_do_not_mix():
