@@ -34,6 +34,10 @@ class _Compiler(PGCompiler):
     def visit_custom_op_binary(self, element: Any, operator: Any, **kw: Any) -> str:
         if operator.opstring == "@>":
             return f"json_contains({self.process(element.left, **kw)}, {self.process(element.right, **kw)})"
+        if operator.opstring == "->>":
+            # DuckDB would take a key that begins with $ or / for a path.
+            labels, key = self.process(element.left, **kw), self.process(element.right, **kw)
+            return f"(CAST({labels} AS MAP(VARCHAR, VARCHAR)))[{key}]"
         return str(super().visit_custom_op_binary(element, operator, **kw))  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its compilers untyped
 
     def visit_now_func(self, fn: Any, **kw: Any) -> str:  # noqa: ARG002 - SQLAlchemy's signature

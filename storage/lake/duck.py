@@ -1,5 +1,6 @@
 """An embedded DuckDB whose tables are the lake's days under the names that the store's queries know."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class Limits:
     threads: int = 0
     """0: one for each CPU."""
     spill: Path | None = None
-    """Folder for what does not fit into memory; None: nowhere, it fails."""
+    """Folder for what does not fit into memory; None, or one that cannot be written: it fails."""
     timeout_s: float = 300.0
 
 
@@ -136,7 +137,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
     connection.execute(f"SET memory_limit = '{limits.memory_bytes}B'")
     if limits.threads:
         connection.execute(f"SET threads = {limits.threads}")
-    connection.execute(f"SET temp_directory = {_quoted(str(limits.spill) if limits.spill else '')}")
+    connection.execute(f"SET temp_directory = {_quoted(_made(limits.spill))}")
     for setting in (
         "TimeZone = 'UTC'",
         "arrow_lossless_conversion = true",
@@ -145,6 +146,17 @@ def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
         "enable_progress_bar = false",
     ):
         connection.execute(f"SET {setting}")
+
+
+def _made(folder: Path | None) -> str:
+    """The folder, made where it is missing; empty where there is none, or it is not for us to write."""
+    if folder is None:
+        return ""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return ""
+    return str(folder) if os.access(folder, os.W_OK | os.X_OK) else ""
 
 
 def _quoted(text: str) -> str:

@@ -152,7 +152,7 @@ class _Day:
         ordered = select(*columns).where(v.day == self._day).order_by(v.visit_id)
         ids: list[bytes] = []
         machines: list[int] = []
-        rows = self._connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(ordered)
+        rows = self._connection.execute(ordered, execution_options={"yield_per": _ROWS_AT_ONCE})
         for some in rows.partitions():
             first = len(ids)
             ids += [row.visit_id.bytes for row in some]
@@ -170,9 +170,15 @@ class _Day:
             .order_by(c.visit_id, c.segment),
             limit=_MAX_BYTES,
         )
+        of = rows.uuids("visit_id")
+        number = np.searchsorted(ids, of)
+        if (number == len(ids)).any() or not np.array_equal(ids[number], of):
+            raise LakeDiffers(
+                f"{self._day} was not exported: captures of visits that are not there watched events."
+            )
         self._writers["segments"].add(
             [
-                np.searchsorted(ids, rows.uuids("visit_id")),
+                number,
                 *(rows.ints(name) for name in ("segment", "sample_type_id")),
                 np.array(rows.values("stacks"), np.bool_),
                 rows.floats("seconds"),

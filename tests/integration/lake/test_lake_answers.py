@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -21,6 +22,7 @@ from storage.lake.engine import LakeEngine
 from storage.lake.place import Lake
 from storage.query.copy_binary import TooMuch
 from storage.query.facts import scan
+from storage.query.selections.matchers import Matcher, Operator
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
@@ -105,7 +107,7 @@ def test_users_labels_are_matched_and_grouped_by(store: Store):
     store.land(SOME)
     with store.engine.begin() as connection:
         write = FactWriter(connection)
-        hostile = {"k8s.app/name": "$.x", "colour": 'it\'s "red"', "dollar": "$", "comm": "/a"}
+        hostile = {"k8s.app/name": "$.x", "colour": 'it\'s "red"', "dollar": "$", "comm": "/a", "$.x": "1"}
         write.profile(write.visit("m", MIDNIGHT + timedelta(hours=5)), {1: 7}, labels=hostile)
     store.export()
     for select in (
@@ -120,6 +122,8 @@ def test_users_labels_are_matched_and_grouped_by(store: Store):
             TableQuestion(minutes(0, WHOLE, select=select), ("colour", "k8s.app/name"), Page())
         )
         assert answer.table.rows, select
+    path = replace(minutes(0, WHOLE), matchers=(Matcher("$.x", Operator.EQUAL, "1"),))
+    assert store.check(TableQuestion(path, ("$.x",), Page())).table.rows[0].key == {"$.x": "1"}
 
 
 def test_events_without_stacks_levels_and_visits_nobody_drew(store: Store):
@@ -227,6 +231,17 @@ def test_what_the_lake_does_not_keep_is_refused(store: Store):
     store.export()
     with pytest.raises(BadSelection, match="no source lines"):
         store.duckdb.ask(TableQuestion(minutes(0, WHOLE), ("line",), Page()))
+
+
+def test_what_does_not_fit_into_memory_goes_to_disk(store: Store, tmp_path: Path):
+    store.land(SOME)
+    made = store.export(0)
+    sort = "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY hash(range), range) n FROM range(4000000)) WHERE n > 0"
+    limits = Limits(memory_bytes=48 << 20, threads=1, spill=tmp_path / "made" / "spill")
+    with opened(store.lake, made, limits) as duck:
+        assert duck.execute(sort).fetchall() == [(4_000_000,)]
+    with opened(store.lake, made, replace(limits, spill=None)) as duck, pytest.raises(TooMuch), translated():
+        duck.execute(sort).fetchall()
 
 
 def test_duckdb_stops_at_its_limits_and_reads_the_lake_alone(store: Store, tmp_path: Path):

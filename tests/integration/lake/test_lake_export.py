@@ -1,9 +1,10 @@
 """GIVEN closed days WHEN they are exported THEN the lake has all of each or nothing, and what PostgreSQL has now."""
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from collector.lake import LakeTerms, tend
+from collector.run import Collector
 from services.cli import app
 from storage import partitions
+from storage.archive import Archive
 from storage.errors import DatabaseError, PartitionMissing
 from storage.lake import export, landed, manifest
 from storage.lake.duck import Limits
@@ -28,7 +31,7 @@ from tests.lakes import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
 pytestmark = pytest.mark.integration
 
-SOME = [Drawn(119 * n) for n in range(1, 36)]
+SOME = [Drawn(237 * n) for n in range(1, 18)]
 ALL = [DAY + timedelta(days=n) for n in range(DAYS)]
 
 
@@ -176,7 +179,7 @@ def test_a_day_without_visits_is_known_to_have_none(engine: Engine, tmp_path: Pa
 class TestTheCollector:
     @pytest.fixture
     def terms(self, store: Store) -> LakeTerms:
-        return LakeTerms(store.lake, keep_days=1000, limits=Limits())
+        return LakeTerms(store.lake, keep_days=36_500, limits=Limits())
 
     def test_exports_what_is_due_and_drops_what_is_old(self, store: Store, terms: LakeTerms):
         tend(store.engine, terms, LATER, lambda: False)
@@ -189,6 +192,23 @@ class TestTheCollector:
             tend(store.engine, LakeTerms(store.lake, 4, Limits()), LATER, lambda: False)
         assert said == [], "what the lake would not keep is not exported again"
 
+    def test_does_so_in_its_beat(self, store: Store, terms: LakeTerms):
+        async def work() -> None:
+            stop = asyncio.Event()
+
+            def once(now: datetime, stopping: Callable[[], bool]) -> None:
+                tend(store.engine, terms, now, stopping)
+                loop.call_soon_threadsafe(stop.set)
+
+            loop = asyncio.get_running_loop()
+            collector = Collector(
+                store.engine, Archive(f"{store.lake.root}-archive"), lambda _: None, tend_lake=once
+            )
+            await collector.run(stop)
+
+        asyncio.run(work())
+        assert manifest.days(store.lake) == ALL
+
     def test_ends_between_batches(self, store: Store, terms: LakeTerms):
         asked = iter([False, True])
         tend(store.engine, terms, LATER, lambda: next(asked))
@@ -196,7 +216,7 @@ class TestTheCollector:
 
     def test_goes_on_without_its_lake(self, store: Store, tmp_path: Path):
         (tmp_path / "file").write_text("")
-        terms = LakeTerms(Lake(str(tmp_path / "file" / "lake")), 1000, Limits())
+        terms = LakeTerms(Lake(str(tmp_path / "file" / "lake")), 36_500, Limits())
         with capture_logs() as said:
             tend(store.engine, terms, LATER, lambda: False)
         assert [entry["log_level"] for entry in said] == ["error"]

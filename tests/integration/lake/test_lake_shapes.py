@@ -1,0 +1,50 @@
+"""GIVEN days in the lake WHEN trees, graphs, series and movers are asked THEN DuckDB's answers are PostgreSQL's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from storage.lake.place import Lake
+from storage.query.shapes.call_graph import CallGraphQuestion
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame_diff import FlameDiffQuestion
+from storage.query.shapes.movers import MoversQuestion
+from storage.query.shapes.series import SeriesQuestion
+from tests.lakes import WHOLE, Drawn, Store, minutes
+
+pytestmark = pytest.mark.integration
+
+FIRST, SECOND = minutes(0, 1440), minutes(1440, WHOLE)
+VISITS = [
+    Drawn(
+        119 * n,
+        groups=(("nginx", "red", (9, 2, 1, 0, 0, 3)), ("db", "", (1, 0, 0, 9 if n < 13 else 90, 2, 0))),
+    )
+    for n in range(1, 36)
+]
+
+
+@pytest.fixture
+def store(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_, **__: None)
+    made = Store(engine, Lake(str(tmp_path / "lake")))
+    made.land(VISITS)
+    made.export()
+    yield made
+    made.postgres.close()
+
+
+def test_shapes_are_answered_alike(store: Store):
+    whole = minutes(30, WHOLE)
+    inverted = store.check(FlameQuestion(whole, inverted=True, by=("application",)))
+    assert inverted.flame.labels
+    store.check(FlameDiffQuestion(SECOND, FIRST))
+    assert store.check(CallGraphQuestion(whole, nodes=3)).graph.edges
+    series = store.check(SeriesQuestion(whole, ("application",), step_s=3 * 3600)).series
+    assert series.lines
+    assert series.steps[0].partial
+    assert sum(step.drawn for step in series.steps) == len(VISITS)
+    moved = store.check(MoversQuestion(SECOND, FIRST, ("application",)))
+    assert moved.movers
