@@ -20,6 +20,8 @@ _LADDER = (
 _MONDAY_S = 4 * DAY_S
 """1970-01-05, a Monday: where weeks and other steps of days are counted from."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_S = -62_135_596_800
+"""0001-01-01."""
 _LAST_S = 253_402_300_799
 """9999-12-31, the last second."""
 
@@ -48,8 +50,9 @@ class Steps:
         return np.asarray((moments - self.first_s) // self.step_s, np.int64)
 
     def time(self, number: int) -> datetime:
-        """When a step begins; of `count`, when the last one ends; not after the last second that has a date."""
-        return _EPOCH + timedelta(seconds=min(self.first_s + self.step_s * number, _LAST_S))
+        """When a step begins; of `count`, when the last one ends; at most the first and last second that have a date."""
+        seconds = min(max(self.first_s + self.step_s * number, _FIRST_S), _LAST_S)
+        return _EPOCH + timedelta(seconds=seconds)
 
 
 def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:

@@ -45,7 +45,7 @@ def read_visit_times(
         connection,
         select(
             c.visit_id,
-            cast(func.extract("epoch", c.drawn_at), Double).label("drawn_at"),
+            cast(func.date_part("epoch", c.drawn_at), Double).label("drawn_at"),
             (c.round != BY_HAND).label("at_random"),
         ).where(c.campaign_id == campaign_id, c.drawn_at >= start, c.drawn_at < end),
         limit=_MAX_BYTES,
