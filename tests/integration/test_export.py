@@ -345,3 +345,23 @@ def test_parts_are_compressed_on_their_way(client: TestClient) -> None:
     plain = client.get("/api/v1/stacks", params=RANGE, headers={**zipped, "Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.text == response.text
+
+
+def test_no_more_files_are_sent_at_once_than_may_be(
+    filled: Engine, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(6):  # a place is given back each time
+        get(client, "stacks", PPROF, limit="1")
+    monkeypatch.setattr("services.api.profiles.asker._SENT_AT_ONCE", 0)
+    queries = QueryEngine(filled)
+    access = Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
+    with TestClient(
+        create_app(queries, access, static=tmp_path),
+        base_url="http://127.0.0.1:7070",
+        headers={"Authorization": f"Bearer {TOKEN}"},
+    ) as full:
+        response = full.get("/api/v1/stacks", params={**RANGE, "format": "pprof"})
+        assert response.status_code == 503
+        assert response.headers["retry-after"] == "5"
+        assert full.get("/api/v1/stacks", params=RANGE).status_code == 200
+    queries.close()

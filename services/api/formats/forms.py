@@ -30,6 +30,8 @@ class Form(Generic[_Asked_contra]):
     """Of the media type as it is sent, e.g. "; charset=utf-8"."""
     packed: bool = False
     """Compressed already."""
+    in_parts: bool = False
+    """Written part by part while it is sent."""
 
     @property
     def content_type(self) -> str:

@@ -18,18 +18,27 @@ def forms(
     `value` says what those count in that have one number for each stack.
     """
     return (
-        Form("pprof", pprof.MEDIA_TYPE, "pb.gz", lambda asked: pprof.packed(profile(asked)), packed=True),
+        Form(
+            "pprof",
+            pprof.MEDIA_TYPE,
+            "pb.gz",
+            lambda asked: pprof.packed(profile(asked)),
+            packed=True,
+            in_parts=True,
+        ),
         Form(
             "collapsed",
             collapsed.MEDIA_TYPE,
             "collapsed.txt",
             lambda asked: collapsed.lines(profile(asked), value(asked)),
             parameters="; charset=utf-8",
+            in_parts=True,
         ),
         Form(
             "speedscope",
             speedscope.MEDIA_TYPE,
             "speedscope.json",
             lambda asked: speedscope.parts(profile(asked), value(asked)),
+            in_parts=True,
         ),
     )

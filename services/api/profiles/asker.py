@@ -1,7 +1,8 @@
 """How the routes of profiles ask the query engine, and what may come of it."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TypeVar
 
 from anyio import CapacityLimiter
@@ -10,8 +11,9 @@ from fastapi.responses import StreamingResponse
 
 from services.api.formats.forms import Forms, file_name
 from services.api.kept_answers import KeptAnswers
-from services.api.problems import described
+from services.api.problems import Problem, described
 from services.api.replies import zipped
+from services.api.sending import Places, Sent
 from services.api.waiting import in_thread
 from storage.query.engine import QueryEngine
 
@@ -28,7 +30,8 @@ PROBLEMS = described(
 """By status, for the `responses` of a route."""
 
 _Asked = TypeVar("_Asked")
-_Part = TypeVar("_Part")
+_SENT_AT_ONCE = 4
+"""Files of stacks: the largest takes 250 MB until its reader has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,14 @@ class Asker:
     kept: KeptAnswers
     """Answers of a moment ago."""
 
+    sending: Places = field(default_factory=lambda: Places(_SENT_AT_ONCE))
+    """For answers that are sent part by part."""
+
     async def answer(self, request: Request, forms: Forms[_Asked], asked: _Asked) -> Response:
         """What was asked, in the form that the request wants; compressed if it allows that.
 
-        Asking happens in a thread, when the form is written. Raises the Problems 406 and 422 before, and
-        what asking raises.
+        Asking happens in a thread, when the form is written. Raises the Problems 406 and 422 before, 503
+        for a file while too many are being sent, and what asking raises.
         """
         form = forms.chosen(request)
         name = file_name(request, form)
@@ -64,19 +70,36 @@ class Asker:
                 file_name=name,
             )
 
+        if form.in_parts:
+            return await self._sent(request, make)
         asked_at = self.kept.now()
-        try:
-            made = await in_thread(request, self.limiter, self.queries.budget(), make)
-        finally:
-            self.answered()
-        if isinstance(made, StreamingResponse):  # sent part by part, never whole
-            made.body_iterator = self._until_sent(made.body_iterator)
-            return made
-        return self.kept.keep(request, made, asked_at=asked_at)
+        return self.kept.keep(request, await self._made(request, make), asked_at=asked_at)
 
-    async def _until_sent(self, parts: AsyncIterable[_Part]) -> AsyncIterator[_Part]:
+    async def _sent(self, request: Request, make: Callable[[], Response]) -> Response:
+        """The answer, which is not made whole and so not kept."""
+        if not self.sending.take():
+            raise Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "As many files are being sent as may be at once.",
+                kind="busy",
+                hint="Ask again in a while; `fleetprof export` writes the same from the database.",
+                headers={"Retry-After": "5"},
+            )
         try:
-            async for part in parts:
-                yield part
+            made = await self._made(request, make)
+        except BaseException:
+            self.sending.give_back()
+            raise
+        assert isinstance(made, StreamingResponse)
+        made.body_iterator = Sent(made.body_iterator, self._was_sent)
+        return made
+
+    async def _made(self, request: Request, make: Callable[[], Response]) -> Response:
+        try:
+            return await in_thread(request, self.limiter, self.queries.budget(), make)
         finally:
             self.answered()
+
+    def _was_sent(self) -> None:
+        self.sending.give_back()
+        self.answered()

@@ -1,0 +1,53 @@
+"""GIVEN answers that are sent in parts WHEN they are sent, fail or are let go THEN their place is given back once."""
+
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+
+from services.api.sending import Places, Sent
+
+
+async def parts(broken: bool = False) -> AsyncIterator[bytes]:
+    yield b"one"
+    if broken:
+        raise OSError("gone")
+    yield b"two"
+
+
+def test_places_are_as_many_as_there_are() -> None:
+    places = Places(2)
+    assert [places.take() for _ in range(3)] == [True, True, False]
+    places.give_back()
+    assert [places.take(), places.take()] == [True, False]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_was_sent_is_done_once(broken: bool) -> None:
+    done: list[int] = []
+
+    async def send() -> list[bytes]:
+        sent = Sent(parts(broken), lambda: done.append(1))
+        found = []
+        try:
+            async for part in sent:
+                found.append(part)
+                assert done == []
+        except OSError:
+            assert broken
+        assert done == [1]
+        return found
+
+    assert anyio.run(send) == ([b"one"] if broken else [b"one", b"two"])
+    assert done == [1]
+
+
+def test_what_nobody_reads_is_done_too() -> None:
+    done: list[int] = []
+
+    async def let_go() -> None:
+        sent = Sent(parts(), lambda: done.append(1))
+        del sent
+
+    anyio.run(let_go)
+    assert done == [1]
