@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.callers import Callers, CallersQuestion, CallTree
@@ -166,23 +165,6 @@ def test_a_function_is_asked_for_by_its_id_or_by_what_it_was_called(engine: Engi
         assert rows(found.callers.rows) == {"main": [30, 30]}
     nobody = queries.ask(CallersQuestion(around_noon(), Subject(2_000_000_000))).callers
     assert (nobody.functions, nobody.callers.rows, nobody.itself.total) == ((), (), 0)
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {},
-        {"function": "f", "function_id": 1},
-        {"function_id": 0},
-        {"function": '{application="x"}'},
-        {"function": "{}"},
-        {"function": '{function="x"'},
-        {"function": '{self.function="x"}'},
-    ],
-)
-def test_a_subject_that_means_nothing_is_refused(asked: dict):
-    with pytest.raises(BadSelection):
-        parse_subject(**asked)
 
 
 def test_the_example_of_the_documentation(engine: Engine, queries: QueryEngine):

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, insert
 
-from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.lines import LinesQuestion, SourceLines
@@ -183,11 +182,3 @@ def test_the_heaviest_lines_are_shown_and_the_rest_is_told(engine: Engine, queri
 def test_nobody_has_lines_of_what_does_not_run(queries: QueryEngine):
     lines = queries.ask(LinesQuestion(around_noon(), Subject(7))).lines
     assert (lines.functions, lines.versions, lines.lines, lines.itself.total) == ((), (), (), 0)
-
-
-@pytest.mark.parametrize(
-    "asked", [{"binary": "lib"}, {"file": "a", "function": "f"}, {"file": "a", "function_id": 1}, {}]
-)
-def test_lines_of_nothing_are_refused(asked: dict):
-    with pytest.raises(BadSelection):
-        parse_lines_subject(**asked)

@@ -158,3 +158,10 @@ def test_a_borrowed_number_of_samples_makes_the_interval_of_its_lender(share: fl
     assert (lo, hi) == pytest.approx((exact.low, exact.high), abs=1e-9)
     assert estimate.share_at(0.0, visits)[0] == 0
     assert estimate.share_at(1.0, visits)[1] == 1
+
+
+@pytest.mark.parametrize(("seen", "samples"), [(0, 7), (3, 10), (40, 1000), (12, 12)])
+def test_a_borrowed_interval_is_the_exact_binomial_one(seen: int, samples: int):
+    exact = stats.binomtest(seen, samples).proportion_ci(0.95, method="exact")
+    lo, hi = estimate.share_interval(np.array([seen / samples]), samples)
+    assert (lo[0], hi[0]) == (pytest.approx(exact.low, abs=1e-12), pytest.approx(exact.high))
