@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
+from services.api.profiles.movers import MoversAnswer, movers_document
+from services.api.replies import as_json
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.movers import Cause, MoversQuestion, Unsaid
@@ -87,6 +89,22 @@ def test_the_release_is_named(landed: Engine, queries: QueryEngine):
         (abs(mover.row.delta) for mover in answer.movers), reverse=True
     )
     assert answer.totals.visits == answer.base_totals.visits == 60
+
+
+def test_the_document_says_what_was_found(landed: Engine, queries: QueryEngine):
+    question = MoversQuestion(NOW, BASE, explain=1)
+    document = movers_document(question, queries.ask(question))
+    found = MoversAnswer.model_validate_json(as_json(document)[0])
+    first, *others = found.movers
+    assert first.cause is not None
+    assert first.cause.best is not None
+    assert (first.cause.best.label, first.cause.best.kind, first.cause.best.value) == ("version", "mix", "2")
+    assert first.cause.best.explained.lo <= first.cause.best.explained.value <= first.cause.best.explained.hi
+    assert first.unsaid is None
+    assert first.cores is not None
+    assert first.cores.lo > 0, "more cores run it, not only a larger share"
+    assert {mover.unsaid.reason for mover in others if mover.unsaid} <= {"not_asked"}
+    assert (found.examined, found.rows_total, found.labels) == (5, 5, ["version", "compiler"])
 
 
 def test_only_what_was_asked_for_is_explained(

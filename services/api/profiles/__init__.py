@@ -2,9 +2,10 @@
 
 | module | noun |
 |---|---|
-| `table`, `flame`, `diff`, `reliability`, `labels` | a shape: its models for OpenAPI, its JSON document, and its route |
+| `table`, `callers`, `lines`, `shared_code`, `flame`, `call_graph`, `stacks`, `series`, `diff`, `flame_diff`, `movers`, `reliability`, `labels` | a shape: its models for OpenAPI, its JSON document, and its route |
 | `status` | likewise, of the fleet rather than a selection |
-| `selection`, `totals`, `estimates`, `functions` | parts that documents share: each one's model and document |
+| `selection`, `totals`, `estimates`, `functions`, `diff_rows` | parts that documents share: each one's model and document |
+| `graphviz` | a call graph in Graphviz's language |
 | `asker` | how a route asks the query engine, and what problems may come of it |
 
 Shapes import parts; no shape imports another. Documents are plain dictionaries that the models only

@@ -131,10 +131,7 @@ _FORMS: Forms[_Asked] = Forms(
     (
         Form("json", "application/json", "json", lambda asked: as_json(asked())[0]),
         Form("dot", graphviz.MEDIA_TYPE, "gv", _Asked.dot, parameters="; charset=utf-8"),
-        *(
-            Form(form.name, form.media_type, form.extension, form.write, form.parameters, form.packed)
-            for form in _DOCUMENTS.forms[1:]
-        ),
+        *_DOCUMENTS.forms[1:],
     )
 )
 
