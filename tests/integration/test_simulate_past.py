@@ -1,9 +1,11 @@
 """GIVEN a fleet whose busy machines fail more often WHEN its past is landed THEN estimates meet the truth."""
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -21,8 +23,13 @@ from services.simulate.truth import Truth, Wanted, truth
 from storage import campaigns, inventory
 from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
+from storage.lake.engine import LakeEngine
+from storage.lake.export import export_day
+from storage.lake.place import Lake
 from storage.query.engine import QueryEngine
-from storage.query.selections.selection import Selection
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import capture, visit
@@ -30,6 +37,7 @@ from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
+from tests.alike import differences
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -103,6 +111,32 @@ def test_estimates_meet_the_truth_though_busy_machines_fail(engine, archive, pla
     ]
     assert sum(held) >= 9
     assert answer.totals.symbolized == 1.0
+    check_lake(engine, Lake(str(tmp_path / "lake")))
+
+
+def check_lake(engine: Engine, lake: Lake) -> None:
+    """Its day, exported, is answered as PostgreSQL does, visit by visit."""
+    made = export_day(engine, lake, DAY.date())
+    assert made is not None
+    assert made.facts > 0
+    whole = Selection(DAY, DAY + timedelta(days=1))
+    part = parse_selection(
+        start=(DAY + timedelta(hours=1)).isoformat(),
+        end=(DAY + timedelta(hours=7, minutes=20)).isoformat(),
+        select='{platform=~".+", application!~"kernel.*"}',
+        ignore="^sys_",
+    )
+    queries = QueryEngine(engine)
+    with closing(queries), patch("storage.query.cells.planner.plan", lambda *_, **__: None):
+        for question in (
+            TableQuestion(whole, ("function",), Page(limit=1000)),
+            TableQuestion(part, ("application", "platform"), Page(limit=1000)),
+            TableQuestion(part, ("datacenter", "binary"), Page(limit=1000)),
+            FlameQuestion(whole, 1000),
+            ReliabilityQuestion(part, ("function",)),
+        ):
+            found = LakeEngine(lake).ask(question).answer
+            assert differences(queries.ask(question), found) == []
 
 
 def test_a_fleet_that_never_fails_answers_every_visit(engine, archive, plan):
