@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from fastapi import FastAPI
@@ -145,3 +146,20 @@ def test_every_form_that_the_description_names_is_had(caller: Caller):
             assert found in {media_type.partition(";")[0], MEDIA_TYPE}, (path, media_type)
             forms += found != MEDIA_TYPE
     assert forms > 10
+
+
+STRANGE = ("a\0", '{comm="a\0b",machine=~"\0"}', "\ud800\u202e\x1b[2J'%_" + "é" * 2000)
+
+
+def test_no_text_is_too_strange(caller: Caller):
+    """Every parameter that takes text, with text that a database, a log or a regular expression may choke on."""
+    for method, path, described in operations(caller.app):
+        for parameter in described.get("parameters", []):
+            schema = parameter["schema"]
+            if parameter["in"] != "query" or "string" not in str(schema):
+                continue
+            for text in STRANGE:
+                query = urlencode({parameter["name"]: text}, errors="surrogatepass")
+                response = caller.send(method, f"{path}?{query}", content=b"" if method == "POST" else None)
+                assert response.status_code < 500, (path, parameter["name"], text, response.text)
+                assert str(response.status_code) in described["responses"], (path, parameter["name"], text)

@@ -47,6 +47,8 @@ def check_label(connection: Connection, name: str, *, parameter: str = "by", at:
         return
     if not name:
         raise BadSelection("The name of a label is empty.", parameter=parameter, at=at)
+    if "\0" in name:  # which PostgreSQL takes in no text
+        raise BadSelection("The name of a label has a NUL character.", parameter=parameter, at=at)
     if name in FRAME_NAMES:
         raise BadSelection(
             f"{name!r} is not a label of profiles: every stack has many.",
