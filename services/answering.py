@@ -6,7 +6,7 @@ from datetime import date
 from typing import TypeVar
 
 from services.engines import By
-from services.hottest import Queries, postgres
+from services.hottest import Json, Queries, postgres
 from services.lake import limits_of, needed_lake
 from services.settings import Settings
 from storage.lake.engine import LakeEngine
@@ -30,6 +30,11 @@ class FromLake:
         found = self._engine.ask(question)
         self.days, self.missing, self.reach = found.days, found.missing, (found.first, found.last)
         return found.answer
+
+    @property
+    def document(self) -> Json:
+        """The same for programs."""
+        return {"days": list(map(str, self.days)), "missing": list(map(str, self.missing))}
 
     @property
     def remark(self) -> str:

@@ -136,6 +136,8 @@ def query(  # noqa: PLR0917 - the command line is its signature
                 answer = hottest.reliability(queries, selection, keys)
             else:
                 answer = hottest.table(queries, selection, keys, rows)
+        if isinstance(queries, FromLake):
+            answer["lake"] = queries.document
     if isinstance(queries, FromLake):
         typer.echo(queries.remark, err=True)
     if as_json:

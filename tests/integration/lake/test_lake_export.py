@@ -257,6 +257,7 @@ def test_the_command_exports_lists_checks_and_asks(
     wanted, found = (json.loads(run(*words, engine)) for engine in ("postgres", "duckdb"))
     assert [row["key"] for row in found["rows"]] == [row["key"] for row in wanted["rows"]]
     assert found["totals"]["units"] == wanted["totals"]["units"] > 0
+    assert found["lake"] == {"days": list(map(str, ALL)), "missing": []}
     Path(store.lake.path(manifest.key_of(DAY))).write_text("{")
     result = CliRunner().invoke(app, ["lake", "verify"])
     assert result.exit_code == 1
