@@ -163,7 +163,8 @@ def whole_app(
                 Access(folder / "state", parse_tokens([f"operator:{token}", f"viewer:{viewer}"])),
                 static=folder / "static",
                 symbols=SymbolDesk(engine, archive, largest_bytes=1 << 20),
-                data=DataDesk(Streams(engine, archive)),
+                # A stream that follows ends with its first sign of life: who asks here waits for the end.
+                data=DataDesk(Streams(engine, archive, poll_s=0.0, quiet_s=0.0), longest_s=0.0),
                 uploads=folder / "uploads",
             ),
             {"Authorization": f"Bearer {token}"},

@@ -1,5 +1,6 @@
 """What both ways to the data API share: the streams, their places, and what an error is to a caller."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -13,6 +14,8 @@ from storage.data.errors import Stopped
 from storage.data.stopping import Stop
 from storage.errors import StorageError
 
+LONGEST_S = 4 * 3600.0
+"""A stream is ended then, and its caller goes on by its cursor, perhaps in another process that has started since."""
 _Record = TypeVar("_Record")
 
 
@@ -24,17 +27,21 @@ class DataDesk:
     places: Places = field(default_factory=Places)
     close: Callable[[], None] = lambda: None
     """Gives back what the streams hold."""
+    longest_s: float = LONGEST_S
 
     def serve(self, stop: Stop, make: Callable[[], Iterator[_Record]]) -> Iterator[_Record]:
         """The records of a stream that holds a place. Raises `Problem` for all that the store says."""
         try:
+            until = time.monotonic() + self.longest_s
             with self.places.taken(stop):
                 for record in make():
                     self.places.offered(stop)
                     yield record
                     self.places.took(stop)
+                    if time.monotonic() > until:
+                        stop.set()
         except Stopped as error:
-            raise ENDED from error
+            raise _ended() from error
         except TooManyStreams as error:
             raise Problem(
                 HTTPStatus.TOO_MANY_REQUESTS,
@@ -47,10 +54,11 @@ class DataDesk:
             raise of_storage(error) from error
 
 
-ENDED = Problem(
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    "The server ended this stream.",
-    kind="ended",
-    hint="Go on with the cursor of the last record.",
-    headers={"Retry-After": "1"},
-)
+def _ended() -> Problem:
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The server ended this stream.",
+        kind="ended",
+        hint="Go on with the cursor of the last record.",
+        headers={"Retry-After": "1"},
+    )

@@ -97,7 +97,12 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
             finally:
                 await _end(pump)
 
-        headers = {"Cache-Control": "no-store", "Content-Encoding": coding, "Vary": "Accept, Accept-Encoding"}
+        headers = {
+            "Cache-Control": "no-store",
+            "Content-Encoding": coding,
+            "Vary": "Accept, Accept-Encoding",
+            "X-Accel-Buffering": "no",  # nginx would hold records back until a buffer of its is full
+        }
         return StreamingResponse(batches(), media_type=framing.value, headers=headers)
 
     @router.get(

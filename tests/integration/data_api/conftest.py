@@ -39,6 +39,7 @@ class Served:
 
     http: str
     grpc: str
+    ports: tuple[int, int]
     process: subprocess.Popen[bytes]
 
 
@@ -116,11 +117,14 @@ def own_served(store: Store, tmp_path: Path) -> Iterator[Served]:
 
 
 @contextmanager
-def serving(store: Store, state: Path) -> Iterator[Served]:
+def serving(
+    store: Store, state: Path, *, ports: tuple[int, int] | None = None, kill: bool = False
+) -> Iterator[Served]:
+    """`ports` of HTTP and gRPC, None: free ones; `kill`: the test itself ends it."""
     with socket.socket() as first, socket.socket() as second:
         first.bind(("127.0.0.1", 0))
         second.bind(("127.0.0.1", 0))
-        ports = first.getsockname()[1], second.getsockname()[1]
+        ports = ports or (first.getsockname()[1], second.getsockname()[1])
     environment = {
         **os.environ,
         "FLEETPROF_STATE_DIR": str(state),
@@ -140,11 +144,11 @@ def serving(store: Store, state: Path) -> Iterator[Served]:
     try:
         until(lambda: process.poll() is not None or all(map(_listens, ports)))
         assert process.poll() is None, log.read_text()
-        yield Served(f"http://127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}", process)
+        yield Served(f"http://127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}", ports, process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
-    assert process.returncode == 0, log.read_text()
+    assert process.returncode == (-signal.SIGKILL if kill else 0), log.read_text()
     assert "Traceback" not in log.read_text(), log.read_text()
 
 

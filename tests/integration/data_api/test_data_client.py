@@ -2,12 +2,17 @@
 
 import subprocess
 import sys
+import threading
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
+from sqlalchemy import Engine
 
 from services.client import Refused, connect
-from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Served
+from storage.archive import Archive
+from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Served, Store, bring, serving
+from tests.until import until
 
 pytestmark = pytest.mark.integration
 
@@ -78,3 +83,39 @@ except NeedsPackage as error:
         [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True
     )
     assert "pip install pandas" in done.stdout
+
+
+def test_a_server_that_is_killed_loses_nothing(database_url: str, engine: Engine, archive: Archive, tmp_path):
+    """What lands before, while and after nobody serves is followed by both clients, each visit once."""
+    store = Store(database_url, engine, archive, bring(engine, archive, [1]))
+    found: dict[str, list[str]] = {"http": [], "grpc": []}
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    with ExitStack() as ending:
+        served = ending.enter_context(serving(store, folders[0], kill=True))
+        threads = []
+        for way, url in (("http", served.http), ("grpc", f"grpc://{served.grpc}")):
+            client = ending.enter_context(connect(url, token=VIEWER, retries=100))
+            stream = client.profiles(start=HOUR["from"], follow=True)
+            # Like daemons of old: nothing ends them but the last visit.
+            threads.append(threading.Thread(target=read, args=(stream, found[way], 3), daemon=True))
+            threads[-1].start()
+            until(lambda stream=stream: stream.cursor, "it follows")
+        expected = [str(id_) for id_ in bring(engine, archive, [2])]
+        until(lambda: all(ids == expected for ids in found.values()), "the first comes")
+        served.process.kill()
+        served.process.wait()
+        expected += [str(id_) for id_ in bring(engine, archive, [3])]
+        ending.enter_context(serving(store, folders[1], ports=served.ports))
+        expected += [str(id_) for id_ in bring(engine, archive, [4])]
+        for thread in threads:
+            thread.join(90)
+    assert found == {"http": expected, "grpc": expected}
+
+
+def read(stream, found: list[str], most: int) -> None:
+    for visit in stream:
+        found.append(visit.id)
+        if len(found) == most:
+            return
