@@ -7,13 +7,15 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from storage.query.engine import QueryEngine
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
+from storage.schema import sample_type
 from tests.integration.test_query_estimates import a_visit, land, minutes
 from tests.streamed import facts, kinds, profiles, streams, visits
+from tests.weights_oracle import Drawn
 
 pytestmark = pytest.mark.integration
 
@@ -76,3 +78,39 @@ def test_the_weighted_sum_of_records_is_the_tables_estimate(engine: Engine, draw
             if (c.stratum, c.utilisation_class) == (visit.visit.stratum, visit.utilisation_class)
         ]
         assert (cell.weight, cell.group) == (visit.weight, visit.group)
+
+
+@pytest.mark.parametrize(
+    ("event", "gauge"),
+    [
+        ({"event": "faults", "unit": "count", "stacks": False}, False),
+        ({"event": "heap", "unit": "bytes"}, True),
+    ],
+)
+def test_leaves_and_levels_are_weighed_as_tables_weigh_them(engine: Engine, event: dict, gauge: bool):
+    campaign = uuid4().hex
+    drawn = [
+        Drawn(minute=22 * 60 + 7 * n, stratum=("east", "west")[n % 2], utilisation=0.3, seconds=(5.0, 2.5)[n % 3 > 0], samples=(n, 3, 20 - n))
+        for n in range(20)
+    ]  # fmt: skip
+    land(engine, drawn, campaign, **event)
+    with engine.begin() as connection:
+        connection.execute(
+            update(sample_type)
+            .where(sample_type.c.event == event["event"])
+            .values(kind="gauge" if gauge else "rate")
+        )
+    texts = {"campaign": campaign, "event": event["event"]}
+    records = profiles(streams(engine), moment(22 * 60), moment(25 * 60), **texts)
+    queries = QueryEngine(engine)
+    table = queries.ask(TableQuestion(minutes(22 * 60, 25 * 60, **texts), ("function",), Page(limit=100)))
+    queries.close()
+    seen = visits(records)
+    assert (len(seen), kinds(records).count("design")) == (20, 2)
+    assert {(visit.gauge, visit.has_stacks) for visit in seen} == {(gauge, event.get("stacks", True))}
+    estimated = Counter()
+    for visit in seen:
+        for stack, units in facts(visit).items():
+            estimated[stack[-1]] += units * visit.weight
+    for row in table.table.rows:
+        assert estimated[row.key["function"]] == pytest.approx(row.own_estimate.units.value)
