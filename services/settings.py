@@ -232,7 +232,7 @@ class Settings(BaseSettings):
     @classmethod
     def _one_folder(cls, url: str | None) -> str | None:
         """A folder stays what it is in parts that work in another directory."""
-        return str(Path(url).absolute()) if url and "://" not in url else url
+        return str(Path(url).absolute()) if url and "://" not in url else url or None
 
     @field_validator("symbol_dirs", mode="before")
     @classmethod

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from services.errors import SettingsProblem
 from services.settings import read_settings
 
 app = typer.Typer(no_args_is_help=True, help="Closed days as Parquet: the lake at FLEETPROF_LAKE_URL.")
@@ -99,7 +100,12 @@ def status() -> None:
                 known.stamp[:15],
             )
     Console(highlight=False).print(table)
-    engine = open_engine(settings.needed_database_url(), application="lake")
+    try:
+        url = settings.needed_database_url()
+    except SettingsProblem:
+        typer.echo("What is missing cannot be told without FLEETPROF_DATABASE_URL.", err=True)
+        return
+    engine = open_engine(url, application="lake")
     with engine.connect() as connection:
         waiting = due(connection, lake, datetime.now(UTC))
     engine.dispose()

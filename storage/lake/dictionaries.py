@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlalchemy import Connection, select
+from sqlalchemy import Column, Connection, select
 
 from storage.lake.writer import TableWriter
 from storage.landing.errors import CorruptChunk
@@ -125,18 +125,20 @@ def write_machines(connection: Connection, table: TableWriter, used: Used) -> No
         table.add(columns_of(rows, 2))
 
 
-def write_small(connection: Connection, open_table: Open) -> None:
-    """Strata, campaigns and sample types, whole: they are few."""
-    for name, columns in (
+def write_small(connection: Connection, open_table: Open) -> list[str]:
+    """Strata, campaigns and sample types, whole: they are few. The names of their tables."""
+    tables: tuple[tuple[str, tuple[Column[Any], ...]], ...] = (
         ("strata", (stratum.c.stratum_id, stratum.c.datacenter, stratum.c.platform, stratum.c.thinning)),
         ("campaigns", (campaign.c.campaign_id, campaign.c.name)),
         (
             "sample_types",
             (sample_type.c.sample_type_id, sample_type.c.event, sample_type.c.unit, sample_type.c.kind),
         ),
-    ):
+    )
+    for name, columns in tables:
         rows = connection.execute(select(*columns).order_by(columns[0])).all()
         open_table(name).add(columns_of(rows, len(columns)))
+    return [name for name, _ in tables]
 
 
 def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:

@@ -116,6 +116,9 @@ class _Day:
 
     def write(self, on_facts: Callable[[int], None]) -> Manifest:
         connection, day, open_table = self._connection, self._day, self._writers.__getitem__
+        # First, and put at once: a lake that cannot be written is not to be noticed after millions of facts.
+        for name in dictionaries.write_small(connection, open_table):
+            self._writers[name].close()
         ids, machines = self._write_visits()
         self._write_segments(ids)
         self._write_coverage()
@@ -132,7 +135,6 @@ class _Day:
         dictionaries.write_values(connection, open_table("values"), met.values)
         dictionaries.write_label_sets(connection, open_table("label_sets"), met.label_sets)
         dictionaries.write_machines(connection, open_table("machines"), met.machines)
-        dictionaries.write_small(connection, open_table)
         return Manifest(
             day=day,
             stamp=self._stamp,

@@ -258,6 +258,9 @@ def test_the_command_exports_lists_checks_and_asks(
     assert [row["key"] for row in found["rows"]] == [row["key"] for row in wanted["rows"]]
     assert found["totals"]["units"] == wanted["totals"]["units"] > 0
     assert found["lake"] == {"days": list(map(str, ALL)), "missing": []}
+    monkeypatch.delenv("FLEETPROF_DATABASE_URL")
+    assert "2026-11-11" in run("lake", "status"), "the lake needs no database"
+    assert json.loads(run(*words, "duckdb"))["rows"] == found["rows"]
     Path(store.lake.path(manifest.key_of(DAY))).write_text("{")
     result = CliRunner().invoke(app, ["lake", "verify"])
     assert result.exit_code == 1
