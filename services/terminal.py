@@ -327,14 +327,19 @@ def _of(selection: Answer) -> str:
 
 
 def _name(key: Mapping[str, str]) -> tuple[Text, Text]:
-    """What a row is called: its function and binary, or its labels."""
+    """What a row is called: its function and binary, or its labels; a line stands behind what it is of."""
+    line = key.get("line", "0")
+    of_line = f":{line}" if line != "0" else ""
     if "function" not in key:
-        names = [value or "(none)" for name, value in key.items()]
+        names = [value or "(none)" for name, value in key.items() if name != "line"]
+        if "line" in key:  # behind the file
+            place = [name for name in key if name != "line"].index("file")
+            names[place] += of_line
         return Text(", ".join(names)), Text("")
     named = key.get("status") in {"full", "symtab"}
     labels = [value for name, value in key.items() if name not in _OF_FUNCTIONS]
-    text = Text(" · ".join([key["function"], *labels]), style="" if named else "italic dim")
+    text = Text(" · ".join([key["function"] + of_line, *labels]), style="" if named else "italic dim")
     return text, Text(key.get("binary", ""))  # "[kernel]" is a name, not rich's markup
 
 
-_OF_FUNCTIONS = frozenset({"function", "file", "binary", "status", "kind"})
+_OF_FUNCTIONS = frozenset({"function", "file", "line", "binary", "status", "kind"})

@@ -321,3 +321,18 @@ def test_why_visits_failed_is_said_with_a_machine_to_look_at():
     assert "node-17" in text
     well = {"visits": {"last_hour": {"answered": 3}, "failures": []}}
     assert terminal.failure_lines(well) == []
+
+
+def test_a_line_stands_behind_its_function_or_file():
+    of_function = {**ANSWER["rows"][0]["key"], "line": "42", "application": "web"}
+    keys = (
+        of_function,
+        {"file": "m.c", "line": "7"},
+        {"application": "web", "file": "", "binary": "b", "line": "0"},
+    )
+    answer = {**ANSWER, "by": ["line"], "rows": [{**ANSWER["rows"][0], "key": key} for key in keys]}
+    text = text_of(terminal.hottest(answer))
+    assert "m.c:7" in text
+    assert "web, (none), b" in text
+    answer["rows"] = answer["rows"][:1]
+    assert "malloc<[int]>:42 · web" in text_of(terminal.hottest(answer))
