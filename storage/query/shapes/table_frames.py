@@ -120,10 +120,14 @@ class FrameGroup:
         total_weight = shape.weight_totals(own_weight)
         used = np.flatnonzero(totals[1:]) + 1
         self._by_function = keys == ("function",)
-        there, which = distinct(shape.function)
-        self._numbering = Numbering.of(functions, there, keys)
-        key = self._numbering.numbers[which]
-        outermost = shape.outermost if self._by_function else prefix_tree.outermost(key, shape.end)
+        if self._by_function:  # a function is its own number, and the tree knows its outermost nodes
+            self._numbering = Numbering.of(functions, shape.function[:0], keys)
+            key, outermost = shape.function, shape.outermost
+        else:
+            there, which = distinct(shape.function)
+            self._numbering = Numbering.of(functions, there, keys)
+            key = self._numbering.numbers[which]
+            outermost = prefix_tree.outermost(key, shape.end)
         self.keys, row = distinct(key[used])
         row_of = np.full(int(key.max()) + 1, -1, np.int64)
         row_of[self.keys] = np.arange(len(self.keys))
