@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -60,8 +60,23 @@ def database_template(postgres_url: str) -> str:
 @pytest.fixture
 def database_url(postgres_url: str, database_template: str) -> Iterator[str]:
     """A fresh migrated database, without partitions, dropped after the test."""
+    with _database(postgres_url, database_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_engine(postgres_url: str, database_template: str) -> Iterator[Engine]:
+    """As `engine`, of a database that the tests of a module share: for what is written once and only read."""
+    with _database(postgres_url, database_template) as url:
+        opened = open_engine(url, application="test")
+        yield opened
+        opened.dispose()
+
+
+@contextmanager
+def _database(postgres_url: str, template: str) -> Iterator[str]:
     name = f"test_{uuid4().hex[:12]}"
-    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {database_template}")
+    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield sibling(postgres_url, name)
     administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
 

@@ -25,11 +25,11 @@ SLOW = {"2": {"parse": 4.0}}
 """What version 2 does to functions."""
 
 
-@pytest.fixture
-def landed(engine: Engine) -> Engine:
+@pytest.fixture(scope="module")
+def landed(module_engine: Engine) -> Engine:
     """Of 60 visits on the first day all see version 1, on the second half of them version 2."""
     random = np.random.default_rng(5)
-    with engine.begin() as connection:
+    with module_engine.begin() as connection:
         fleet = Campaign(connection, {"east": 400, "west": 400}, random=Random(3))
         write = fleet.write
         functions = {name: write.function(name) for name in NAMES}
@@ -54,12 +54,12 @@ def landed(engine: Engine) -> Engine:
                         "platform": "Zen 3",
                     },
                 )
-    return engine
+    return module_engine
 
 
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
+@pytest.fixture(scope="module")
+def queries(module_engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(module_engine)
     yield made
     made.close()
 

@@ -21,15 +21,15 @@ WHOLE = Selection(START, START + timedelta(hours=5))
 """Over midnight: visits of two days weigh differently."""
 
 
-@pytest.fixture
-def fleet(engine: Engine) -> CountedFleet:
-    with engine.begin() as connection:
+@pytest.fixture(scope="module")
+def fleet(module_engine: Engine) -> CountedFleet:
+    with module_engine.begin() as connection:
         return write_fleet(connection, START, hours=5, visits=90)
 
 
-@pytest.fixture
-def queries(engine: Engine):
-    made = QueryEngine(engine)
+@pytest.fixture(scope="module")
+def queries(module_engine: Engine):
+    made = QueryEngine(module_engine)
     yield made
     made.close()
 
@@ -118,8 +118,8 @@ def test_time_without_visits_has_no_figures(fleet: CountedFleet, queries: QueryE
             assert line[number] == Point(0, None, None, 0)
 
 
-def test_visits_by_hand_are_observed_and_not_estimated(engine: Engine, queries: QueryEngine):
-    with engine.begin() as connection:
+def test_visits_by_hand_are_observed_and_not_estimated(module_engine: Engine, queries: QueryEngine):
+    with module_engine.begin() as connection:
         write = FactWriter(connection)
         stack = write.stack([write.function("main")])
         write.profile(write.visit("m", START, campaign_name="hand"), {stack: 3}, period=10)
@@ -129,8 +129,9 @@ def test_visits_by_hand_are_observed_and_not_estimated(engine: Engine, queries: 
     assert [step.covered_s for step in series.steps] == [0] * 6
 
 
-def test_a_store_without_samples_has_steps_and_no_lines(queries: QueryEngine):
-    series = queries.ask(SeriesQuestion(WHOLE, ("function",))).series
+def test_time_without_samples_has_steps_and_no_lines(fleet: CountedFleet, queries: QueryEngine):
+    empty = Selection(START - timedelta(days=2), START - timedelta(days=1))
+    series = queries.ask(SeriesQuestion(empty, ("function",))).series
     assert series.lines == ()
     assert len(series.steps) <= 100
     assert all(point.share is None for point in series.whole)

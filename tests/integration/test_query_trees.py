@@ -25,15 +25,15 @@ START = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 WHOLE = Selection(START, START + timedelta(hours=2))
 
 
-@pytest.fixture
-def fleet(engine: Engine) -> CountedFleet:
-    with engine.begin() as connection:
+@pytest.fixture(scope="module")
+def fleet(module_engine: Engine) -> CountedFleet:
+    with module_engine.begin() as connection:
         return write_fleet(connection, START, hours=2, visits=60)
 
 
-@pytest.fixture
-def queries(engine: Engine):
-    made = QueryEngine(engine)
+@pytest.fixture(scope="module")
+def queries(module_engine: Engine):
+    made = QueryEngine(module_engine)
     yield made
     made.close()
 
@@ -163,9 +163,10 @@ def test_nodes_have_the_figures_of_the_table(fleet: CountedFleet, queries: Query
     assert any(edge.residual for edge in graph.edges)
 
 
-def test_cells_say_what_chunks_say(
-    engine: Engine, fleet: CountedFleet, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
-):
+def test_cells_say_what_chunks_say(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    queries = QueryEngine(engine)
+    with engine.begin() as connection:
+        fleet = write_fleet(connection, START, hours=2, visits=30)
     while Roller(engine).roll().entries:
         pass
     monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
@@ -191,6 +192,7 @@ def test_cells_say_what_chunks_say(
     for tree, same in zip(cells[1:], chunks[1:], strict=True):
         assert paths(tree.flame) == paths(same.flame)
         assert tree.flame.total_weight == pytest.approx(same.flame.total_weight)
+    queries.close()
 
 
 def test_two_trees_are_one_by_both_sides_facts(fleet: CountedFleet, queries: QueryEngine):
@@ -212,8 +214,9 @@ def test_two_trees_are_one_by_both_sides_facts(fleet: CountedFleet, queries: Que
     assert (flame.now.total > 0).sum() == len({f.stack[:n] for f in inside for n in range(len(f.stack) + 1)})
 
 
-def test_a_store_without_samples_has_a_root_and_nothing_else(queries: QueryEngine):
-    graph = queries.ask(CallGraphQuestion(WHOLE)).graph
+def test_time_without_samples_has_a_root_and_nothing_else(fleet: CountedFleet, queries: QueryEngine):
+    empty = Selection(START - timedelta(days=2), START - timedelta(days=1))
+    graph = queries.ask(CallGraphQuestion(empty)).graph
     assert (graph.nodes, graph.edges) == ((), ())
     for more in ({}, {"inverted": True}, {"by": ("application",)}):
-        assert queries.ask(FlameQuestion(WHOLE, **more)).flame.total.tolist() == [0]
+        assert queries.ask(FlameQuestion(empty, **more)).flame.total.tolist() == [0]
