@@ -1,0 +1,47 @@
+"""GIVEN days merged into cells WHEN PostgreSQL answers from these THEN the lake, which has visits alone, says the same."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from storage.lake.place import Lake
+from storage.query.shapes.row_order import Page
+from storage.query.shapes.table import TableQuestion
+from storage.rolling.fold import fold
+from storage.rolling.roll import Roller
+from tests.alike import differences
+from tests.lakes import LATER, WHOLE, Drawn, Store, minutes
+
+pytestmark = pytest.mark.integration
+
+SOME = [Drawn(119 * n, groups=(("nginx", "", (n, 2, 1, 0, 0, 3)),)) for n in range(1, 36)]
+UNKNOWN_TO_CELLS = ("machines", "path", "_samples")
+"""Cells count machines to a few percent, and no samples of rows."""
+
+
+@pytest.fixture
+def store(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    # The made store is too small for cells to save anything.
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+    made = Store(engine, Lake(str(tmp_path / "lake")))
+    yield made
+    made.postgres.close()
+
+
+def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
+    store.land(SOME)
+    roller = Roller(store.engine)
+    while roller.roll().entries:
+        pass
+    fold(store.engine, LATER + timedelta(days=1))
+    store.export()
+    for by in (("function",), ("application",)):
+        question = TableQuestion(minutes(0, WHOLE), by, Page())
+        wanted, found = store.postgres.ask(question), store.duckdb.ask(question).answer
+        assert wanted.totals.path == "cells"
+        different = [text.split(":")[0] for text in differences(wanted, found)]
+        assert [name for name in different if not name.endswith(UNKNOWN_TO_CELLS)] == []
+        assert wanted.table.rows[0].total_estimate is not None
