@@ -4,7 +4,7 @@ A day's partition of table `profile` is named `profile_20261121`.
 """
 
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from sqlalchemy import Connection, text
 
@@ -105,4 +105,4 @@ def _days(connection: Connection, table: str) -> list[date]:
         {"t": table},
     ).scalars()
     suffixes = (name.removeprefix(f"{table}_") for name in names)
-    return sorted(datetime.strptime(s, "%Y%m%d").date() for s in suffixes if s.isdigit() and len(s) == 8)  # noqa: DTZ007 - a calendar day has no zone
+    return sorted(date.fromisoformat(s) for s in suffixes if s.isdigit() and len(s) == 8)
