@@ -17,7 +17,7 @@ from tests.api_strangers import BASE, ask_everything, operations, whole_app
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
-EXAMPLES = 5
+EXAMPLES = 3
 """Of each operation, as its description allows and as it does not. `make fuzz-api` asks more."""
 VIEWER = "a-viewers-token-111111"
 
