@@ -1,5 +1,6 @@
 """GIVEN visits that ended in all ways WHEN somebody asks why THEN reasons are counted alike, with a machine for each."""
 
+import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -8,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, delete, insert
+from typer.testing import CliRunner
 
+from services.api.profiles.status import StatusAnswer
+from services.cli import app
 from storage import campaigns, inventory
 from storage.campaigns import Definition, EventPlan
 from storage.query.shapes.failures import MOST, VisitFailure, read_failures
@@ -114,3 +118,32 @@ def test_operations_are_of_this_very_store(engine: Engine):
         assert Counter(found.visits_last_hour) == Counter()
         assert found.database_bytes > 1 << 20
         assert fleet.campaign
+
+
+def test_the_command_says_it_for_people_and_for_programs(
+    engine: Engine, database_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    now = datetime.now(UTC)
+    with engine.begin() as connection:
+        fleet = Fleet(connection)
+        connection.execute(
+            insert(visit).values(
+                visit_id=uuid4(), day=now.date(), hour=0, campaign_id=fleet.campaign, round=1,
+                machine_id=fleet.machines[2], stratum_id=fleet.stratum, population=3, drawn=1, probability=0.3,
+                drawn_at=now - timedelta(minutes=5), outcome="timeout", detail="It did not finish within 15 s.",
+            )
+        )  # fmt: skip
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    said = CliRunner().invoke(app, ["status"])
+    assert said.exit_code == 0, said.output
+    assert "3 of 3 machines" in said.output
+    assert "It did not finish within 15 s." in said.output
+    assert "m2" in said.output
+    answer = StatusAnswer.model_validate(json.loads(CliRunner().invoke(app, ["status", "--json"]).output))
+    (failure,) = answer.visits.failures
+    assert (failure.outcome, failure.visits, failure.visits_last_hour, failure.example) == (
+        "timeout",
+        1,
+        1,
+        "m2",
+    )
