@@ -1,5 +1,6 @@
 """The gRPC service `DataApi`."""
 
+import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import NoReturn, TypeVar
@@ -63,7 +64,8 @@ class DataService(data_pb2_grpc.DataApiServicer):
         self, context: grpc.ServicerContext, least: Role, make: Callable[[Stop], Iterator[_Record]]
     ) -> Iterator[_Record]:
         stop = Stop()
-        if not context.add_callback(stop.set):
+        # In a thread: gRPC has one for all calls' callbacks, and ending waits for the reader.
+        if not context.add_callback(threading.Thread(target=stop.set, name="data-stop").start):
             return  # the caller has gone already
         try:
             self._callers.demand(context, least)

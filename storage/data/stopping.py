@@ -9,12 +9,14 @@ from sqlalchemy import Connection
 
 from storage.data.errors import Stopped
 
+_AGAIN_S = 0.1
+
 
 class Stop:
     """A stream's end. Safe to share between threads; once set it stays so."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._reading = threading.Condition()
         self._set = threading.Event()
         self._cancel: Callable[[], None] | None = None
 
@@ -24,12 +26,17 @@ class Stop:
         return self._set.is_set()
 
     def set(self) -> None:
-        """End it: a statement that runs is cancelled, so its connection is free again."""
-        with self._lock:
-            self._set.set()
-            if self._cancel is not None:
+        """End it: a statement that runs is cancelled, so that its connection is free again when this returns.
+
+        Waits for the reader, so it is not for a thread that others depend on.
+        """
+        self._set.set()
+        with self._reading:
+            while self._cancel is not None:
                 with suppress(psycopg2.Error):  # the connection is gone, and with it the statement
                     self._cancel()
+                # Between two statements there is nothing to cancel, and the next one may wait for a lock.
+                self._reading.wait(_AGAIN_S)
 
     def wait(self, seconds: float) -> bool:
         """Wait, but no longer than until it is set; whether it is."""
@@ -45,11 +52,12 @@ class Stop:
         """Have what this connection is asked inside be cancelled by `set`."""
         driver = connection.connection.dbapi_connection
         assert driver is not None
-        with self._lock:
+        with self._reading:
             self._cancel = driver.cancel
         try:
             yield
         finally:
             # Before the connection goes back: whoever has it next must not be cancelled.
-            with self._lock:
+            with self._reading:
                 self._cancel = None
+                self._reading.notify_all()

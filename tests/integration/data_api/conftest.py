@@ -32,6 +32,14 @@ VIEWER, OPERATOR = "v" * 24, "o" * 24
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T13:00:00Z"}
 
+_PROGRAM = """
+from services.cli import main
+from storage.data import source
+
+source.STATEMENT_S = 3600  # so that nothing but a cancellation ends a statement in tests
+main()
+"""
+
 
 @dataclass(frozen=True)
 class Served:
@@ -132,7 +140,7 @@ def serving(
         "FLEETPROF_ARCHIVE_URL": store.archive.url,
         "FLEETPROF_API_TOKENS": f"viewer:{VIEWER},operator:{OPERATOR}",
     }
-    command = [sys.executable, "-m", "services", "api", "--port", str(ports[0])]
+    command = [sys.executable, "-c", _PROGRAM, "api", "--port", str(ports[0])]
     log = state / "api.log"
     with log.open("w") as output:
         process = subprocess.Popen(

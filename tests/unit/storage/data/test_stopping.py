@@ -19,24 +19,33 @@ def test_it_stays_set():
         stop.check()
 
 
-def test_it_cancels_what_runs_and_only_that():
-    cancelled = []
+class Connection:
+    """As SQLAlchemy has it; says what is cancelled."""
 
-    class Driver:
-        def cancel(self) -> None:
-            cancelled.append(threading.current_thread().name)
+    def __init__(self) -> None:
+        self.connection = self.dbapi_connection = self
+        self.cancelled = threading.Semaphore(0)
 
-    class Holder:
-        dbapi_connection = Driver()
+    def cancel(self) -> None:
+        self.cancelled.release()
 
-    class Connection:
-        connection = Holder()
 
-    stop = Stop()
-    with stop.cancelling(Connection()):
-        setter = threading.Thread(target=stop.set, name="another")
+def test_it_cancels_until_the_reader_has_ended():
+    """A statement may begin just behind the first cancellation."""
+    stop, connection = Stop(), Connection()
+    with stop.cancelling(connection):
+        setter = threading.Thread(target=stop.set)
         setter.start()
-        setter.join()
-    assert cancelled == ["another"]
+        for _ in range(3):
+            assert connection.cancelled.acquire(timeout=60)
+        assert setter.is_alive()
+    setter.join(60)
+    assert not setter.is_alive()
+
+
+def test_it_cancels_nothing_that_others_do():
+    stop, connection = Stop(), Connection()
+    with stop.cancelling(connection):
+        pass
     stop.set()
-    assert cancelled == ["another"]
+    assert not connection.cancelled.acquire(blocking=False)
