@@ -18,6 +18,9 @@ VISITS_A_CELL = 3.0
 """Fewer visits of one application are read as fast from their own chunks, and these know more. Where all that
 visits brought is asked for it is half as many."""
 
+FEW_VISITS = 100
+"""So few are read one by one unless there are three times as many a cell: nobody waits for it, and they know more."""
+
 
 def cheapest(cover: Cover, drawn: Drawn, plan: Plan) -> Cover:
     """The cover with those runs of hours left to the chunks whose visits are cheaper to read one by one."""
@@ -46,7 +49,8 @@ def worth(cover: Cover, drawn: Drawn, plan: Plan) -> bool:
         inside = (of_days >= bucket * size) & (of_days < (bucket + 1) * size)
         visits += int(drawn.visits[inside].sum())
         cells += 1
-    return visits >= _least(plan) * cells
+    few = visits <= FEW_VISITS and visits < 3 * VISITS_A_CELL * cells
+    return visits >= _least(plan) * cells and not few
 
 
 def _least(plan: Plan) -> float:

@@ -40,10 +40,13 @@ def test_an_hour_nobody_was_drawn_in_costs_nothing_either_way():
 
 def test_cells_are_worth_it_when_many_visits_share_them():
     cover = Cover(hours=(3,), days=(1,), weighted=((1, 1),))
-    few = drawn((3, 1, 2), (30, 1, 1), (31, 1, 2), (100, 1, 2))
-    assert not worth(cover, few, OF_ONE), "7 visits in 3 cells"
-    assert worth(cover, few, OF_ALL)
-    assert worth(cover, drawn((3, 1, 2), (30, 1, 1), (31, 1, 2), (100, 1, 4)), OF_ONE)
+    several = [(3, 1, 2), (30, 1, 1), *((hour, 1, 1) for hour in range(31, 33)), (100, 1, 2)]
+    assert not worth(cover, drawn(*several), OF_ONE), "7 visits in 3 cells"
+    assert not worth(cover, drawn(*several), OF_ALL), "so few are soon read, and know more"
+    assert worth(cover, drawn((3, 1, 2), (30, 1, 5), (100, 1, 20)), OF_ONE), "unless they are as one"
+    spread = [(24 + n % 24, n, 2) for n in range(80)]
+    assert worth(cover, drawn(*spread), OF_ALL), "two a cell are enough where a visit is sixty chunks"
+    assert not worth(cover, drawn(*spread), OF_ONE)
     assert not worth(Cover(hours=(3,)), drawn((3, 1, 2), (5, 1, 100)), OF_ONE), "others do not count"
 
 
