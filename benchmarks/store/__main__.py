@@ -143,6 +143,7 @@ def _answers(told: Report, found: Found) -> None:
         )
         for each, ratio in zip(found.compared, ratios, strict=True):
             told.note(f"speedup_vs_{name}_{each.kind}", round(ratio, 2))
+    told.add("history_facts", found.history_facts, peer="of the month that questions are about")
     told.note("history_s", round(found.history_s, 1))
 
 

@@ -84,8 +84,8 @@ DEFAULT: Final = Size(
     meanwhile=600_000, compared="fleet", questions=asked.Counts(200, 60),
 )  # fmt: skip
 FULL: Final = Size(
-    known=4_600_000, bulk=50_000_000, landed=5_000_000, warming=1_000_000, machines=5000, history=43_000_000,
-    meanwhile=1_500_000, compared="deep", questions=asked.Counts(200, 100),
+    known=4_600_000, bulk=68_000_000, landed=5_000_000, warming=1_000_000, machines=5000, history=25_000_000,
+    meanwhile=1_500_000, compared="deep", questions=asked.Counts(100, 40),
 )  # fmt: skip
 
 
@@ -117,6 +117,7 @@ class Found:
     """Of the client alone."""
     fold_server_cpu_s: float = 0.0
     history_s: float = 0.0
+    history_facts: int = 0
     idle: asked.Answered | None = None
     landing: asked.Answered | None = None
     """While captures were landed, merged and folded."""
@@ -200,6 +201,7 @@ def _ask(made: _Made, found: Found, stack_ids: Ints, constants: Constants, appli
         visits = history.with_versions(visits, versions.astype(np.int64))
         archived(connection, made.places, [(v.visit_id, v.machine, v.hour) for v in visits], landed=True)
     compared = made.places.campaigns[size.compared == "deep"]
+    found.history_facts = sum(len(visit.stacks) for visit in visits)
     of_peers = [visit for visit in visits if visit.campaign_id == compared]
     with engine.begin() as connection:
         connection.execute(text("DROP TABLE fact_row"))
@@ -227,6 +229,7 @@ def _ask(made: _Made, found: Found, stack_ids: Ints, constants: Constants, appli
         both = peers.Peers(engine, made.scratch / "parquet")
         both.index()
         found.compared = peers.compare(asking.queries, both, size.compared, asking.draws, names)
+        both.close()
         step("questions while captures land")
         with _landing_on(made.url, files):
             found.landing = asking.ask()
