@@ -81,7 +81,7 @@ class Size:
 
 DEFAULT: Final = Size(
     known=450_000, bulk=2_500_000, landed=3_000_000, warming=500_000, machines=5000, history=4_000_000,
-    meanwhile=600_000, compared="fleet", questions=asked.Counts(200, 60),
+    meanwhile=600_000, compared="fleet", questions=asked.Counts(150, 40),
 )  # fmt: skip
 FULL: Final = Size(
     known=4_600_000, bulk=68_000_000, landed=5_000_000, warming=1_000_000, machines=5000, history=25_000_000,
