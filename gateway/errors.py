@@ -12,7 +12,8 @@ GatewayError
 ├── BadCertificates    the operator: a certificate, key or authority that TLS cannot use
 ├── CannotConfine      the operator: privileges cannot be given up as was asked
 ├── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
-└── SymbolsRefused     the caller or the operator: symbols are not given, and why
+├── SymbolsRefused     the caller or the operator: symbols are not given, and why
+└── CalibrationRefused the caller or the operator: nothing is measured, and why
 
 """
 
@@ -82,6 +83,14 @@ class PlanRefused(GatewayError):
 
 class SymbolsRefused(GatewayError):
     """Symbols will not be sent; `reason` is a `gateway_pb2.SymbolsRefusal.Reason` value."""
+
+    def __init__(self, reason: int, message: str) -> None:
+        super().__init__(message)
+        self.reason: Final = reason
+
+
+class CalibrationRefused(GatewayError):
+    """Nothing is measured; `reason` is a `gateway_pb2.CalibrateRefusal.Reason` value."""
 
     def __init__(self, reason: int, message: str) -> None:
         super().__init__(message)

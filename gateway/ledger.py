@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = 4096
 _ID_BYTES: Final = 16
-# served, finished, being taken, start of the daemon by CLOCK_MONOTONIC, symbols being sent
+# served, finished, being taken, start of the daemon by CLOCK_MONOTONIC, other work under way: _SENDING | _CALIBRATING
 _HEADER: Final = struct.Struct("<QQQdQ")
+_SENDING: Final = 1
+_CALIBRATING: Final = 2
 
 
 class Ledger:
@@ -51,9 +53,19 @@ class Ledger:
 
     @property
     def is_working(self) -> bool:
-        """A capture is being taken or symbols are being sent: the server must not end, however silent it is."""
-        _, _, active, _, sending = _HEADER.unpack_from(self._memory, 0)
-        return bool(active or sending)
+        """Something is being taken, sent or measured: the server must not end, however silent it is."""
+        _, _, active, _, other = _HEADER.unpack_from(self._memory, 0)
+        return bool(active or other)
+
+    @property
+    def is_sending(self) -> bool:
+        """Symbols are being sent."""
+        return bool(_HEADER.unpack_from(self._memory, 0)[-1] & _SENDING)
+
+    @property
+    def is_calibrating(self) -> bool:
+        """CPUs are kept busy to measure them."""
+        return bool(_HEADER.unpack_from(self._memory, 0)[-1] & _CALIBRATING)
 
     def __contains__(self, visit_id: bytes) -> bool:
         end = _HEADER.size + min(self._header()[0], REMEMBERED) * _ID_BYTES
@@ -84,14 +96,21 @@ class Ledger:
 
     def note_sending(self, *, sending: bool) -> None:
         """Symbols are being sent, or no more; no more when a server begins, whatever the last one left."""
+        self._note(_SENDING, present=sending)
+
+    def note_calibrating(self, *, calibrating: bool) -> None:
+        """CPUs are being measured, or no more; no more when a server begins, whatever the last one left."""
+        self._note(_CALIBRATING, present=calibrating)
+
+    def _note(self, flag: int, *, present: bool) -> None:
         with self._lock:
-            header = _HEADER.unpack_from(self._memory, 0)
-            _HEADER.pack_into(self._memory, 0, *header[:-1], int(sending))
+            *rest, other = _HEADER.unpack_from(self._memory, 0)
+            _HEADER.pack_into(self._memory, 0, *rest, other | flag if present else other & ~flag)
 
     def _header(self) -> tuple[int, int, int, float]:
         served, finished, active, started, _ = _HEADER.unpack_from(self._memory, 0)
         return served, finished, active, started
 
     def _write(self, served: int, finished: int, active: int, started: float) -> None:
-        sending = _HEADER.unpack_from(self._memory, 0)[-1]
-        _HEADER.pack_into(self._memory, 0, served, finished, active, started, sending)
+        other = _HEADER.unpack_from(self._memory, 0)[-1]
+        _HEADER.pack_into(self._memory, 0, served, finished, active, started, other)

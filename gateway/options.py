@@ -17,6 +17,7 @@ from gateway.containers.settings import (
 from gateway.roles import Role, parse_caller
 from gateway.settings import (
     Address,
+    Calibrating,
     Limits,
     OwnProcesses,
     PassedSockets,
@@ -157,6 +158,7 @@ def build_parser() -> argparse.ArgumentParser:
         default=Sharing().max_bytes >> 20,
         help="of one binary, before compression; larger ones are refused (default: %(default)d)",
     )
+    _add_calibration(parser)
     parser.add_argument(
         "--own-processes",
         choices=[choice.value for choice in OwnProcesses],
@@ -262,6 +264,12 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         state_dir=options.state_dir,
         callers=tuple(options.allow_caller),
         sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
+        calibrating=Calibrating(
+            options.allow_calibration,
+            options.calibration_seconds,
+            options.calibration_mib << 20,
+            options.calibration_busy_percent / 100,
+        ),
         names=_names(options, parser),
         observe=observe,
         observe_openly=options.observe_openly,
@@ -280,6 +288,37 @@ def _observed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> A
     if options.exit_when_idle:
         parser.error("--observe: with --exit-when-idle nobody would answer between captures")
     return address
+
+
+def _add_calibration(parser: argparse.ArgumentParser) -> None:
+    usual = Calibrating()
+    group = parser.add_argument_group("calibration: idle CPUs are kept busy to measure them (docs/models.md)")
+    group.add_argument(
+        "--allow-calibration",
+        action="store_true",
+        help="collectors may ask for it; captures break it off (default: it is refused)",
+    )
+    group.add_argument(
+        "--calibration-seconds",
+        metavar="S",
+        type=_seconds_of_calibration,
+        default=usual.max_seconds,
+        help="of measuring for one request; longer ones are shortened (default: %(default)g)",
+    )
+    group.add_argument(
+        "--calibration-mib",
+        metavar="MIB",
+        type=_count,
+        default=usual.max_bytes >> 20,
+        help="of memory that loads are spread over; at least three times the last cache is needed (default: %(default)d)",
+    )
+    group.add_argument(
+        "--calibration-busy-percent",
+        metavar="P",
+        type=_percent,
+        default=usual.quiet * 100,
+        help="other work that the machine and the measured CPUs may have; busier, it is refused (default: %(default)g)",
+    )
 
 
 def _add_names(parser: argparse.ArgumentParser) -> None:
@@ -354,6 +393,13 @@ def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def _seconds_of_calibration(text: str) -> float:
+    value = _positive(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: less than 1 s says nothing")
     return value
 
 

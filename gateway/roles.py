@@ -19,13 +19,13 @@ class Role(Enum):
     """What a caller is."""
 
     COLLECTOR = "collector"
-    """Takes captures, and what names their code."""
+    """Takes captures, and what names their code; has machines measured."""
     VIEWER = "viewer"
     """Asks what the machine is and whether it is well."""
 
 
 _PERMITTED: Final = {
-    Role.COLLECTOR: frozenset({"Capture", "Describe", "Symbols", "Health"}),
+    Role.COLLECTOR: frozenset({"Capture", "Describe", "Symbols", "Calibrate", "Health"}),
     Role.VIEWER: frozenset({"Describe", "Health"}),
 }
 

@@ -61,6 +61,20 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibrating:
+    """Whether callers may have this machine's CPUs kept busy to measure them, and how.
+
+    `max_seconds` is all measuring together, `max_bytes` the memory that loads are spread over, `quiet` how busy
+    CPUs may be with other work, 0…1.
+    """
+
+    allowed: bool = False
+    max_seconds: float = 10.0
+    max_bytes: int = 96 << 20
+    quiet: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
 class Tls:
     """Files in PEM form: our certificate chain and key, and the authority that callers must be signed by."""
 
@@ -123,6 +137,7 @@ class Settings:
     labels: tuple[tuple[str, str], ...]
     idle_s: float
     sharing: Sharing = Sharing()
+    calibrating: Calibrating = Calibrating()
     callers: tuple[tuple[str, Role], ...] = ()
     exit_when_idle: bool = False
     user: str | None = None

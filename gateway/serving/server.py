@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from fleetpb import gateway_pb2_grpc
+from gateway.calibration.desk import CalibrationDesk
 from gateway.capture.host import find_access, require_supported
 from gateway.capture.quota import Quota, limit_data, own_memory
 from gateway.capture.station import Station
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from gateway.machine.kernel_shelf import KernelShelf
     from gateway.symbols.sightings import Sightings
 
-# Captures hold a thread each; Describe, Health and refusals are short.
+# Captures hold a thread each, and so does a calibration; Describe, Health and refusals are short.
 _SPARE_THREADS: Final = 4
 _MAX_REQUEST_BYTES: Final = 64 << 10
 # Calls at a time, those that wait for a thread included.
@@ -84,7 +85,8 @@ def serve(
     )
     desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
-    service = GatewayService(station, ledger, desk, retire=awake.set)
+    bench = CalibrationDesk(settings.calibrating, ledger, station.machine.platform)
+    service = GatewayService(station, ledger, desk, bench, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),

@@ -13,7 +13,7 @@ from gateway.capture.capturing import PRODUCER, Capturing, Interrupted
 from gateway.capture.limits import Schedule, schedule
 from gateway.capture.packing import FORMAT, Packed
 from gateway.capture.quota import Quota, own_memory
-from gateway.errors import PlanRefused, SymbolsRefused
+from gateway.errors import CalibrationRefused, PlanRefused, SymbolsRefused
 from gateway.perf.events import probe, support_of
 from gateway.serving.admission import Admission
 from gateway.serving.arrival import arrived_at
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import grpc
 
+    from gateway.calibration.desk import CalibrationDesk
     from gateway.capture.station import Station
     from gateway.ledger import Ledger
     from gateway.symbols.sharing import SymbolDesk
@@ -42,12 +43,18 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     """Serves one machine. `stop` ends what is being taken."""
 
     def __init__(
-        self, station: Station, ledger: Ledger, desk: SymbolDesk, retire: Callable[[], None] = lambda: None
+        self,
+        station: Station,
+        ledger: Ledger,
+        desk: SymbolDesk,
+        bench: CalibrationDesk,
+        retire: Callable[[], None] = lambda: None,
     ) -> None:
         """`retire` is called when a fresh process should serve the next call."""
         self._station = station
         self._ledger = ledger
         self._desk = desk
+        self._bench = bench
         self._admission = Admission(ledger, station.limits)
         self._quota = Quota(station.limits)
         self._retire = retire
@@ -138,6 +145,33 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             # A capture that ended meanwhile left it to us.
             self._retire_if_swollen()
 
+    def Calibrate(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.CalibrateRequest, context: grpc.ServicerContext
+    ) -> Iterator[gateway_pb2.CalibrateReply]:
+        """Keep idle CPUs busy and say what that showed, or say in one reply why not."""
+        refusals = gateway_pb2.CalibrateRefusal
+        try:
+            with self._stoppable(context) as stopped:
+                yield from self._bench.answer(request, stopped)
+            _log.info("calibrated", extra={"fields": {"what": request.what}})
+        except CalibrationRefused as refused:
+            yield self._calibrate_refusal(refused.reason, str(refused))
+        except Interrupted:
+            if self._stopping.is_set():
+                yield self._calibrate_refusal(refusals.FAILED, "the gateway was stopped meanwhile")
+            else:
+                _log.info("calibration cancelled")
+        except GeneratorExit:
+            raise
+        except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
+            _log.exception("calibration failed")
+            yield self._calibrate_refusal(
+                refusals.FAILED, f"measuring broke: {type(error).__name__}: {error}"
+            )
+        finally:
+            # A capture that ended meanwhile left it to us.
+            self._retire_if_swollen()
+
     @contextmanager
     def _stoppable(self, context: grpc.ServicerContext) -> Iterator[threading.Event]:
         """What is set when the caller goes away or the gateway stops. Raises Interrupted if the caller has gone."""
@@ -219,6 +253,15 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 name = capture_pb2.Support.Name(support_of(code)).removeprefix("SUPPORT_").lower()
                 reasons.append(f"{event.name}: {name} on this machine")
         raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, "; ".join(reasons))
+
+    def _calibrate_refusal(self, reason: int, message: str) -> gateway_pb2.CalibrateReply:
+        name = gateway_pb2.CalibrateRefusal.Reason.Name(reason)
+        if (unsaid := self._quiet.say(f"calibrate {name}")) is not None:
+            _log.info("calibration refused", extra={"fields": {"reason": name, "message": message} | unsaid})
+        refusal = gateway_pb2.CalibrateRefusal(
+            reason=name, message=message, utilisation=self._station.utilisation()
+        )
+        return gateway_pb2.CalibrateReply(refusal=refusal)
 
     def _symbols_refusal(self, reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
         name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)

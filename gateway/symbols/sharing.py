@@ -134,6 +134,8 @@ class SymbolDesk:
     def _alone(self) -> Iterator[None]:
         if self._ledger.active:  # it would have this work in it
             raise SymbolsRefused(_Refusal.BUSY, "a capture is being taken; come again later")
+        if self._ledger.is_calibrating:  # it would measure this work too
+            raise SymbolsRefused(_Refusal.BUSY, "this machine is being calibrated; come again later")
         if not self._place.acquire(blocking=False):
             raise SymbolsRefused(_Refusal.BUSY, "other symbols are being sent; come again later")
         self._ledger.note_sending(sending=True)

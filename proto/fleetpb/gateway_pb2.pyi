@@ -227,3 +227,115 @@ class SymbolsRefusal(_message.Message):
     reason: SymbolsRefusal.Reason
     message: str
     def __init__(self, reason: _Optional[_Union[SymbolsRefusal.Reason, str]] = ..., message: _Optional[str] = ...) -> None: ...
+
+class CalibrateRequest(_message.Message):
+    __slots__ = ("what", "work", "duration_ms", "repetitions")
+    class What(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        WHAT_UNSPECIFIED: _ClassVar[CalibrateRequest.What]
+        SMT: _ClassVar[CalibrateRequest.What]
+        MEMORY: _ClassVar[CalibrateRequest.What]
+    WHAT_UNSPECIFIED: CalibrateRequest.What
+    SMT: CalibrateRequest.What
+    MEMORY: CalibrateRequest.What
+    class Work(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        WORK_UNSPECIFIED: _ClassVar[CalibrateRequest.Work]
+        INTEGER: _ClassVar[CalibrateRequest.Work]
+        FLOAT: _ClassVar[CalibrateRequest.Work]
+        MEMORY_LOADS: _ClassVar[CalibrateRequest.Work]
+    WORK_UNSPECIFIED: CalibrateRequest.Work
+    INTEGER: CalibrateRequest.Work
+    FLOAT: CalibrateRequest.Work
+    MEMORY_LOADS: CalibrateRequest.Work
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    WORK_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    REPETITIONS_FIELD_NUMBER: _ClassVar[int]
+    what: CalibrateRequest.What
+    work: CalibrateRequest.Work
+    duration_ms: int
+    repetitions: int
+    def __init__(self, what: _Optional[_Union[CalibrateRequest.What, str]] = ..., work: _Optional[_Union[CalibrateRequest.Work, str]] = ..., duration_ms: _Optional[int] = ..., repetitions: _Optional[int] = ...) -> None: ...
+
+class CalibrateReply(_message.Message):
+    __slots__ = ("begin", "progress", "end", "refusal")
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    begin: CalibrateBegin
+    progress: CalibrateProgress
+    end: CalibrateEnd
+    refusal: CalibrateRefusal
+    def __init__(self, begin: _Optional[_Union[CalibrateBegin, _Mapping]] = ..., progress: _Optional[_Union[CalibrateProgress, _Mapping]] = ..., end: _Optional[_Union[CalibrateEnd, _Mapping]] = ..., refusal: _Optional[_Union[CalibrateRefusal, _Mapping]] = ...) -> None: ...
+
+class CalibrateBegin(_message.Message):
+    __slots__ = ("platform", "cpus", "duration_ms", "repetitions", "changes")
+    PLATFORM_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    REPETITIONS_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    platform: str
+    cpus: _containers.RepeatedScalarFieldContainer[int]
+    duration_ms: int
+    repetitions: int
+    changes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, platform: _Optional[str] = ..., cpus: _Optional[_Iterable[int]] = ..., duration_ms: _Optional[int] = ..., repetitions: _Optional[int] = ..., changes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CalibrateProgress(_message.Message):
+    __slots__ = ("done",)
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    done: float
+    def __init__(self, done: _Optional[float] = ...) -> None: ...
+
+class CalibrateEnd(_message.Message):
+    __slots__ = ("engine", "single", "both", "latency_ns", "bytes_per_s", "reading_cpus", "working_set_bytes", "cache_bytes", "disturbed", "utilisation")
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
+    SINGLE_FIELD_NUMBER: _ClassVar[int]
+    BOTH_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_NS_FIELD_NUMBER: _ClassVar[int]
+    BYTES_PER_S_FIELD_NUMBER: _ClassVar[int]
+    READING_CPUS_FIELD_NUMBER: _ClassVar[int]
+    WORKING_SET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CACHE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISTURBED_FIELD_NUMBER: _ClassVar[int]
+    UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    engine: str
+    single: _containers.RepeatedScalarFieldContainer[float]
+    both: _containers.RepeatedScalarFieldContainer[float]
+    latency_ns: _containers.RepeatedScalarFieldContainer[float]
+    bytes_per_s: _containers.RepeatedScalarFieldContainer[float]
+    reading_cpus: _containers.RepeatedScalarFieldContainer[int]
+    working_set_bytes: int
+    cache_bytes: int
+    disturbed: int
+    utilisation: float
+    def __init__(self, engine: _Optional[str] = ..., single: _Optional[_Iterable[float]] = ..., both: _Optional[_Iterable[float]] = ..., latency_ns: _Optional[_Iterable[float]] = ..., bytes_per_s: _Optional[_Iterable[float]] = ..., reading_cpus: _Optional[_Iterable[int]] = ..., working_set_bytes: _Optional[int] = ..., cache_bytes: _Optional[int] = ..., disturbed: _Optional[int] = ..., utilisation: _Optional[float] = ...) -> None: ...
+
+class CalibrateRefusal(_message.Message):
+    __slots__ = ("reason", "message", "utilisation")
+    class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        REASON_UNSPECIFIED: _ClassVar[CalibrateRefusal.Reason]
+        INVALID: _ClassVar[CalibrateRefusal.Reason]
+        NOT_ALLOWED: _ClassVar[CalibrateRefusal.Reason]
+        BUSY: _ClassVar[CalibrateRefusal.Reason]
+        NO_SIBLINGS: _ClassVar[CalibrateRefusal.Reason]
+        UNSUPPORTED: _ClassVar[CalibrateRefusal.Reason]
+        FAILED: _ClassVar[CalibrateRefusal.Reason]
+    REASON_UNSPECIFIED: CalibrateRefusal.Reason
+    INVALID: CalibrateRefusal.Reason
+    NOT_ALLOWED: CalibrateRefusal.Reason
+    BUSY: CalibrateRefusal.Reason
+    NO_SIBLINGS: CalibrateRefusal.Reason
+    UNSUPPORTED: CalibrateRefusal.Reason
+    FAILED: CalibrateRefusal.Reason
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    reason: CalibrateRefusal.Reason
+    message: str
+    utilisation: float
+    def __init__(self, reason: _Optional[_Union[CalibrateRefusal.Reason, str]] = ..., message: _Optional[str] = ..., utilisation: _Optional[float] = ...) -> None: ...

@@ -50,6 +50,11 @@ class GatewayStub:
                 request_serializer=fleetpb_dot_gateway__pb2.SymbolsRequest.SerializeToString,
                 response_deserializer=fleetpb_dot_gateway__pb2.SymbolsReply.FromString,
                 _registered_method=True)
+        self.Calibrate = channel.unary_stream(
+                '/fleetpb.v1.Gateway/Calibrate',
+                request_serializer=fleetpb_dot_gateway__pb2.CalibrateRequest.SerializeToString,
+                response_deserializer=fleetpb_dot_gateway__pb2.CalibrateReply.FromString,
+                _registered_method=True)
         self.Health = channel.unary_unary(
                 '/fleetpb.v1.Gateway/Health',
                 request_serializer=fleetpb_dot_gateway__pb2.HealthRequest.SerializeToString,
@@ -84,6 +89,15 @@ class GatewayServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Calibrate(self, request, context):
+        """Measure what models need of this machine's kind besides counters, by keeping idle CPUs busy for some
+        seconds. Refused unless the operator of this gateway allows it, and while anything else is being done.
+        The stream is: `begin`, some `progress`, `end`; or `refusal` alone, or in place of `end`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Health(self, request, context):
         """Alive, and what it is doing.
         """
@@ -108,6 +122,11 @@ def add_GatewayServicer_to_server(servicer, server):
                     servicer.Symbols,
                     request_deserializer=fleetpb_dot_gateway__pb2.SymbolsRequest.FromString,
                     response_serializer=fleetpb_dot_gateway__pb2.SymbolsReply.SerializeToString,
+            ),
+            'Calibrate': grpc.unary_stream_rpc_method_handler(
+                    servicer.Calibrate,
+                    request_deserializer=fleetpb_dot_gateway__pb2.CalibrateRequest.FromString,
+                    response_serializer=fleetpb_dot_gateway__pb2.CalibrateReply.SerializeToString,
             ),
             'Health': grpc.unary_unary_rpc_method_handler(
                     servicer.Health,
@@ -196,6 +215,33 @@ class Gateway:
             '/fleetpb.v1.Gateway/Symbols',
             fleetpb_dot_gateway__pb2.SymbolsRequest.SerializeToString,
             fleetpb_dot_gateway__pb2.SymbolsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Calibrate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/fleetpb.v1.Gateway/Calibrate',
+            fleetpb_dot_gateway__pb2.CalibrateRequest.SerializeToString,
+            fleetpb_dot_gateway__pb2.CalibrateReply.FromString,
             options,
             channel_credentials,
             insecure,

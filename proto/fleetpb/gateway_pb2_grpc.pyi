@@ -43,6 +43,11 @@ class GatewayStub:
     Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
     `data` pieces, `end`; or `refusal` alone, or in place of `end`.
     """
+    Calibrate: _grpc.UnaryStreamMultiCallable[_gateway_pb2.CalibrateRequest, _gateway_pb2.CalibrateReply]
+    """Measure what models need of this machine's kind besides counters, by keeping idle CPUs busy for some
+    seconds. Refused unless the operator of this gateway allows it, and while anything else is being done.
+    The stream is: `begin`, some `progress`, `end`; or `refusal` alone, or in place of `end`.
+    """
     Health: _grpc.UnaryUnaryMultiCallable[_gateway_pb2.HealthRequest, _gateway_pb2.HealthReply]
     """Alive, and what it is doing."""
 
@@ -59,6 +64,11 @@ class GatewayAsyncStub(GatewayStub):
     """What names the code of one binary that a capture of this machine saw lately, or of its kernel.
     Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
     `data` pieces, `end`; or `refusal` alone, or in place of `end`.
+    """
+    Calibrate: _aio.UnaryStreamMultiCallable[_gateway_pb2.CalibrateRequest, _gateway_pb2.CalibrateReply]  # type: ignore[assignment]
+    """Measure what models need of this machine's kind besides counters, by keeping idle CPUs busy for some
+    seconds. Refused unless the operator of this gateway allows it, and while anything else is being done.
+    The stream is: `begin`, some `progress`, `end`; or `refusal` alone, or in place of `end`.
     """
     Health: _aio.UnaryUnaryMultiCallable[_gateway_pb2.HealthRequest, _gateway_pb2.HealthReply]  # type: ignore[assignment]
     """Alive, and what it is doing."""
@@ -91,6 +101,17 @@ class GatewayServicer(metaclass=_abc_1.ABCMeta):
         """What names the code of one binary that a capture of this machine saw lately, or of its kernel.
         Refused unless the operator of this gateway allows it. The stream is: `begin`, the content in
         `data` pieces, `end`; or `refusal` alone, or in place of `end`.
+        """
+
+    @_abc_1.abstractmethod
+    def Calibrate(
+        self,
+        request: _gateway_pb2.CalibrateRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_gateway_pb2.CalibrateReply], _abc.AsyncIterator[_gateway_pb2.CalibrateReply]]:
+        """Measure what models need of this machine's kind besides counters, by keeping idle CPUs busy for some
+        seconds. Refused unless the operator of this gateway allows it, and while anything else is being done.
+        The stream is: `begin`, some `progress`, `end`; or `refusal` alone, or in place of `end`.
         """
 
     @_abc_1.abstractmethod

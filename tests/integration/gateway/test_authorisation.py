@@ -83,6 +83,7 @@ def answered(daemon: Daemon, credentials: grpc.ChannelCredentials) -> dict[str, 
             "Describe": lambda: stub.Describe(gateway_pb2.DescribeRequest(), timeout=DEADLINE_S),
             "Health": lambda: stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S),
             "Symbols": lambda: list(stub.Symbols(symbols, timeout=DEADLINE_S)),
+            "Calibrate": lambda: list(stub.Calibrate(gateway_pb2.CalibrateRequest(), timeout=DEADLINE_S)),
             "Capture": lambda: ask(stub, plan(seconds=0.1)).capture,
         }
         return {name: status(call) for name, call in methods.items()}
@@ -106,15 +107,15 @@ OK, DENIED, UNREACHABLE = (
 @pytest.mark.parametrize(
     ("kind", "name", "statuses"),
     [
-        ("collector", "main", [OK, OK, OK, OK]),
-        ("viewer", "grafana", [OK, OK, DENIED, DENIED]),
+        ("collector", "main", [OK, OK, OK, OK, OK]),
+        ("viewer", "grafana", [OK, OK, DENIED, DENIED, DENIED]),
     ],
 )
 def test_each_role_gets_what_it_may_have(
     daemon: Daemon, certs: Path, kind: str, name: str, statuses: list[grpc.StatusCode]
 ):
     assert answered(daemon, shown(certs, kind, name)) == dict(
-        zip(("Describe", "Health", "Symbols", "Capture"), statuses, strict=True)
+        zip(("Describe", "Health", "Symbols", "Calibrate", "Capture"), statuses, strict=True)
     )
 
 

@@ -112,10 +112,10 @@ def test_a_plan_is_carried_out_or_refused_with_a_reason(daemon: Daemon, wanted: 
 
 @HOSTILE
 @given(message=st.one_of(st.binary(max_size=200), st.builds(cut, PLANS, st.integers(1, 30))))
-@pytest.mark.parametrize("method", ["Capture", "Symbols", "Describe", "Health"])
+@pytest.mark.parametrize("method", ["Capture", "Symbols", "Calibrate", "Describe", "Health"])
 def test_bytes_that_are_no_request_are_refused(channel: grpc.Channel, method: str, message: bytes):
     path = f"/fleetpb.v1.Gateway/{method}"
-    if method in {"Capture", "Symbols"}:
+    if method in {"Capture", "Symbols", "Calibrate"}:
         call = channel.unary_stream(path)
         answered = status(lambda: list(call(message, timeout=DEADLINE_S)))
     else:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gateway.roles import Role, parse_caller, permits, roles_of
 from gateway.serving.authorisation import Authorisation
 
-METHODS = ("Capture", "Symbols", "Describe", "Health")
+METHODS = ("Capture", "Symbols", "Calibrate", "Describe", "Health")
 COLLECTOR, VIEWER, GATEWAY, API = (
     f"fleetprof:role:{name}" for name in ("collector", "viewer", "gateway", "api")
 )
@@ -31,9 +31,9 @@ def permitted(who, *allowed, sockets=False):
 @pytest.mark.parametrize(
     ("uris", "methods"),
     [
-        ([COLLECTOR], {"Capture", "Symbols", "Describe", "Health"}),
+        ([COLLECTOR], {"Capture", "Symbols", "Calibrate", "Describe", "Health"}),
         ([VIEWER], {"Describe", "Health"}),
-        ([VIEWER, COLLECTOR], {"Capture", "Symbols", "Describe", "Health"}),
+        ([VIEWER, COLLECTOR], {"Capture", "Symbols", "Calibrate", "Describe", "Health"}),
         ([GATEWAY], set()),
         ([API], set()),
         ([], set()),

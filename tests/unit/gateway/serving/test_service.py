@@ -35,7 +35,8 @@ def test_it_does_not_retire_while_symbols_are_sent_but_after(whole: bool):
     ledger, retired = Ledger(), []
     station: Any = SimpleNamespace(limits=Limits(max_memory_bytes=1))
     desk: Any = Desk(ledger)
-    service = GatewayService(station, ledger, desk, retire=lambda: retired.append(1))
+    bench: Any = None
+    service = GatewayService(station, ledger, desk, bench, retire=lambda: retired.append(1))
     context: Any = SimpleNamespace(add_callback=lambda _: True)
     replies: Any = service.Symbols(gateway_pb2.SymbolsRequest(), context)
     next(replies)
@@ -80,7 +81,8 @@ def test_a_capture_is_watched_while_it_is_taken_and_not_while_it_is_sent(monkeyp
     monkeypatch.setattr(GatewayService, "_require_one_event", lambda *_: None)
     station: Any = SimpleNamespace(limits=Limits(), capacity=lambda: None, utilisation=lambda: 0.0)
     desk: Any = SimpleNamespace(note=lambda _: None)
-    service = GatewayService(station, Ledger(), desk)
+    bench: Any = None
+    service = GatewayService(station, Ledger(), desk, bench)
     context: Any = SimpleNamespace(add_callback=lambda _: True)
     plan = gateway_pb2.Plan(visit_id=bytes(16), ttl_ms=60_000)
     for reply in service.Capture(plan, context):

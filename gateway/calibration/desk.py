@@ -1,0 +1,169 @@
+"""Requests to calibrate in, figures out: who may have what measured, one at a time, on idle CPUs (gateway.proto)."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import gateway_pb2
+from gateway.calibration import refusals
+from gateway.capture.capturing import Interrupted
+from gateway.machine.topology import read_topology
+from gateway.machine.usage import read as read_usage
+from gateway.serving.overdue import watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from threading import Event as Signal
+
+    from gateway.ledger import Ledger
+    from gateway.machine.topology import Topology
+    from gateway.settings import Calibrating
+
+_Request = gateway_pb2.CalibrateRequest
+_Reply = gateway_pb2.CalibrateReply
+_WORKS: Final = frozenset(_Request.Work.values())
+_USUAL_S: Final = 5.0
+_USUAL_REPETITIONS: Final = 5
+_MOST_REPETITIONS: Final = 50
+SLICE_S: Final = 0.1
+"""Shortest measurement: the kernel says how busy a CPU was in hundredths of a second."""
+_WATCHED_S: Final = 0.3
+"""How long the machine is watched before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is really done."""
+
+    slice_s: float
+    repetitions: int
+    changes: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """All measuring together; each repetition has two slices."""
+        return self.slice_s * self.repetitions * 2
+
+
+def plan(request: _Request, limits: Calibrating) -> Plan:
+    """The request within the gateway's limits; raises CalibrationRefused INVALID."""
+    if request.what not in {_Request.SMT, _Request.MEMORY}:
+        raise refusals.invalid("what must be SMT or MEMORY")
+    if request.work not in _WORKS:
+        raise refusals.invalid("work must be INTEGER, FLOAT or MEMORY_LOADS")
+    changes = []
+    seconds = request.duration_ms / 1000 if request.duration_ms else min(_USUAL_S, limits.max_seconds)
+    if seconds > limits.max_seconds:
+        changes.append(
+            f"{seconds:g} s were shortened to the {limits.max_seconds:g} that are allowed (--calibration-seconds)"
+        )
+        seconds = limits.max_seconds
+    if seconds < 2 * SLICE_S:
+        raise refusals.invalid(f"duration_ms must be {2 * SLICE_S * 1000:g} at least")
+    most = min(_MOST_REPETITIONS, int(seconds / (2 * SLICE_S)))
+    repetitions = request.repetitions or min(_USUAL_REPETITIONS, most)
+    if repetitions > most:
+        changes.append(
+            f"{repetitions} repetitions became {most}: each takes {2 * SLICE_S:g} s at least, and "
+            f"{_MOST_REPETITIONS} are the most"
+        )
+        repetitions = most
+    return Plan(seconds / repetitions / 2, repetitions, tuple(changes))
+
+
+class CalibrationDesk:
+    """Answers for one machine."""
+
+    def __init__(
+        self,
+        limits: Calibrating,
+        ledger: Ledger,
+        platform: str,
+        topology: Callable[[], Topology] = lambda: read_topology(read_usage().cpus),
+    ) -> None:
+        self._limits = limits
+        self._ledger = ledger
+        self._platform = platform
+        self._topology = topology
+        self._place = threading.Lock()
+        ledger.note_calibrating(calibrating=False)
+
+    def answer(self, request: _Request, stopped: Signal) -> Iterator[_Reply]:
+        """The stream but for refusals. Raises CalibrationRefused, Interrupted, OSError."""
+        if not self._limits.allowed:
+            raise refusals.not_allowed(
+                "this gateway keeps no CPUs busy for others; its operator allows it by --allow-calibration"
+            )
+        planned = plan(request, self._limits)
+        with self._alone():
+            before = read_usage()
+            if stopped.wait(_WATCHED_S):
+                raise Interrupted
+            after = read_usage()
+            utilisation = after.utilisation_since(before)
+            if utilisation > self._limits.quiet:
+                raise refusals.busy(
+                    f"the machine was busy for {utilisation:.0%} of the time; up to {self._limits.quiet:.0%} is allowed "
+                    "(--calibration-busy-percent). Come again when it is quiet"
+                )
+            # Few gateways are ever asked, and all of them start a server process for each call after a pause.
+            from gateway.calibration.measuring import (  # noqa: PLC0415
+                Conditions,
+                Halted,
+                measure_memory,
+                measure_smt,
+            )
+            from gateway.calibration.places import busy_shares, usable_cpus  # noqa: PLC0415
+
+            topology = self._topology()
+            conditions = Conditions(
+                topology=topology,
+                usable=usable_cpus(topology),
+                busy=busy_shares(before, after),
+                utilisation=utilisation,
+                limits=self._limits,
+                slice_s=planned.slice_s,
+                repetitions=planned.repetitions,
+                halted=lambda: stopped.is_set() or bool(self._ledger.active),
+            )
+
+            def begin(cpus: Iterable[int]) -> _Reply:
+                return _Reply(
+                    begin=gateway_pb2.CalibrateBegin(
+                        platform=self._platform,
+                        cpus=cpus,
+                        duration_ms=round(planned.seconds * 1000),
+                        repetitions=planned.repetitions,
+                        changes=planned.changes,
+                    )
+                )
+
+            if request.what == _Request.SMT:
+                measured = measure_smt(conditions, request.work, begin)
+            else:
+                measured = measure_memory(conditions, begin)
+            try:
+                with watched(planned.seconds, "calibration"):
+                    yield from measured
+            except Halted:
+                if stopped.is_set():
+                    raise Interrupted from None
+                raise refusals.busy("a capture came, and captures go first; come again later") from None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._ledger.active:
+            raise refusals.busy("a capture is being taken; come again later")
+        if self._ledger.is_sending:
+            raise refusals.busy("symbols are being sent; come again later")
+        if not self._place.acquire(blocking=False):
+            raise refusals.busy("this machine is being calibrated already; come again later")
+        self._ledger.note_calibrating(calibrating=True)
+        try:
+            yield
+        finally:
+            self._ledger.note_calibrating(calibrating=False)
+            self._place.release()

@@ -1,0 +1,157 @@
+"""The measurements: a core's throughput with one thread and with both, and its memory's latency and bandwidth (DIGEST A1, D2).
+
+What is compared is measured in turns, so that a clock that drifts (turbo, heat) moves both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from fleetpb import gateway_pb2
+from gateway.calibration import refusals
+from gateway.calibration.chain import PIECE_BYTES, Chain
+from gateway.calibration.paired import Done, pinned, run_together
+from gateway.calibration.places import busy_shares, idle_core, idle_cpu, last_cache_bytes, readers
+from gateway.calibration.works import Work, float_step, integer_step
+from gateway.machine.memory import meminfo
+from gateway.machine.usage import read as read_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from gateway.calibration.paired import Step
+    from gateway.machine.topology import Topology
+    from gateway.settings import Calibrating
+
+Reply = gateway_pb2.CalibrateReply
+_End = gateway_pb2.CalibrateEnd
+_Request = gateway_pb2.CalibrateRequest
+_WORKS: Final[Mapping[int, Work]] = {
+    _Request.WORK_UNSPECIFIED: Work.INTEGER,
+    _Request.INTEGER: Work.INTEGER,
+    _Request.FLOAT: Work.FLOAT,
+    _Request.MEMORY_LOADS: Work.MEMORY,
+}
+
+CACHES: Final = 4
+"""Loads are spread over so many times the last cache, if that is allowed …"""
+LEAST_CACHES: Final = 3
+"""… and over no less: of every two cache lines one is loaded (chain.py)."""
+_LEAST_BYTES: Final = 4 * PIECE_BYTES
+_LEAST_RAN: Final = 0.9
+"""A thread that had its CPU for less of the time was disturbed."""
+_MOST_BESIDE: Final = 0.1
+"""What may run on the idle thread of the core, as a share of the time."""
+_MEMORY_LEFT: Final = 4
+"""The machine must have so many times what is taken."""
+
+
+class Halted(Exception):
+    """The caller has gone, the gateway stops, or a capture has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How it is measured, and what was seen before."""
+
+    topology: Topology
+    usable: frozenset[int]
+    """CPUs that we may run on."""
+    busy: Mapping[int, float]
+    """How busy each was just before, 0…1."""
+    utilisation: float
+    limits: Calibrating
+    slice_s: float
+    repetitions: int
+    halted: Callable[[], bool]
+
+    def run(self, steps: Mapping[int, Step]) -> dict[int, Done]:
+        """One slice; raises Halted, OSError."""
+        done = run_together(steps, self.slice_s, self.halted)
+        if self.halted():
+            raise Halted
+        return done
+
+    def progress(self, repetition: float) -> Reply:
+        """So many are done."""
+        return Reply(progress=gateway_pb2.CalibrateProgress(done=repetition / self.repetitions))
+
+
+def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], Reply]) -> Iterator[Reply]:
+    """Throughput of one thread of an idle core and of both, in turns; `asked` is a `CalibrateRequest.Work`.
+
+    Raises CalibrationRefused NO_SIBLINGS, BUSY, UNSUPPORTED; Halted, OSError.
+    """
+    core = idle_core(given.topology, given.usable, given.busy, given.limits.quiet)
+    yield begin(core)
+    work = _WORKS[asked]
+    end = _End(engine=work.value, utilisation=given.utilisation)
+    steps = _steps(given, work, core, end)
+    for repetition in range(given.repetitions):
+        alone, other = core[repetition % 2], core[1 - repetition % 2]
+        before = read_usage()
+        single = given.run({alone: steps[alone]})[alone]
+        beside = busy_shares(before, read_usage()).get(other, 0.0)
+        both = given.run(steps).values()
+        if beside > _MOST_BESIDE or min(each.ran for each in (single, *both)) < _LEAST_RAN:
+            end.disturbed += 1
+        else:
+            end.single.append(single.rate)
+            end.both.append(sum(each.rate for each in both))
+        yield given.progress(repetition + 1)
+    if len(end.single) < min(2, given.repetitions):
+        raise refusals.busy(
+            f"something else ran on the core in {end.disturbed} of {given.repetitions} repetitions, and the others do not "
+            "suffice; come again when the machine is quiet"
+        )
+    yield Reply(end=end)
+
+
+def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -> Iterator[Reply]:
+    """Latency of loads on an idle CPU; then what the cores of its socket read together.
+
+    Raises CalibrationRefused BUSY, UNSUPPORTED; Halted, OSError.
+    """
+    cpu = idle_cpu(given.usable, given.busy, given.limits.quiet)
+    reading = readers(given.topology, given.usable, cpu)
+    yield begin(sorted({cpu, *reading}))
+    end = _End(engine="glibc obstack, memchr", utilisation=given.utilisation, reading_cpus=sorted(reading))
+    chain = _chain(given, cpu, end)
+    follow = chain.follower()
+    for repetition in range(given.repetitions):
+        end.latency_ns.append(1e9 / given.run({cpu: follow})[cpu].rate)
+        yield given.progress(repetition / 2)
+    chain.clear()
+    streams = {each: chain.reader(share) for each, share in reading.items()}
+    for repetition in range(given.repetitions):
+        end.bytes_per_s.append(sum(done.units / done.wall_s for done in given.run(streams).values()))
+        yield given.progress((given.repetitions + repetition + 1) / 2)
+    yield Reply(end=end)
+
+
+def _steps(given: Conditions, work: Work, core: tuple[int, int], end: _End) -> dict[int, Step]:
+    if work is Work.MEMORY:
+        chain = _chain(given, core[0], end)
+        return {cpu: chain.follower(number / len(core)) for number, cpu in enumerate(core)}
+    return {cpu: integer_step() if work is Work.INTEGER else float_step() for cpu in core}
+
+
+def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
+    """As much memory as is needed, is allowed and is there; notes its size and the cache's."""
+    cache, allowed = last_cache_bytes(cpu), given.limits.max_bytes
+    if allowed < max(LEAST_CACHES * cache, PIECE_BYTES):
+        raise refusals.unsupported(
+            f"the last cache holds {cache >> 20} MiB, so loads must be spread over {LEAST_CACHES * cache >> 20} at least; "
+            f"{allowed >> 20} are allowed. The operator allows more by --calibration-mib, and by MemoryMax= of the unit"
+        )
+    wanted = min(max(CACHES * cache, _LEAST_BYTES) if cache else allowed, allowed)
+    there = meminfo().get("MemAvailable", 0)
+    if there < _MEMORY_LEFT * wanted:
+        raise refusals.busy(f"{wanted >> 20} MiB are needed; of {there >> 20} that are free that is too much")
+    with pinned(cpu):  # memory is of the NUMA node of whoever touches it first
+        chain = Chain(wanted)
+    end.working_set_bytes, end.cache_bytes = chain.size, cache
+    if given.halted():
+        raise Halted
+    return chain

@@ -1,0 +1,97 @@
+"""Work on chosen CPUs, all at the same time, for a while."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    Step = Callable[[], int]
+    """Does some milliseconds of work without holding Python's lock; how many units that was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one thread did."""
+
+    units: int
+    cpu_s: float
+    wall_s: float
+
+    @property
+    def rate(self) -> float:
+        """Units per CPU second, > 0."""
+        return self.units / max(self.cpu_s, 1e-9)
+
+    @property
+    def ran(self) -> float:
+        """The share of the time that it had its CPU."""
+        return self.cpu_s / max(self.wall_s, 1e-9)
+
+
+class _Worker(threading.Thread):
+    """One pinned thread. The interpreter's other threads are where they were: affinity is a thread's."""
+
+    def __init__(
+        self, cpu: int, step: Step, start: threading.Barrier, seconds: float, halted: Callable[[], bool]
+    ) -> None:
+        super().__init__(name=f"calibrate-{cpu}", daemon=True)
+        self._cpu, self._step, self._line = cpu, step, start
+        self._seconds, self._halted = seconds, halted
+        self.done: Done | None = None
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """One step to warm up, then together with the others until the time is over."""
+        try:
+            os.sched_setaffinity(0, {self._cpu})
+            self._step()
+            self._line.wait()
+            began, cpu = time.monotonic(), time.thread_time()
+            units = self._step()
+            while (now := time.monotonic()) - began < self._seconds and not self._halted():
+                units += self._step()
+            self.done = Done(units, time.thread_time() - cpu, now - began)
+        except threading.BrokenBarrierError:
+            pass  # another one says why
+        except Exception as error:  # noqa: BLE001 - raised again by whoever waits
+            self.error = error
+            self._line.abort()
+
+
+@contextmanager
+def pinned(cpu: int) -> Iterator[None]:
+    """Run the calling thread on this CPU only. Raises OSError for one that is not ours to use."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def run_together(steps: Mapping[int, Step], seconds: float, halted: Callable[[], bool]) -> dict[int, Done]:
+    """Repeat each step on its CPU for so long, or until `halted`. Raises OSError for a CPU that is not ours to use."""
+    line = threading.Barrier(len(steps))
+    workers = {cpu: _Worker(cpu, step, line, seconds, halted) for cpu, step in steps.items()}
+    started = []
+    try:
+        for worker in workers.values():
+            worker.start()
+            started.append(worker)
+    except RuntimeError as error:  # no more threads to be had
+        line.abort()
+        raise OSError(str(error)) from error
+    finally:
+        for worker in started:
+            worker.join()
+    for worker in workers.values():
+        if worker.error is not None:
+            raise worker.error
+    return {cpu: worker.done for cpu, worker in workers.items() if worker.done is not None}

@@ -1,0 +1,109 @@
+"""Which CPUs may be kept busy: an idle core with two threads, an idle CPU, the cores of its socket; and its last cache."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Final
+
+from gateway.calibration import refusals
+from gateway.machine.kernel_files import names_in, read_number, read_text
+from gateway.machine.topology import SYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from gateway.machine.topology import Topology
+    from gateway.machine.usage import Reading
+
+MOST_READERS: Final = 16
+"""Cores that read memory at the same time; a socket's bandwidth is used up by fewer."""
+_THREADS: Final = 2
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
+
+
+def busy_shares(before: Reading, after: Reading) -> dict[int, float]:
+    """How busy each CPU was between two readings, 0…1; one without a tick was as good as idle."""
+    shares = {}
+    for cpu in before.cpus.keys() & after.cpus.keys():
+        spent = after.cpus[cpu] - before.cpus[cpu]
+        shares[cpu] = 1 - (spent.idle + spent.iowait) / spent.total if spent.total else 0.0
+    return shares
+
+
+def usable_cpus(topology: Topology) -> frozenset[int]:
+    """Those that run and that we may run on."""
+    return frozenset(topology.cpus) & os.sched_getaffinity(0)
+
+
+def idle_core(
+    topology: Topology, usable: frozenset[int], busy: Mapping[int, float], quiet: float
+) -> tuple[int, int]:
+    """The two threads of the least busy core; raises CalibrationRefused NO_SIBLINGS, BUSY."""
+    cores = [cpus for cpus in topology.siblings if len(cpus) == _THREADS and usable.issuperset(cpus)]
+    if not cores:
+        raise refusals.no_siblings(
+            "no core of this machine shows two threads that the gateway may run on: an overlap coefficient cannot be measured "
+            "here. Ask a machine of the platform with SMT switched on, or without a hypervisor that hides it"
+        )
+    share, *chosen = min((max(busy.get(cpu, 0.0) for cpu in cpus), *cpus) for cpus in cores)
+    if share > quiet:
+        raise refusals.busy(
+            f"a thread of even the least busy core was busy for {share:.0%} of the time; up to {quiet:.0%} is allowed. "
+            "Come again when the machine is quiet"
+        )
+    return int(chosen[0]), int(chosen[1])
+
+
+def idle_cpu(usable: Iterable[int], busy: Mapping[int, float], quiet: float) -> int:
+    """The least busy CPU; raises CalibrationRefused BUSY."""
+    share, chosen = min((busy.get(cpu, 0.0), cpu) for cpu in usable)
+    if share > quiet:
+        raise refusals.busy(
+            f"even the least busy CPU was busy for {share:.0%} of the time; up to {quiet:.0%} is allowed. "
+            "Come again when the machine is quiet"
+        )
+    return chosen
+
+
+def readers(topology: Topology, usable: frozenset[int], cpu: int, sys: Path = SYS) -> dict[int, float]:
+    """One CPU of each core of this CPU's socket, at most 16 over all of it, and from where each reads: a share of the memory.
+
+    Those that share a last cache start far from each other, so that none finds there what another has just read.
+    """
+    places = topology.places
+    package = places[cpu].package if cpu in places else -1
+    firsts = [min(cpus, key=lambda each: (each != cpu, each)) for cpus in topology.siblings] or [cpu]
+    of_socket = sorted(
+        first
+        for first in {*firsts, cpu}
+        if first in usable and (first == cpu or _package(topology, first) == package)
+    )
+    step = -(-len(of_socket) // MOST_READERS)
+    chosen = of_socket[::step]
+    sharing: dict[str, list[int]] = {}
+    for each in chosen:
+        folder = _last_cache(each, sys)
+        sharing.setdefault(read_text(f"{folder}/shared_cpu_list").strip() if folder else "", []).append(each)
+    return {each: at / len(group) for group in sharing.values() for at, each in enumerate(group)}
+
+
+def last_cache_bytes(cpu: int, sys: Path = SYS) -> int:
+    """Size of the largest cache that the CPU reaches; 0: not known."""
+    folder = _last_cache(cpu, sys)
+    match = re.fullmatch(r"([0-9]{1,9})([KM]?)", read_text(f"{folder}/size").strip()) if folder else None
+    return int(match[1]) * _UNITS[match[2]] if match else 0
+
+
+def _package(topology: Topology, cpu: int) -> int:
+    place = topology.places.get(cpu)
+    return -1 if place is None else place.package
+
+
+def _last_cache(cpu: int, sys: Path) -> str:
+    folder = f"{sys}/devices/system/cpu/cpu{cpu}/cache"
+    levels = [
+        (read_number(f"{folder}/{name}/level"), name) for name in names_in(folder) if name.startswith("index")
+    ]
+    return f"{folder}/{max(levels)[1]}" if levels and max(levels)[0] > 0 else ""

@@ -1,0 +1,31 @@
+"""Why nothing is measured, as what is raised."""
+
+from __future__ import annotations
+
+from fleetpb import gateway_pb2
+from gateway.errors import CalibrationRefused
+
+
+def busy(message: str) -> CalibrationRefused:
+    """Come again."""
+    return CalibrationRefused(gateway_pb2.CalibrateRefusal.BUSY, message)
+
+
+def no_siblings(message: str) -> CalibrationRefused:
+    """No core has two threads."""
+    return CalibrationRefused(gateway_pb2.CalibrateRefusal.NO_SIBLINGS, message)
+
+
+def unsupported(message: str) -> CalibrationRefused:
+    """The machine, or what its operator allows, lacks what measuring needs."""
+    return CalibrationRefused(gateway_pb2.CalibrateRefusal.UNSUPPORTED, message)
+
+
+def invalid(message: str) -> CalibrationRefused:
+    """The request makes no sense."""
+    return CalibrationRefused(gateway_pb2.CalibrateRefusal.INVALID, message)
+
+
+def not_allowed(message: str) -> CalibrationRefused:
+    """The operator does not allow it."""
+    return CalibrationRefused(gateway_pb2.CalibrateRefusal.NOT_ALLOWED, message)

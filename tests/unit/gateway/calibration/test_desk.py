@@ -1,0 +1,161 @@
+"""GIVEN a request to calibrate WHEN it may not or cannot be done THEN it is refused with a reason, else figures come."""
+
+import os
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetpb import gateway_pb2
+from gateway.calibration import measuring
+from gateway.calibration.chain import PIECE_BYTES
+from gateway.calibration.desk import SLICE_S, CalibrationDesk, plan
+from gateway.calibration.paired import Done
+from gateway.capture.capturing import Interrupted
+from gateway.errors import CalibrationRefused
+from gateway.ledger import Ledger
+from gateway.machine.topology import Topology
+from gateway.settings import Calibrating
+
+Request = gateway_pb2.CalibrateRequest
+Refusal = gateway_pb2.CalibrateRefusal
+ANYHOW = Calibrating(allowed=True, quiet=1.0, max_bytes=1 << 40)
+
+
+def desk(limits=ANYHOW, ledger=None, cpus=(0, 1)):
+    """One that takes the first CPUs that we may run on for the threads of a core."""
+    topology = Topology(tuple(cpus), siblings=(tuple(cpus),))
+    return CalibrationDesk(limits, ledger or Ledger(), "Test CPU", lambda: topology)
+
+
+@pytest.fixture
+def core(monkeypatch):
+    """Two CPUs that stand for a core, and threads that did as much as the test says: no figure is left to the machine."""
+    ours = sorted(os.sched_getaffinity(0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1} | set(ours))
+    monkeypatch.setattr(measuring, "read_usage", lambda: None)
+    monkeypatch.setattr(measuring, "busy_shares", lambda *_: {})
+
+    def script(single, both, ran=1.0):
+        def run(steps, seconds, halted):
+            assert seconds > 0
+            rate = single if len(steps) == 1 else both / 2
+            return {cpu: Done(round(rate), 1.0, 1 / ran) for cpu in steps}
+
+        monkeypatch.setattr(measuring, "run_together", run)
+
+    return script
+
+
+def refusal(answer):
+    with pytest.raises(CalibrationRefused) as refused:
+        list(answer)
+    return refused.value.reason
+
+
+def test_one_thread_and_both_are_measured_in_turns(core):
+    core(single=1000, both=1400)
+    replies = list(desk().answer(Request(what=Request.SMT, repetitions=4), threading.Event()))
+    kinds = [reply.WhichOneof("reply") for reply in replies]
+    assert kinds == ["begin", "progress", "progress", "progress", "progress", "end"]
+    begin, end = replies[0].begin, replies[-1].end
+    assert (begin.platform, list(begin.cpus), begin.repetitions) == ("Test CPU", [0, 1], 4)
+    assert list(end.single) == [1000.0] * 4
+    assert list(end.both) == [1400.0] * 4
+    assert [reply.progress.done for reply in replies[1:-1]] == [0.25, 0.5, 0.75, 1.0]
+    assert end.engine == "zlib compress"
+
+
+def test_a_core_that_others_use_too_gives_no_figure(core):
+    core(single=1000, both=1400, ran=0.5)
+    answer = desk().answer(Request(what=Request.SMT), threading.Event())
+    assert refusal(answer) == Refusal.BUSY
+
+
+def test_nobody_is_measured_unless_the_operator_allows_it():
+    answer = desk(Calibrating()).answer(Request(what=Request.SMT), threading.Event())
+    assert refusal(answer) == Refusal.NOT_ALLOWED
+
+
+def test_captures_symbols_and_calibrations_go_first(core):
+    core(single=1000, both=1400)
+    wanted, stopped = Request(what=Request.SMT), threading.Event()
+    capturing, sending, ledger = Ledger(), Ledger(), Ledger()
+    busy = desk(ledger=capturing)
+    capturing.note_active(1)
+    assert refusal(busy.answer(wanted, stopped)) == Refusal.BUSY
+    busy = desk(ledger=sending)
+    sending.note_sending(sending=True)
+    assert refusal(busy.answer(wanted, stopped)) == Refusal.BUSY
+    first = desk(ledger=ledger)
+    running = first.answer(wanted, stopped)
+    assert next(running).HasField("begin")
+    assert ledger.is_calibrating
+    assert ledger.is_working
+    assert refusal(first.answer(wanted, stopped)) == Refusal.BUSY
+    running.close()
+    assert not ledger.is_working
+    assert list(first.answer(wanted, stopped))[-1].HasField("end")
+
+
+def test_a_capture_breaks_it_off_and_so_does_a_caller_who_goes(core):
+    core(single=1000, both=1400)
+    ledger, stopped = Ledger(), threading.Event()
+    running = desk(ledger=ledger).answer(Request(what=Request.SMT), stopped)
+    next(running)
+    ledger.note_active(1)
+    assert refusal(running) == Refusal.BUSY
+    ledger.note_active(0)
+    running = desk(ledger=ledger).answer(Request(what=Request.SMT), stopped)
+    next(running)
+    stopped.set()
+    with pytest.raises(Interrupted):
+        list(running)
+    assert not ledger.is_working
+
+
+def test_memory_that_does_not_exceed_the_cache_is_refused(monkeypatch):
+    monkeypatch.setattr(measuring, "last_cache_bytes", lambda _: PIECE_BYTES)
+    ours = min(os.sched_getaffinity(0))
+    wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
+    small = Calibrating(allowed=True, quiet=1.0, max_bytes=2 * PIECE_BYTES)
+    assert refusal(desk(small, cpus=(ours,)).answer(wanted, threading.Event())) == Refusal.UNSUPPORTED
+    replies = list(desk(cpus=(ours,)).answer(wanted, threading.Event()))
+    end = replies[-1].end
+    assert end.working_set_bytes == 4 * PIECE_BYTES
+    assert end.cache_bytes == PIECE_BYTES
+    assert len(end.latency_ns) == len(end.bytes_per_s) == 1
+    assert end.latency_ns[0] > 0
+    assert end.bytes_per_s[0] > 0
+    assert list(end.reading_cpus) == [ours]
+
+
+@given(
+    st.builds(
+        Request,
+        what=st.integers(0, 5),
+        work=st.integers(0, 5),
+        duration_ms=st.integers(0, 2**32 - 1),
+        repetitions=st.integers(0, 2**32 - 1),
+    )
+)
+def test_whatever_is_asked_the_limits_hold(request_):
+    limits = Calibrating(allowed=True, max_seconds=3.0)
+    makes_sense = (
+        request_.what in {1, 2}
+        and request_.work <= 3
+        and (not request_.duration_ms or request_.duration_ms >= 200)
+    )
+    if not makes_sense:
+        with pytest.raises(CalibrationRefused) as refused:
+            plan(request_, limits)
+        assert refused.value.reason == Refusal.INVALID
+        return
+    planned = plan(request_, limits)
+    assert planned.seconds <= 3.0 + 1e-9
+    assert planned.slice_s >= SLICE_S - 1e-9
+    assert 1 <= planned.repetitions <= 50
+    assert bool(planned.changes) == (
+        request_.duration_ms > 3000 or request_.repetitions > planned.repetitions
+    )
