@@ -14,7 +14,8 @@ import typer.main
 _HEAD = """# Commands
 
 Written from the program by `python -m services.reference`. Every command answers `--help`. Exit codes: 0 done, 1 it
-could not be done (one sentence on standard error says why and what to do), 2 the command line is wrong.
+could not be done (one sentence on standard error says why and what to do), 2 the command line is wrong, 3 a report has no
+answer (it says why instead: a typed reason and a sentence).
 
 Commands that need a database or a broker take them from `FLEETPROF_DATABASE_URL` and `FLEETPROF_REDIS_URL`, or find the
 `fleetprof up` that runs with the same state directory. Durations are written `10s`, `5m`, `1h`.

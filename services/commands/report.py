@@ -5,16 +5,24 @@ from typing import Annotated
 import typer
 
 from services.commands.asked import AsJson, Campaign, Engine, Event, Select, asking
+from services.commands.reports import audits, cores, counters
+from services.commands.reports.printing import NO_ANSWER
 from services.engines import By
 from services.pointing import Typed
 from services.settings import read_settings
 
 app = typer.Typer(no_args_is_help=True, help="Reports on the whole fleet.")
+for _asked in (
+    *(counters.cpi, counters.cross_check, counters.platforms),
+    *(cores.apu, cores.frequency, cores.affinity),
+    *(audits.composition,),
+):
+    app.command()(_asked)
 
 
 @app.callback()
 def report() -> None:
-    """Reports on the whole fleet."""
+    """Reports on the whole fleet. Exit code 3: nothing can be said, and the report says why."""
 
 
 @app.command()
@@ -43,6 +51,7 @@ def movers(  # noqa: PLR0917 - the command line is its signature
 
     A cause is a version, compiler, kernel, platform, datacenter or application whose part of the fleet changed (mix), or in which the
     share changed beyond what it did elsewhere (within). `fleetprof report movers '{application="search"}' --before 1w`
+    Ends with 3 where nothing can be said.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 
@@ -63,7 +72,9 @@ def movers(  # noqa: PLR0917 - the command line is its signature
         answer = movers_document(question, queries.ask(question))
     if as_json:
         typer.echo(json.dumps(answer))
-        return
-    console = Console(highlight=False)
-    console.print(terminal.sides(answer), soft_wrap=True)
-    console.print(view.movers(answer))
+    else:
+        console = Console(highlight=False)
+        console.print(terminal.sides(answer), soft_wrap=True)
+        console.print(view.movers(answer))
+    if answer["unsaid"] is not None:
+        raise typer.Exit(NO_ANSWER)

@@ -39,6 +39,7 @@ from storage.schema import capture
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
+from tests.integration.reported import check_reports
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -79,7 +80,9 @@ def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]
     asked.close()
 
 
-def test_models_find_what_is_true_of_the_fleet(landed: Landed) -> None:
+def test_models_find_what_is_true_of_the_fleet(
+    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queries = landed.queries
     _check_cpi(queries)
     _check_accounts(queries)
@@ -88,6 +91,8 @@ def test_models_find_what_is_true_of_the_fleet(landed: Landed) -> None:
     _check_frequencies(queries)
     _check_two_platforms(queries)
     _check_composition(landed)
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    check_reports(WHOLE, tuple(platform.name for platform in PLATFORMS[:2]))
 
 
 def _check_cpi(queries: QueryEngine) -> None:

@@ -44,4 +44,4 @@ def test_series_and_movers_print_what_the_api_answers(
     assert movers.base.start == "2026-11-18T12:00:00Z"
     assert movers.unsaid is None
     assert "would be found with probability" in printed("report", "movers", *half)
-    assert "Nothing can be said to have moved" in printed("report", "movers")
+    assert "Nothing can be said to have moved" in printed("report", "movers", code=3)

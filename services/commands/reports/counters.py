@@ -1,0 +1,101 @@
+"""`fleetprof report cpi`, `cross-check`, `platforms`: what machines counted."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.commands.asked import AsJson, Campaign, Since, Until
+from services.commands.reports.printing import Asked, Json, OfMachines, Shown, report
+
+if TYPE_CHECKING:
+    from services.hottest import Queries
+    from storage.query.selections.selection import Selection
+
+
+def cpi(  # noqa: PLR0917 - the command line is its signature
+    select: OfMachines = "{}",
+    ratio: Annotated[
+        str,
+        typer.Option(help="cpi, ipc and the like, or two counters, e.g. llc-misses/instructions."),
+    ] = "cpi",
+    by: Annotated[
+        str,
+        typer.Option(
+            help="application, platform, datacenter, cluster, kernel, machine, comma-separated; empty: all together."
+        ),
+    ] = "application",
+    step: Annotated[
+        str, typer.Option(help="Length of a step in time, e.g. 1h, 1d; empty: without steps.")
+    ] = "",
+    since: Since = "now-1d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    rows: Shown = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Print cycles per instruction, or another ratio of counters, with its interval; the most work comes first.
+
+    Ratios of sums, never means of ratios. Machines that cannot count are not in them; below the table stands which and why.
+    `fleetprof report cpi --by application,platform --from now-7d` Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.ratios import ratios_document  # noqa: PLC0415 - a command imports what it runs
+    from services.api.analysis.told import step_of  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.views.reports.ratios import ratios  # noqa: PLC0415
+    from storage.query.models.ratios import RatioQuestion  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        keys = keys_of(by) if by.strip() else ()
+        question = RatioQuestion(selection, ratio, keys, step_of(step), rows)
+        return ratios_document(selection, queries.ask(question))
+
+    typed = {"by": by, "ratio": ratio, "step": step}
+    report(Asked(select, since, until, campaign), typed, make, ratios, as_json=as_json)
+
+
+def cross_check(  # noqa: PLR0917 - the command line is its signature
+    select: OfMachines = "{}",
+    by: Annotated[str, typer.Option(help="datacenter, platform, cluster, kernel or machine.")] = "datacenter",
+    since: Since = "now-1d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    as_json: AsJson = False,
+) -> None:
+    """Hold CPU time by samples against what the kernels of the same machines counted as busy.
+
+    They differ where samples are lost, or where cycles run that accounting does not see.
+    `fleetprof report cross-check --by platform` Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.cross_check import cross_check_document  # noqa: PLC0415
+    from services.views.reports.cross_check import cross_check as view  # noqa: PLC0415
+    from storage.query.models.cross_check import CrossCheckQuestion  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        return cross_check_document(selection, queries.ask(CrossCheckQuestion(selection, by)))
+
+    report(Asked(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
+
+
+def platforms(  # noqa: PLR0917 - the command line is its signature
+    first: Annotated[str, typer.Argument(help="A platform, as `fleetprof machines list` has it.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    select: OfMachines = "{}",
+    since: Since = "now-1d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    as_json: AsJson = False,
+) -> None:
+    """Put an application, or all machines, on two platforms side by side, counter by counter.
+
+    What is surely tenfold apart is marked: the events may not count the same thing.
+    `fleetprof report platforms Skylake Rome '{application="search"}'` Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.side_by_side import side_document  # noqa: PLC0415
+    from services.views.reports.side_by_side import side_by_side  # noqa: PLC0415
+    from storage.query.models.side_by_side import SideQuestion  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        found = queries.ask(SideQuestion(selection, first, second))
+        return side_document(selection, first, second, found)
+
+    report(Asked(select, since, until, campaign), {}, make, side_by_side, as_json=as_json)

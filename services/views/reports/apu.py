@@ -1,0 +1,65 @@
+"""Capacity that is really used, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.terminal import seconds, share
+from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, told
+
+
+def apu(answer: Answer) -> RenderableType:
+    """The rows of /analysis/apu."""
+    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+
+
+def _body(answer: Answer) -> RenderableType:
+    table = _uses(answer) if answer["by"] == "application" else _loads(answer)
+    return Group(table, *few_note(answer["rows"]), *_coefficients(answer))
+
+
+def _loads(answer: Answer) -> Table:
+    names = (
+        "APU, 95 %",
+        "CPU utilisation",
+        "any thread busy",
+        "simplified",
+        "visits",
+        "machines",
+        answer["by"],
+    )
+    table = columns(*names, wide=names[-1:])
+    for row in answer["rows"]:
+        table.add_row(
+            figure(row["apu"], share, few=row["few"]),
+            *(share(row[name]["value"]) for name in ("utilisation", "thread_any", "simplified")),
+            f"{row['visits']:,}",
+            f"{row['machines']:,}",
+            Text(row["value"] or "(none)"),
+        )
+    return table
+
+
+def _uses(answer: Answer) -> Table:
+    names = ("core-seconds used up", "for each CPU second, 95 %", "visits", "application")
+    table = columns(*names, wide=names[-1:])
+    for row in answer["rows"]:
+        table.add_row(
+            seconds(row["core_seconds"]),
+            figure(row["per_cpu_second"], few=row["few"]),
+            f"{row['visits']:,}",
+            Text(row["value"] or "(none)"),
+        )
+    return table
+
+
+def _coefficients(answer: Answer) -> list[Text]:
+    return [
+        Text(
+            f"overlap coefficient of {one['platform'] or 'any platform'}"
+            f"{', ' + one['workload'] if one['workload'] else ''}: {amount(one['value'])}, "
+            f"{'measured' if one['measured'] else 'given'}",
+            "dim",
+        )
+        for one in answer["coefficients"]
+    ]

@@ -1,0 +1,31 @@
+"""Two accounts of CPU time in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import seconds, share
+from services.views.reports.told import Answer, columns, figure, told
+
+_STYLES = {"agree": "green", "differ": "red", "unclear": "yellow"}
+
+
+def cross_check(answer: Answer) -> RenderableType:
+    """The rows of /analysis/cross-check."""
+    return told(answer, lambda: _body(answer))
+
+
+def _body(answer: Answer) -> RenderableType:
+    names = ("sampled s", "accounted s", "sampled ÷ accounted, 95 %", "visits", "verdict", answer["by"])
+    table = columns(*names, wide=names[-2:])
+    for row in answer["rows"]:
+        table.add_row(
+            seconds(row["sampled_core_seconds"]),
+            seconds(row["monitored_core_seconds"]),
+            figure(row["ratio"]),
+            f"{row['visits']:,}",
+            Text(row["verdict"], _STYLES[row["verdict"]]),
+            Text(row["value"] or "(none)"),
+        )
+    within = share(answer["tolerance"])
+    note = f"core-seconds of the fleet in the covered time; agree: surely within {within} of each other, unclear: over that edge"
+    return Group(table, Text(note, "dim"))

@@ -1,0 +1,48 @@
+"""Slowdowns at other frequencies, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, more, told
+
+
+def frequency(answer: Answer) -> RenderableType:
+    """The rows of /analysis/frequency, with what the model leaves out."""
+    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+
+
+def _body(answer: Answer) -> RenderableType:
+    kept = f"lowest MHz for {share(answer['performance'])}"
+    known: list[Answer] = next((row["slowdowns"] for row in answer["rows"] if row["slowdowns"]), [])
+    at = [f"at {each['mhz']:,.0f} MHz" for each in known]
+    names = ("waits for memory, 95 %", *at, kept, "visits", "application")
+    table = columns(*names, wide=names[-1:])
+    unsaid: list[Text] = []
+    for row in answer["rows"]:
+        if row["because"] is not None:
+            unsaid.append(Text(f"{row['application'] or '(none)'}: {row['because']['detail']}", "yellow"))
+            continue
+        slower = [each["slowdown"] for each in row["slowdowns"]]
+        lowest = row["lowest_mhz"]
+        table.add_row(
+            figure(row["off_chip"], share, few=row["few"]),
+            *("–" if each is None else f"{100 * each['value']:+.1f} %" for each in slower),
+            *("–" for _ in at[len(slower) :]),
+            "–" if lowest is None else f"{lowest['value']:,.0f}",
+            f"{row['visits']:,}",
+            Text(row["application"] or "(none)"),
+        )
+    naive = ", ".join(f"{100 * each['naive']:+.1f} %" for each in known)
+    base = answer["base_mhz"]
+    notes = (
+        [Text(f"against {base:,.0f} MHz; if all time were on the chip: {naive}", "dim")]
+        if base and known
+        else []
+    )
+    latencies = [
+        Text(f"a miss on {each['platform']} takes {amount(each['value'])} ns", "dim")
+        for each in answer["latencies"]
+    ]
+    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    return Group(table, *unsaid, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)

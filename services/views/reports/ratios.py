@@ -1,0 +1,34 @@
+"""Ratios of counters in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.views.reports.told import Answer, amount, columns, few_note, figure, more, told
+
+
+def ratios(answer: Answer) -> RenderableType:
+    """The rows of /analysis/ratios."""
+    return told(answer, lambda: _body(answer))
+
+
+def _body(answer: Answer) -> RenderableType:
+    times = ("from",) if answer["step_seconds"] else ()
+    named = tuple(answer["by"]) or ("",)
+    table = columns(
+        *times, answer["ratio"] + ", 95 %", "visits", "machines", "work", *named, wide=(*times, *named)
+    )
+    for row in answer["rows"]:
+        when = (row["from"][:16].replace("T", " "),) if times else ()
+        names = [Text(value or "(none)") for value in row["key"].values()] or [Text("all together")]
+        table.add_row(
+            *when,
+            figure(row["ratio"], few=row["few"]),
+            f"{row['visits']:,}",
+            f"{row['machines']:,}",
+            amount(row["denominator"]),
+            *names,
+        )
+    note = Text(
+        f"{answer['unit']}; work: {answer['ratio'].split(' / ')[-1]} of the fleet in the covered time", "dim"
+    )
+    return Group(table, *more(answer), *few_note(answer["rows"]), note)

@@ -1,0 +1,33 @@
+"""Two platforms, counter by counter, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.views.reports.told import Answer, columns, figure, told
+
+
+def side_by_side(answer: Answer) -> RenderableType:
+    """The rows of /analysis/side-by-side."""
+    return told(answer, lambda: _body(answer))
+
+
+def _body(answer: Answer) -> RenderableType:
+    names = ("figure", answer["first"], answer["second"], "second ÷ first, 95 %", "visits", "unit")
+    table = columns(*names, wide=(names[0], names[-1]))
+    for row in answer["rows"]:
+        factor = figure(row["factor"])
+        if row["suspect"]:
+            factor += " !"
+        table.add_row(
+            Text(row["name"]),
+            figure(row["first"]),
+            figure(row["second"]),
+            factor,
+            f"{row['first_visits']:,}, {row['second_visits']:,}",
+            row["unit"],
+            style="" if row["significant"] else "dim",
+        )
+    notes = [Text("grey: not known to differ", "dim")]
+    if any(row["suspect"] for row in answer["rows"]):
+        notes.append(Text("! surely tenfold apart: the events may not count the same thing", "dim"))
+    return Group(table, *notes)

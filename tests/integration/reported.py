@@ -1,0 +1,74 @@
+"""What `fleetprof report` prints of the simulated fleet: that every report runs, agrees with its route, and says why it says nothing."""
+
+import json
+from typing import Any
+
+from typer.testing import CliRunner
+
+from services.api.analysis import affinity, apu, composition, cross_check, frequency, ratios, side_by_side
+from services.api.answer import Answer
+from services.cli import app
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+
+_NO_ANSWER = 3
+
+
+def check_reports(whole: Selection, platforms: tuple[str, ...]) -> None:
+    """Ask every report for all of a landed past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
+    asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
+    shown = asking.told(ratios.RatioAnswer, "cpi", "--by", "platform")
+    assert "cycles / instructions" in shown
+    assert "missing: cycles, instructions, unsupported" in shown
+    assert "2026-11-17 06:00" in asking.told(ratios.RatioAnswer, "cpi", "--by", "", "--step", "6h")
+    assert "agree" in asking.told(cross_check.CrossCheckAnswer, "cross-check")
+    assert "cpi" in asking.told(side_by_side.SideAnswer, "platforms", *platforms)
+    shown = asking.told(
+        affinity.AffinityAnswer, "affinity", "--applications", "5", "--room", "5", "--no-cautious"
+    )
+    assert "planned" in shown
+    assert "make room for others" in shown
+    pinned = ("affinity", "--applications", "1", "--pin", "search-ranker")
+    assert "No move pays off" in asking.told(affinity.AffinityAnswer, *pinned)
+    assert "any thread busy" in asking.told(apu.ApuAnswer, "apu", "--coefficient", "1.4")
+    assert "CPU second" in asking.told(
+        apu.ApuAnswer, "apu", "--by", "application", "--coefficient", "1.4", "--rows", "3"
+    )
+    assert "against" in asking.told(frequency.FrequencyAnswer, "frequency", "--latency-ns", "20")
+    assert "last step" in asking.told(
+        composition.CompositionAnswer, "composition", "--by", "platform", "--step", "3h"
+    )
+
+    assert "calibrate" in asking.unsaid("apu")
+    assert "calibrate" in asking.unsaid("frequency")
+    assert "Z80" in asking.unsaid("platforms", platforms[0], "Z80")
+    assert "Match machine" in asking.refused("cpi", '{compiler="gcc"}')
+    assert "step=1h" in asking.refused("cpi", "--step", "soon")
+
+
+class _Asking:
+    def __init__(self, times: tuple[str, ...]) -> None:
+        self._times = times
+        self._runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb"})
+
+    def told(self, model: type[Answer], *words: str) -> str:
+        """What is printed; its JSON is the route's answer."""
+        answer = self._run(0, *words, "--json")
+        model.model_validate(json.loads(answer))
+        return self._run(0, *words)
+
+    def unsaid(self, *words: str) -> str:
+        """Why there is no answer, in JSON and printed alike."""
+        because: dict[str, Any] = json.loads(self._run(_NO_ANSWER, *words, "--json"))["because"]
+        shown = self._run(_NO_ANSWER, *words)
+        assert f"Cannot say, {because['reason']}" in shown
+        return str(because["detail"])
+
+    def refused(self, *words: str) -> str:
+        """What a mistake is answered with."""
+        return self._run(1, *words)
+
+    def _run(self, code: int, *words: str) -> str:
+        result = self._runner.invoke(app, ["report", *words, *self._times])
+        assert result.exit_code == code, (words, result.output, result.exception)
+        return result.output
