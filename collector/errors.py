@@ -5,7 +5,8 @@
     ├── BadCredentials          operator: give the files of mutual TLS, or a Unix socket
     ├── BadPlan                 user: the campaign's plan asks for something that means nothing
     ├── BadInventory            user: mend the named lines of the file
-    ├── NoAnswer                operator: the machine could not be described; its gateway or the way to it
+    ├── NoAnswer                operator: the machine could not be described or measured; its gateway or the way to it
+    ├── CannotCalibrate         user or operator: a gateway measures nothing, and says why
     └── Garbled                 developer of the gateway: the reply is not what gateway.proto says
 
 A visit that fails raises nothing: its outcome is a value (`collector.visit.Visited`), recorded with
@@ -34,7 +35,11 @@ class BadInventory(CollectorError):
 
 
 class NoAnswer(CollectorError):
-    """A gateway did not describe its machine."""
+    """A gateway did not describe or measure its machine."""
+
+
+class CannotCalibrate(CollectorError):
+    """A gateway refused to measure its machine."""
 
 
 class Garbled(CollectorError):

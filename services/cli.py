@@ -7,6 +7,7 @@ import typer
 
 from services.commands import (
     api,
+    calibrate,
     callers,
     campaigns,
     captures,
@@ -60,6 +61,7 @@ app.command("visit", rich_help_panel="Ask")(visit.visit)
 app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
+app.add_typer(calibrate.app, name="calibrate", rich_help_panel="The fleet")
 app.add_typer(captures.app, name="captures", rich_help_panel="The fleet")
 app.add_typer(certs.app, name="certs", rich_help_panel="The fleet")
 app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)

@@ -1,0 +1,335 @@
+"""`fleetprof calibrate`: what models need of platforms besides counters, measured by a gateway or given."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+from services.durations import Duration
+from services.settings import read_settings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from collector.calibrating import Calibrated
+    from fleetpb import gateway_pb2
+    from storage.calibrations import Calibration
+
+ANY = ""
+KindName = Literal["smt", "memory-latency", "memory-bandwidth"]
+WorkName = Literal["integer", "float", "memory"]
+"""What `storage.calibrations` and `collector.calibrating` name so; they are loaded by whoever runs a command."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Figures of platforms that no counter says: overlap coefficients, memory latency and bandwidth.\n\n"
+    "Reports of capacity (`fleetprof report apu`) and frequency use them. One is kept for each kind, platform and application.",
+)
+
+Machine = Annotated[
+    str, typer.Argument(help="A quiet machine of the platform: see `fleetprof machines list`.")
+]
+For = Annotated[
+    float,
+    typer.Option("--for", parser=Duration, metavar="DURATION", help="All measuring together; the gateway may allow less."),
+]  # fmt: skip
+Repetitions = Annotated[
+    int, typer.Option(min=1, max=50, help="Measurements of each kind; the interval is of them.")
+]
+Application = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="Application or class of them the figure is for; empty: all without one."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what was measured, and keep nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+KindOf = Annotated[
+    KindName, typer.Argument(metavar="KIND", help="smt, memory-latency (ns) or memory-bandwidth (bytes/s).")
+]
+Platform = Annotated[str, typer.Argument(help="CPU model, as `fleetprof machines list` has it.")]
+
+
+@app.command()
+def smt(  # noqa: PLR0917 - the command line is its signature
+    machine: Machine,
+    work: Annotated[
+        WorkName, typer.Option(help="What the threads do; docs/models.md says with what.")
+    ] = "integer",
+    application: Application = ANY,
+    for_: For = "5s",  # type: ignore[assignment]  # typer parses it
+    repetitions: Repetitions = 5,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the overlap coefficient on an idle core of a machine: one thread alone, then both.
+
+    Needs a gateway that was started with --allow-calibration, and a machine whose cores have two threads.
+    `fleetprof calibrate smt node7 --work float --application render`
+    """
+    from collector.calibrated import overlap_figure  # noqa: PLC0415 - a command imports what it runs
+    from collector.calibrating import Work, smt_request  # noqa: PLC0415
+
+    found = _measured(machine, smt_request(Work(work), for_, repetitions), f"Measuring a core of {machine}")
+    with _answered():
+        figure = overlap_figure(found.single, found.both, found.platform, application, machine)
+    _deliver([figure], found, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def memory(
+    machine: Machine,
+    for_: For = "5s",  # type: ignore[assignment]  # typer parses it
+    repetitions: Repetitions = 5,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how long a load takes that misses every cache, and how fast the socket's cores read together.
+
+    Needs a gateway that was started with --allow-calibration. `fleetprof calibrate memory node7 --for 10s`
+    """
+    from collector.calibrated import memory_figures  # noqa: PLC0415
+    from collector.calibrating import memory_request  # noqa: PLC0415
+
+    found = _measured(machine, memory_request(for_, repetitions), f"Measuring the memory of {machine}")
+    with _answered():
+        figures = memory_figures(found, machine)
+    _deliver(figures, found, dry_run=dry_run, as_json=as_json)
+
+
+@app.command()
+def throughput(  # noqa: PLR0917 - the command line is its signature
+    platform: Platform,
+    single: Annotated[
+        str, typer.Argument(help="Throughputs of one thread alone: numbers with commas, or @FILE.")
+    ],
+    both: Annotated[str, typer.Argument(help="Of both threads of the core together, in the same unit.")],
+    application: Application = ANY,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Keep an overlap coefficient from stress tests of your own, one throughput a repetition.
+
+    @FILE reads the last column of a CSV file, a line of words above it left out.
+    `fleetprof calibrate throughput "Intel Xeon" 2499904 2274404 --application search` is 2.198.
+    """
+    from collector.calibrated import overlap_figure  # noqa: PLC0415
+
+    alone, together = _numbers("SINGLE", single), _numbers("BOTH", both)
+    with _answered():
+        figure = overlap_figure(alone, together, platform, application)
+    _deliver([figure], None, dry_run=dry_run, as_json=as_json)
+
+
+@app.command("set")
+def set_(  # noqa: PLR0917 - the command line is its signature
+    kind: KindOf,
+    platform: Platform,
+    value: Annotated[float, typer.Argument(help="The figure.")],
+    application: Application = ANY,
+    lo: Annotated[float | None, typer.Option(help="Lower end of its 95 % interval.")] = None,
+    hi: Annotated[float | None, typer.Option(help="Upper end; neither: it is taken for granted.")] = None,
+) -> None:
+    """Keep a figure that is known from elsewhere.
+
+    `fleetprof calibrate set memory-latency "Intel Xeon" 91 --lo 88 --hi 94`
+    """
+    from services.views import calibrations as view  # noqa: PLC0415
+    from storage.calibrations import Calibration, Kind  # noqa: PLC0415
+
+    try:
+        figure = Calibration(Kind(kind), platform, application, value, lo, hi)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    _keep([figure])
+    _warn_of_strangers(platform)
+    typer.echo(f"{view.subject(figure)} is {view.worded(figure)} from now on.")
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """Show every figure that is kept, and where it is from."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from services.views import calibrations as view  # noqa: PLC0415
+    from storage import calibrations  # noqa: PLC0415
+
+    with _store() as connection:
+        figures = calibrations.read(connection)
+    if as_json:
+        _print_json({"calibrations": [_plain(figure) for figure in figures]})
+    elif figures:
+        Console(highlight=False).print(view.table(figures))
+    else:
+        typer.echo(
+            "No figure is kept. Measure one: fleetprof calibrate smt MACHINE, fleetprof calibrate memory MACHINE"
+        )
+
+
+@app.command()
+def forget(kind: KindOf, platform: Platform, application: Application = ANY) -> None:
+    """Remove a figure; models then take that of all applications, or say that there is none."""
+    from storage import calibrations  # noqa: PLC0415
+
+    with _store() as connection:
+        gone = calibrations.forget(connection, calibrations.Kind(kind), platform, application)
+    what = f"{kind} of {platform}{f' for {application}' if application else ''}"
+    if not gone:
+        _end(f"There is no {what}; see: fleetprof calibrate list")
+    typer.echo(f"{what} is forgotten.")
+
+
+def _measured(machine: str, request: "gateway_pb2.CalibrateRequest", doing: str) -> "Calibrated":
+    """Ask the machine's gateway. Raises `CollectorError`, `StorageError`."""
+    import asyncio  # noqa: PLC0415
+
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    from collector.calibrating import calibrate  # noqa: PLC0415
+    from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
+    from storage import inventory  # noqa: PLC0415
+
+    with _store() as connection:
+        address = inventory.find(connection, machine).address
+    credentials = gateway_credentials(read_settings())
+    console = Console(stderr=True, highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task(doing, total=1.0)
+        found = asyncio.run(
+            calibrate(
+                address, request, credentials, on_progress=lambda done: progress.update(bar, completed=done)
+            )
+        )
+    for change in found.changes:
+        console.print(f"The gateway changed the request: {change}", style="yellow")
+    if found.disturbed:
+        console.print(
+            f"{found.disturbed} more repetitions were left out: something else ran on the core.",
+            style="yellow",
+        )
+    return found
+
+
+def _deliver(
+    figures: "Sequence[Calibration]", found: "Calibrated | None", *, dry_run: bool, as_json: bool
+) -> None:
+    """Keep the figures unless it is a dry run, and print them."""
+    from services.views import calibrations as view  # noqa: PLC0415
+
+    if not dry_run:
+        _keep(figures)
+    if as_json:
+        measured = {} if found is None else _plain_measured(found)
+        _print_json({"kept": not dry_run, "calibrations": [_plain(figure) for figure in figures], **measured})
+        return
+    for figure in figures:
+        typer.echo(f"{view.subject(figure)} is {view.worded(figure)}: {view.meaning(figure)}")
+    if found is not None and found.working_set_bytes:
+        typer.echo(
+            f"Loads were spread over {found.working_set_bytes >> 20} MiB; the last cache holds "
+            f"{f'{found.cache_bytes >> 20} MiB' if found.cache_bytes else 'nobody knows how much'}."
+        )
+    if found is not None:
+        typer.echo(f"Measured with: {found.engine}.")
+    typer.echo("Nothing was kept." if dry_run else "Kept. See all: fleetprof calibrate list")
+
+
+def _plain(figure: "Calibration") -> dict[str, object]:
+    from dataclasses import asdict  # noqa: PLC0415
+
+    return asdict(figure) | {"kind": figure.kind.value}
+
+
+def _plain_measured(found: "Calibrated") -> dict[str, object]:
+    from dataclasses import asdict  # noqa: PLC0415
+
+    return {"measured": asdict(found)}
+
+
+def _print_json(document: dict[str, object]) -> None:
+    import json  # noqa: PLC0415
+
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    """Numbers with commas, or those of a file; ends the command where there are none."""
+    from pathlib import Path  # noqa: PLC0415
+
+    if not text.startswith("@"):
+        fields = text.split(",")
+    else:
+        try:
+            lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise typer.BadParameter(f"{name}: {text[1:]} cannot be read: {error}") from None
+        fields = [line.rpartition(",")[2] for line in lines if line.strip()]
+        if fields and not _is_number(fields[0]):
+            del fields[0]
+    wrong = [field for field in fields if not _is_number(field)]
+    if wrong or not fields:
+        shown = repr(wrong[0].strip()[:40]) if wrong else "nothing"
+        raise typer.BadParameter(f"{name}: {shown} is no throughput; write numbers with commas, or @FILE.")
+    return [float(field) for field in fields]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _warn_of_strangers(platform: str) -> None:
+    """A misspelt platform would never be found by a model."""
+    from storage import inventory  # noqa: PLC0415
+
+    with _store() as connection:
+        known = {machine.platform for machine in inventory.machines(connection, enabled_only=False)}
+    if platform not in known:
+        typer.secho(
+            f"No machine of the inventory has the platform {platform!r}; see: fleetprof machines list",
+            err=True,
+            fg="yellow",
+        )
+
+
+def _keep(figures: "Sequence[Calibration]") -> None:
+    from storage import calibrations  # noqa: PLC0415
+
+    with _store() as connection:
+        for figure in figures:
+            calibrations.record(connection, figure)
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    """Measurements that carry no figure end the command with a sentence."""
+    from analysis.errors import CannotSay  # noqa: PLC0415
+
+    try:
+        yield
+    except CannotSay as error:
+        _end(str(error))
+
+
+def _end(sentence: str) -> NoReturn:
+    typer.secho(f"fleetprof: {sentence}", err=True, fg="red")
+    raise typer.Exit(1)
+
+
+@contextmanager
+def _store() -> "Iterator[Connection]":
+    """One transaction on the database."""
+    from storage.database import open_engine  # noqa: PLC0415
+
+    engine = open_engine(read_settings().needed_database_url(), application="calibrate", pool_size=1)
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()

@@ -1,0 +1,60 @@
+"""Figures of platforms for a terminal."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from analysis.smt.overlap import NEUTRAL
+from storage.calibrations import Calibration, Kind
+
+
+def meaning(figure: Calibration) -> str:
+    """What a figure says, a sentence."""
+    if figure.kind is Kind.MEMORY_LATENCY:
+        return "what a load takes that misses every cache."
+    if figure.kind is Kind.MEMORY_BANDWIDTH:
+        return "what cores of one socket read together."
+    if figure.known.holds(NEUTRAL):
+        return "a second busy thread neither adds nor takes throughput, as far as this tells."
+    gain = NEUTRAL / figure.value - 1
+    return f"a second busy thread {'adds' if gain > 0 else 'takes'} {abs(gain):.0%} of a core's throughput."
+
+
+def subject(figure: Calibration) -> str:
+    """What it is the figure of."""
+    return f"{figure.kind} of {figure.platform}{f' for {figure.workload}' if figure.workload else ''}"
+
+
+def worded(figure: Calibration) -> str:
+    """With its unit, and its interval if it has one."""
+    value = _value(figure.kind, figure.value)
+    if figure.lo is None or figure.hi is None:
+        return value
+    return f"{value} ({_value(figure.kind, figure.lo)} … {_value(figure.kind, figure.hi)})"
+
+
+def _value(kind: Kind, value: float) -> str:
+    if kind is Kind.SMT:
+        return f"{value:.3f}"
+    return f"{value:,.1f} ns" if kind is Kind.MEMORY_LATENCY else f"{value / 1e9:,.1f} GB/s"
+
+
+def table(figures: Sequence[Calibration]) -> Table:
+    """One row a figure."""
+    rows = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("kind", "platform", "application", "figure", "95 %", "from"):
+        rows.add_column(heading, justify="right" if heading == "figure" else "left", overflow="fold")
+    for figure in figures:
+        ends = () if figure.lo is None or figure.hi is None else (figure.lo, figure.hi)
+        source = "given"
+        if figure.measured:
+            source = f"{figure.repetitions} measurements{f' on {figure.machine}' if figure.machine else ''}"
+        rows.add_row(
+            figure.kind.value,
+            figure.platform,
+            figure.workload or "all others",
+            _value(figure.kind, figure.value),
+            " … ".join(_value(figure.kind, end) for end in ends),
+            source,
+        )
+    return rows
