@@ -1,11 +1,10 @@
 """One capture of a simulated machine: what a gateway would have brought at that moment.
 
-Means are those of the model exactly; around them a window is as uneven as real ones. With u the machine's utilisation
-and s the shares of its process groups in the slot,
+The window is drawn around the model (`window`), and then
 
-    busy in this window ~ Beta(κ·u, κ·(1 − u)),   shares ~ Dirichlet(λ·s),   samples ~ Multinomial(ticks, busy · shares)
+    samples ~ Multinomial(ticks, busy · shares),
 
-and within a group the samples fall on a third as many pieces of work, each drawn from the application's stacks, so
+and within a group they fall on a third as many pieces of work, each drawn from the application's stacks, so
 that what is found together is alike. Every sample's expectation is still its share of the model.
 """
 
@@ -22,17 +21,16 @@ from services.simulate import binaries
 from services.simulate.assembly import Assembly, Profile
 from services.simulate.binaries import Build
 from services.simulate.catalogue import APPLICATIONS, Kind
-from services.simulate.draws import Floats, Indexes
-from services.simulate.fleet import Fleet, slot_of
+from services.simulate.draws import Indexes
+from services.simulate.fleet import Fleet
 from services.simulate.frames import PlacedStacks, placed
-from services.simulate.groups import Group, groups_of, labels
+from services.simulate.groups import labels
 from services.simulate.machine_facts import PRODUCER, clock_skew_s, describe, has_counters, kernel_of
-from services.simulate.rates import HARDWARE, units_per_core_second
+from services.simulate.rates import HARDWARE
 from services.simulate.readings import add_counters, add_usage
-from services.simulate.variants import Variant, shares
+from services.simulate.variants import shares
+from services.simulate.window import Window, draw
 
-BUSY_CONCENTRATION: Final = 40.0
-SHARE_CONCENTRATION: Final = 60.0
 SAMPLES_OF_ONE_WORK: Final = 3
 _ENOENT: Final = 2
 
@@ -49,23 +47,11 @@ class Taken:
     """Every build that its frames lie in."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """A machine in one window: its groups and what each does to it."""
-
-    groups: tuple[Group, ...]
-    release: tuple[int, ...]
-    variant: tuple[Variant, ...]
-    share: Floats
-    """Of the busy time."""
-    busy: float
-
-
 def take(
     fleet: Fleet, machine: int, schedule: Schedule, visit_id: bytes, *, at: float, random: np.random.Generator
 ) -> Taken:
     """The capture of a machine at a moment, seconds since 1970 UTC, by a schedule of `gateway.capture.limits`."""
-    window = _window(fleet, machine, at, random)
+    window = draw(fleet, machine, at, random)
     assembly = Assembly(
         capture_pb2.Capture(
             visit_id=visit_id, producer=PRODUCER, machine=describe(fleet, machine), notes=schedule.changes
@@ -97,41 +83,9 @@ def take(
                 assembly.segment(message, [])
         began += max(event.seconds for event in turn)
     if schedule.counters:
-        cores = window.busy * window.share * int(fleet.cpus[machine])
-        add_counters(
-            assembly,
-            schedule.seconds,
-            random,
-            cores=cores,
-            rates=_rates(fleet, machine, window),
-            listed=numbers,
-        )
+        add_counters(assembly, schedule, random, window=window, physical=has_counters(fleet, machine))
     add_usage(assembly, schedule.seconds, random, fleet=fleet, machine=machine, busy=window.busy)
     return Taken(assembly.finish(), window.busy, schedule.seconds, tuple(builds.values()))
-
-
-def _window(fleet: Fleet, machine: int, at: float, random: np.random.Generator) -> _Window:
-    moment = fleet.at(slot_of(at), np.array([machine]))
-    groups = groups_of(fleet, machine)
-    application = np.array([group.application for group in groups])
-    cores = moment.cores[0, application] * np.array([group.share for group in groups])
-    utilisation = float(moment.utilisation[0])
-    mean = cores / cores.sum()
-    share = random.gamma(np.maximum(SHARE_CONCENTRATION * mean, 1e-9))
-    busy = random.beta(BUSY_CONCENTRATION * utilisation, BUSY_CONCENTRATION * (1.0 - utilisation))
-    release = moment.release[0, application]
-    pressure, platform = int(moment.pressure[0]), int(fleet.platform[machine])
-    rare = fleet.runs_rare[machine, application]
-    return _Window(
-        groups,
-        tuple(release.tolist()),
-        tuple(
-            Variant(odd=bool(r % 2), rare=bool(f), pressure=pressure, platform=platform)
-            for r, f in zip(release, rare, strict=True)
-        ),
-        share / share.sum() if share.sum() else mean,
-        float(busy),
-    )
 
 
 def _segment(
@@ -157,22 +111,8 @@ def _segment(
     return message
 
 
-def _rates(fleet: Fleet, machine: int, window: _Window) -> dict[str, Floats]:
-    """Units of each event that a core-second brings, by group."""
-    platform = int(fleet.platform[machine])
-    names = ["page-faults", "context-switches", "cpu-migrations"]
-    if has_counters(fleet, machine):
-        names += sorted(HARDWARE)
-    return {
-        name: np.array(
-            [units_per_core_second(name, APPLICATIONS[g.application], platform) for g in window.groups]
-        )
-        for name in names
-    }
-
-
 def _samples(
-    fleet: Fleet, machine: int, window: _Window, event: PlannedEvent, random: np.random.Generator
+    fleet: Fleet, machine: int, window: Window, event: PlannedEvent, random: np.random.Generator
 ) -> Indexes:
     """Samples of each group."""
     cpus = int(fleet.cpus[machine])
@@ -181,21 +121,17 @@ def _samples(
         chances = np.append(window.busy * window.share, 0.0)
         chances[-1] = max(0.0, 1.0 - chances.sum())
         return np.asarray(random.multinomial(ticks, chances / chances.sum())[:-1], np.int64)
-    platform = int(fleet.platform[machine])
-    rates = np.array(
-        [units_per_core_second(event.name, APPLICATIONS[g.application], platform) for g in window.groups]
-    )
-    expected = cpus * event.seconds * window.busy * window.share * rates / event.period
+    expected = window.cores * event.seconds * window.rates(event.name) / event.period
     return np.asarray(random.poisson(expected), np.int64)
 
 
-def _placed(fleet: Fleet, machine: int, window: _Window, number: int) -> PlacedStacks:
+def _placed(fleet: Fleet, machine: int, window: Window, number: int) -> PlacedStacks:
     application = APPLICATIONS[window.groups[number].application]
     return placed(application, fleet.seed, window.release[number], kernel_of(fleet, machine))
 
 
 def _stacks(
-    fleet: Fleet, window: _Window, number: int, samples: int, random: np.random.Generator
+    fleet: Fleet, window: Window, number: int, samples: int, random: np.random.Generator
 ) -> tuple[Indexes, Indexes]:
     """Distinct stacks of a group's samples, and how many have each."""
     application = APPLICATIONS[window.groups[number].application]
@@ -208,7 +144,7 @@ def _stacks(
     return distinct.astype(np.int64), np.bincount(inverse, weights=counts[counts > 0]).astype(np.int64)
 
 
-def _add_group(assembly: Assembly, fleet: Fleet, window: _Window, number: int) -> int:
+def _add_group(assembly: Assembly, fleet: Fleet, window: Window, number: int) -> int:
     group, release = window.groups[number], window.release[number]
     application = APPLICATIONS[group.application]
     build = binaries.executable(application, fleet.seed, release)

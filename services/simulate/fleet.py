@@ -29,6 +29,9 @@ _HIGHEST: Final = 0.97
 _IDLE_SHARE: Final = 0.05
 _MEDIAN_LOAD: Final = 0.30
 _SPREAD_OF_LOAD: Final = 0.6
+_DEDICATED: Final = 0.12
+_SLOWED: Final = 0.1
+_SLOWED_TO: Final = 0.8
 RARE_MACHINES: Final = 0.015
 """Share of a service's machines on which its rare function runs."""
 PRESSURES: Final = (0.25, 0.5, 0.75)
@@ -57,13 +60,21 @@ class Moment:
 class Fleet:
     """`machines` machines; the first n of a larger fleet of the same seed are not those of a smaller one."""
 
-    def __init__(self, machines: int, *, seed: int = 7, strata: int = 8) -> None:
-        """Raises ValueError for fewer machines than strata, or more strata than there are."""
+    def __init__(
+        self, machines: int, *, seed: int = 7, strata: int = 8, services: int = len(SERVICES)
+    ) -> None:
+        """`services` of the catalogue run there, the largest.
+
+        Raises ValueError for fewer machines than strata, or more strata or services than there are.
+        """
         if not 1 <= strata <= len(STRATA):
             raise ValueError(f"A fleet has 1 to {len(STRATA)} strata, not {strata}.")
         if machines < strata:
             raise ValueError(f"{machines} machines do not fill {strata} strata.")
+        if not 1 <= services <= len(SERVICES):
+            raise ValueError(f"A fleet has 1 to {len(SERVICES)} services, not {services}.")
         self.seed = seed
+        self.services = services
         self.size = machines
         self.strata = strata
         index = np.arange(machines)
@@ -80,6 +91,13 @@ class Fleet:
         self.cpus: Indexes = largest // part
         """(m) logical CPUs: two of each core."""
         self.is_idle: Flags = uniform(seed, "idle", index) < _IDLE_SHARE
+        self.is_dedicated: Flags = ~self.is_idle & (uniform(seed, "dedicated", index) < _DEDICATED)
+        """(m) whether the machine runs one service only."""
+        self.is_slowed: Flags = uniform(seed, "governor", index) < _SLOWED
+        """(m) whether its governor keeps it below the nominal frequency."""
+        nominal = np.array([p.nominal_mhz for p in PLATFORMS])[self.platform]
+        self.mhz: Floats = np.where(self.is_slowed, _SLOWED_TO, 1.0) * nominal
+        """(m) frequency of all its busy CPUs."""
         load = _MEDIAN_LOAD * np.exp(_SPREAD_OF_LOAD * normal(seed, "load", index))
         self._load = np.where(self.is_idle, 0.0, np.clip(load, 0.02, 0.85))
 
@@ -93,9 +111,10 @@ class Fleet:
         index, services = np.arange(self.size)[:, None], np.arange(len(SERVICES))[None, :]
         spread = np.array([service.spread for service in SERVICES])
         runs = uniform(self.seed, "runs", index, services) < spread
-        home = (np.arange(self.size) * 7919) % len(
-            SERVICES
-        )  # a machine that is not idle runs at least one service
+        runs[:, self.services :] = False
+        runs[self.is_dedicated] = False
+        # A machine that is not idle runs at least one service.
+        home = (np.arange(self.size) * 7919) % self.services
         runs[np.arange(self.size), home] |= ~runs.any(axis=1)
         runs[self.is_idle] = False
         size = 1.0 / (1.0 + np.arange(len(SERVICES))) / spread

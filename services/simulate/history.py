@@ -99,8 +99,12 @@ def visit(simulation: Simulation, machine: int, appointment: Appointment) -> Vis
     at, visit_id = moment.timestamp(), appointment.visit_id.bytes
     utilisation = float(fleet.at(slot_of(at), np.array([machine])).utilisation[0])
     what = fate(fleet, failures, machine, visit_id, slot=slot_of(at), utilisation=utilisation)
+    definition = appointment.campaign.definition
     plan = plan_message(
-        appointment.visit_id, appointment.campaign.definition.events, campaign=appointment.campaign.name
+        appointment.visit_id,
+        definition.events,
+        campaign=appointment.campaign.name,
+        counted=definition.counted,
     )
     planned = schedule(plan, Limits(), capacity(fleet, machine), find_event)
     ended_at = moment + timedelta(seconds=planned.seconds + _CALL_S)

@@ -19,14 +19,24 @@ class Platform:
     """Cost of copying, clearing and compressing, as a factor."""
     misses: float
     """Last-level cache misses, as a factor."""
+    latency_ns: float
+    """That a miss keeps a core waiting, what overlaps taken off (DIGEST D1)."""
+    peak_gbs: float
+    """Of a package's memory, however few of its cores a machine has."""
+    overlap: float
+    """Overlap coefficient of every application's threads there (DIGEST A1)."""
 
 
 PLATFORMS: Final = (
-    Platform("AMD EPYC 7763 64-Core Processor", 1, 64, 2450.0, cpi=1.0, vectorized=1.0, misses=1.0),
-    Platform("Intel(R) Xeon(R) Platinum 8480+", 2, 32, 2000.0, cpi=0.92, vectorized=0.6, misses=0.8),
-    Platform("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 2, 16, 2400.0, cpi=1.25, vectorized=1.5, misses=1.4),
-    Platform("AMD EPYC 9654 96-Core Processor", 1, 96, 2400.0, cpi=0.85, vectorized=0.8, misses=0.7),
-)
+    Platform("AMD EPYC 7763 64-Core Processor", 1, 64, 2450.0, cpi=1.0, vectorized=1.0, misses=1.0,
+             latency_ns=20.0, peak_gbs=204.8, overlap=1.5),
+    Platform("Intel(R) Xeon(R) Platinum 8480+", 2, 32, 2000.0, cpi=0.92, vectorized=0.6, misses=0.8,
+             latency_ns=24.0, peak_gbs=307.2, overlap=1.4),
+    Platform("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 2, 16, 2400.0, cpi=1.25, vectorized=1.5, misses=1.4,
+             latency_ns=22.0, peak_gbs=128.0, overlap=1.6),
+    Platform("AMD EPYC 9654 96-Core Processor", 1, 96, 2400.0, cpi=0.85, vectorized=0.8, misses=0.7,
+             latency_ns=18.0, peak_gbs=460.8, overlap=1.3),
+)  # fmt: skip
 
 DATACENTERS: Final = ("sim-fra", "sim-iad", "sim-sin", "sim-gru")
 """Their names say that nothing of this is real; the day is 5 hours later in each than in the one before."""

@@ -1,66 +1,110 @@
 """Counters and per-CPU times of a simulated window, in accord with its utilisation."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 
 from fleetpb import capture_pb2
-from gateway.perf.window_counters import STANDING
+from gateway.capture.limits import Schedule
+from gateway.perf.beside_cores import MOVED, READ, WRITTEN
+from gateway.perf.window_counters import OF_CGROUPS, STANDING, TASK_CLOCK
 from services.simulate.assembly import Assembly
-from services.simulate.draws import Floats
+from services.simulate.draws import Floats, Indexes
 from services.simulate.fleet import Fleet
 from services.simulate.machine_facts import has_counters
 from services.simulate.platforms import PLATFORMS
+from services.simulate.rates import HARDWARE
+from services.simulate.window import Window
 
 _WHOLE_MACHINE = -1
 _GROUPS_READ = 8
-"""Process groups whose cycles and instructions are read apart: those that take most."""
+"""Control groups that are counted at least, even if the plan asks for none: a new fleet has CPI by application."""
+_SOFTWARE = frozenset({"page-faults", "context-switches", "cpu-migrations"})
 _ENOENT = 2
 _SYSTEM_SHARE = 0.22
 _UNEVENNESS = 0.8
 
 
 def add_counters(
-    assembly: Assembly,
-    seconds: float,
-    random: np.random.Generator,
-    *,
-    cores: Floats,
-    rates: Mapping[str, Floats],
-    listed: Mapping[int, int],
+    assembly: Assembly, schedule: Schedule, random: np.random.Generator, *, window: Window, physical: bool
 ) -> None:
-    """Add what was counted over the window.
+    """Add what was counted over the window, as gateways do: of the machine, of sockets, and of control groups.
 
-    `cores` has the CPUs that each process group of the machine kept busy, `rates` the units of each event that a
-    core-second of each brings, `listed` the index in the capture of those that are in it.
+    A machine that is not `physical` has no hardware counters.
     """
-    capture = assembly.capture
-    core_seconds = cores * seconds
-    enabled = round(seconds * 1e9)
-    largest = sorted(listed, key=lambda number: -core_seconds[number])[:_GROUPS_READ]
-    for names in STANDING:
-        counted = [name for name in names if name in rates]
-        if not counted:
-            failed = capture.counters.add(cpu=_WHOLE_MACHINE)
-            for name in names:
-                failed.counters.add(
-                    name=assembly.text(name), support=capture_pb2.SUPPORT_UNSUPPORTED, errno=_ENOENT
-                )
-            continue
-        each = {name: random.poisson(core_seconds * rates[name]) for name in counted}
-        whole = capture.counters.add(cpu=_WHOLE_MACHINE, time_enabled_ns=enabled, time_running_ns=enabled)
+    can = _SOFTWARE | HARDWARE if physical else _SOFTWARE
+    drawn = _Drawn(window, schedule.seconds, random)
+    asked = [name for name in schedule.counter_events if not any(name in names for names in STANDING)]
+    for names in (*STANDING, *((name,) for name in asked)):
+        _add_standing(assembly, drawn, [name for name in names if name in can], names)
+    _add_memory(assembly, drawn, physical=physical)
+    counted = [name for name in OF_CGROUPS if name in can]
+    for number in _most_run(window, max(schedule.counted_cgroups, _GROUPS_READ)):
+        reading = _reading(assembly, drawn, cgroup=assembly.text(window.groups[number].identity.cgroup))
         for name in counted:
-            _add(assembly, whole, name, int(each[name].sum()))
-        if "cycles" in names:
-            for number in largest:
-                reading = capture.counters.add(
-                    cpu=_WHOLE_MACHINE,
-                    group=listed[number] + 1,
-                    time_enabled_ns=enabled,
-                    time_running_ns=enabled,
-                )
-                for name in counted:
-                    _add(assembly, reading, name, int(each[name][number]))
+            _add(assembly, reading, name, int(drawn.of(name)[number]))
+        clock = round(float(window.cores[number]) * schedule.seconds * 1e9)
+        _add(assembly, reading, TASK_CLOCK.name, clock, unit=TASK_CLOCK.unit)
+
+
+class _Drawn:
+    """What each process group brought of each event: drawn once, so that a part is never more than the whole."""
+
+    def __init__(self, window: Window, seconds: float, random: np.random.Generator) -> None:
+        self.window = window
+        self.seconds = seconds
+        self._random = random
+        self._counts: dict[str, Indexes] = {}
+
+    def of(self, name: str) -> Indexes:
+        """Units of the event, by group."""
+        if name not in self._counts:
+            expected: Floats = self.window.cores * self.seconds * self.window.rates(name)
+            self._counts[name] = self._random.poisson(expected)
+        return self._counts[name]
+
+
+def _add_standing(assembly: Assembly, drawn: _Drawn, counted: Sequence[str], names: Sequence[str]) -> None:
+    if not counted:
+        failed = assembly.capture.counters.add(cpu=_WHOLE_MACHINE)
+        for name in names:
+            failed.counters.add(
+                name=assembly.text(name), support=capture_pb2.SUPPORT_UNSUPPORTED, errno=_ENOENT
+            )
+        return
+    whole = _reading(assembly, drawn)
+    for name in counted:
+        _add(assembly, whole, name, int(drawn.of(name).sum()))
+
+
+def _add_memory(assembly: Assembly, drawn: _Drawn, *, physical: bool) -> None:
+    """Bytes to and from memory by socket: AMD's data fabric tells them together, Intel's controllers apart."""
+    platform = PLATFORMS[drawn.window.platform]
+    if not physical:
+        _add_standing(assembly, drawn, (), (MOVED,))
+        return
+    together = platform.name.startswith("AMD")
+    for package in range(platform.packages):
+        reading = _reading(assembly, drawn, package=package + 1)
+        each = [int(drawn.of(name).sum()) // platform.packages for name in (READ, WRITTEN)]
+        for name, value in [(MOVED, sum(each))] if together else zip((READ, WRITTEN), each, strict=True):
+            _add(assembly, reading, name, value, unit="bytes")
+
+
+def _most_run(window: Window, most: int) -> list[int]:
+    """The groups with most CPU time of those in a control group."""
+    having = [number for number, group in enumerate(window.groups) if group.identity.cgroup]
+    busy = [number for number in having if window.cores[number] > 0]
+    return sorted(busy, key=lambda number: -window.cores[number])[:most]
+
+
+def _reading(
+    assembly: Assembly, drawn: _Drawn, *, package: int = 0, cgroup: int = 0
+) -> capture_pb2.CounterGroup:
+    enabled = round(drawn.seconds * 1e9)
+    return assembly.capture.counters.add(
+        cpu=_WHOLE_MACHINE, package=package, cgroup=cgroup, time_enabled_ns=enabled, time_running_ns=enabled
+    )
 
 
 def add_usage(
@@ -81,7 +125,7 @@ def add_usage(
     )
     shares = _with_mean(spread, busy)
     window_ms = seconds * 1000.0
-    mhz = platform.nominal_mhz * (1.35 - 0.25 * busy)
+    mhz = float(fleet.mhz[machine])
     for cpu, share in enumerate(shares.tolist()):
         core = cpu % cores
         package = core * platform.packages // cores
@@ -96,12 +140,16 @@ def add_usage(
     state.load.extend([round(cpus * busy, 2)] * 3)
     state.memory_available_bytes = int((1.0 - 0.6 * busy) * (cpus << 32))
     if has_counters(fleet, machine):
-        state.governor = "schedutil"
+        state.governor = "powersave" if fleet.is_slowed[machine] else "schedutil"
         state.min_mhz, state.max_mhz = 800.0, round(platform.nominal_mhz * 1.4, 1)
 
 
-def _add(assembly: Assembly, reading: capture_pb2.CounterGroup, name: str, value: int) -> None:
-    reading.counters.add(name=assembly.text(name), support=capture_pb2.SUPPORT_OK, value=value)
+def _add(
+    assembly: Assembly, reading: capture_pb2.CounterGroup, name: str, value: int, *, unit: str = ""
+) -> None:
+    reading.counters.add(
+        name=assembly.text(name), support=capture_pb2.SUPPORT_OK, value=value, unit=assembly.text(unit)
+    )
 
 
 def _with_mean(spread: Floats, mean: float) -> Floats:

@@ -3,25 +3,32 @@
 Demand is constant within a slot of five minutes, so the core-seconds of machine i in application a over [from, to) are
 the sum of its cores over the slots times the seconds of each slot in the stretch. Shares of functions depend on the
 application, the parity of its release, whether the machine is one of the few, the class of its utilisation and its
-platform (`variants.Variant`); core-seconds are summed by these first, then multiplied by the shares of each.
+platform (`variants.Variant`); units are summed by these first, then multiplied by the shares of each.
+
+Events that come with instructions are fewer under pressure (`contention`). A window's pressure scatters with what runs in it,
+so for these the truth is an expectation over its busy share, with the mix of applications at its mean: right to half a
+percent, as a test checks. For all others it is exact.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from services.simulate.binaries import build_of
 from services.simulate.calls import JIT, Function
-from services.simulate.catalogue import APPLICATIONS
-from services.simulate.draws import Floats
-from services.simulate.fleet import PRESSURES, SLOT_S, Fleet, slot_of
+from services.simulate.catalogue import APPLICATIONS, Application
+from services.simulate.contention import mean_speed, slowdown
+from services.simulate.draws import Floats, Indexes
+from services.simulate.fleet import PRESSURES, SLOT_S, Fleet, Moment, slot_of
 from services.simulate.groups import version
 from services.simulate.outcomes import Failures
 from services.simulate.platforms import DATACENTERS, PLATFORMS, STRATA
-from services.simulate.rates import units_per_core_second
+from services.simulate.rates import MEMORY, OF_INSTRUCTIONS, units_per_core_second
 from services.simulate.stacks import stack_table
 from services.simulate.variants import Variant, shares
+from services.simulate.window import BUSY_CONCENTRATION
 from symbolizer.demangle import demangle
 from symbolizer.jit_names import parse
 
@@ -39,6 +46,8 @@ class Wanted:
     version: str | None = None
     datacenter: str | None = None
     platform: str | None = None
+    alone: bool = False
+    """Only machines that run one service and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +90,13 @@ def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failure
         raise ValueError("The stretch of time is empty.")
     machines = _machines(fleet, wanted)
     chosen = _applications(wanted)
-    sums = _Sums(fleet, machines, chosen, wanted, failures or Failures())
-    rates = np.array(
-        [[units_per_core_second(event, APPLICATIONS[a], p) for p in range(len(PLATFORMS))] for a in chosen]
-    )
+    sums = _Sums(fleet, machines, chosen, wanted, event=event, failures=failures or Failures())
     by_application: dict[str, float] = {}
     by_function: dict[tuple[str, str], list[float]] = {}
     seen: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.bool_]]] = {}
     for row, number in enumerate(chosen):
         application = APPLICATIONS[number]
-        units = sums.core_seconds[row] * rates[row][None, None, None, :]  # odd, rare, pressure, platform
+        units = sums.units[row]  # odd, rare, pressure, platform
         if not units.sum():
             continue
         by_application[application.name] = float(units.sum())
@@ -120,8 +126,8 @@ def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failure
         answering=sums.answering,
         applications=dict(sorted(by_application.items(), key=lambda item: -item[1])),
         versions={
-            (APPLICATIONS[chosen[row]].name, version(release)): float((seconds * rates[row]).sum())
-            for (row, release), seconds in sorted(sums.by_release.items())
+            (APPLICATIONS[chosen[row]].name, version(release)): units
+            for (row, release), units in sorted(sums.by_release.items())
             if APPLICATIONS[chosen[row]].release_days
         },
         functions={
@@ -132,21 +138,33 @@ def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failure
     )
 
 
+def cycles_per_instruction(fleet: Fleet, wanted: Wanted) -> Mapping[str, float]:
+    """CPI by application in the mix of machines, neighbours and moments of the selection; alone where it says so."""
+    cycles, instructions = (
+        truth(fleet, wanted, event=event).applications for event in ("cycles", "instructions")
+    )
+    return {name: cycles[name] / instructions[name] for name in cycles}
+
+
 class _Sums:
-    """Core-seconds of some applications on some machines over a stretch of time."""
+    """Core-seconds and units of some applications on some machines over a stretch of time."""
 
     def __init__(
         self,
         fleet: Fleet,
-        machines: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+        machines: Indexes,
         chosen: list[int],
         wanted: Wanted,
+        *,
+        event: str,
         failures: Failures,
     ) -> None:
         rows, size = len(chosen), len(machines)
         self.core_seconds: Floats = np.zeros((rows, 2, 2, _CLASSES, len(PLATFORMS)))
+        self.units: Floats = np.zeros_like(self.core_seconds)
         self.seen = np.zeros((size, rows, 2, 2, _CLASSES), np.bool_)
-        self.by_release: dict[tuple[int, int], Floats] = {}
+        self.by_release: dict[tuple[int, int], float] = {}
+        rates = _rates(fleet, machines, chosen, event)
         platform = fleet.platform[machines][:, None]
         rare = fleet.runs_rare[machines][:, chosen].astype(np.int64)
         row, at = np.arange(rows)[None, :], np.arange(size)[:, None]
@@ -158,27 +176,23 @@ class _Sums:
             cores = moment.cores[:, chosen] * seconds
             if wanted.version is not None:
                 cores = np.where(release == int(wanted.version.removeprefix("r")), cores, 0.0)
+            units = cores * rates
+            if event in OF_INSTRUCTIONS:
+                units = units * _speed(fleet, machines, moment, chosen)
             where = (row, release % 2, rare, moment.pressure[:, None], platform)
-            np.add.at(self.core_seconds, tuple(np.broadcast_to(index, cores.shape) for index in where), cores)
+            place = tuple(np.broadcast_to(index, cores.shape) for index in where)
+            np.add.at(self.core_seconds, place, cores)
+            np.add.at(self.units, place, units)
             at_all = cores > 0
             here = tuple(
                 np.broadcast_to(index, cores.shape)[at_all]
                 for index in (at, row, release % 2, rare, moment.pressure[:, None])
             )
             self.seen[here] = True
-            for number in np.unique(release):
-                per_platform = np.zeros((rows, len(PLATFORMS)))
-                of_release = np.where(release == number, cores, 0.0)
-                np.add.at(
-                    per_platform,
-                    (np.broadcast_to(row, cores.shape), np.broadcast_to(platform, cores.shape)),
-                    of_release,
-                )
-                for r in np.flatnonzero(per_platform.sum(axis=1)).tolist():
-                    key = (r, int(number))
-                    self.by_release[key] = (
-                        self.by_release.get(key, np.zeros(len(PLATFORMS))) + per_platform[r]
-                    )
+            for number in np.unique(release).tolist():
+                of_release = np.where(release == number, units, 0.0).sum(axis=0)
+                for r in np.flatnonzero(of_release).tolist():
+                    self.by_release[r, number] = self.by_release.get((r, number), 0.0) + float(of_release[r])
             busy += float(moment.utilisation.mean()) * seconds
             answering += float(failures.answering(moment.utilisation).mean()) * seconds
             passed += seconds
@@ -186,7 +200,7 @@ class _Sums:
         self.answering = answering / passed
 
 
-def _machines(fleet: Fleet, wanted: Wanted) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def _machines(fleet: Fleet, wanted: Wanted) -> Indexes:
     chosen = [
         stratum
         for stratum, (datacenter, platform) in enumerate(STRATA[: fleet.strata])
@@ -195,7 +209,10 @@ def _machines(fleet: Fleet, wanted: Wanted) -> "np.ndarray[tuple[int], np.dtype[
     ]
     if not chosen:
         raise ValueError("No stratum of the fleet has this datacenter and platform.")
-    return np.flatnonzero(np.isin(fleet.stratum, chosen))
+    found = np.flatnonzero(np.isin(fleet.stratum, chosen) & (fleet.is_dedicated | (not wanted.alone)))
+    if not len(found):
+        raise ValueError("No machine of the selection runs one service only.")
+    return found
 
 
 def _applications(wanted: Wanted) -> list[int]:
@@ -203,6 +220,47 @@ def _applications(wanted: Wanted) -> list[int]:
     if not chosen:
         raise ValueError(f"The simulated fleet has no application {wanted.application!r}.")
     return chosen
+
+
+def _rates(fleet: Fleet, machines: Indexes, chosen: list[int], event: str) -> Floats:
+    """(m, a) units that a core-second brings without any pressure."""
+    kinds, kind = np.unique(
+        np.stack([fleet.platform[machines], fleet.mhz[machines]]), axis=1, return_inverse=True
+    )
+    by_kind = np.array(
+        [
+            [units_per_core_second(event, APPLICATIONS[a], int(platform), mhz) for a in chosen]
+            for platform, mhz in kinds.T.tolist()
+        ]
+    )
+    return np.asarray(by_kind[kind.reshape(-1)])
+
+
+def _speed(fleet: Fleet, machines: Indexes, moment: Moment, chosen: list[int]) -> Floats:
+    """(m, a) instructions that applications get done under the pressure of all on their chips, over those without."""
+    everything = list(range(len(APPLICATIONS)))
+    chips = np.array([PLATFORMS[p].packages for p in fleet.platform[machines]])
+    utilisation = moment.utilisation
+    lines, read, written = (
+        (moment.cores * _rates(fleet, machines, everything, name)).sum(axis=1) / chips / utilisation
+        for name in ("l2-lines-in", *MEMORY)
+    )  # with every CPU busy
+    peak = np.array([PLATFORMS[p].peak_gbs for p in fleet.platform[machines]])[:, None]
+    return np.stack(
+        [
+            mean_speed(
+                partial(_slower, APPLICATIONS[a], lines[:, None], (read + written)[:, None] / 1e9, peak),
+                utilisation,
+                BUSY_CONCENTRATION,
+            )
+            for a in chosen
+        ],
+        axis=1,
+    )
+
+
+def _slower(application: Application, lines: Floats, gigabytes: Floats, peak: Floats, busy: Floats) -> Floats:
+    return slowdown(application, lines * busy, gigabytes * busy, peak)
 
 
 def _named(function: Function, application: int, seed: int) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from analysis.cross_check import Verdict
 from collector.standing import ensure_standing
 from services.simulate.binaries import SymbolFolder
-from services.simulate.catalogue import APPLICATIONS, Kind
+from services.simulate.catalogue import APPLICATIONS
 from services.simulate.fleet import Fleet
 from services.simulate.gateways import Simulation
 from services.simulate.history import Past, make_up
@@ -21,7 +21,7 @@ from services.simulate.platforms import PLATFORMS
 from services.simulate.rates import units_per_core_second
 from services.simulate.run import FleetPlan
 from services.simulate.seeding import seed
-from services.simulate.truth import Wanted, truth
+from services.simulate.truth import Wanted, cycles_per_instruction, truth
 from storage import campaigns
 from storage.archive import Archive
 from storage.campaigns import Counted, Definition, EventPlan
@@ -65,7 +65,7 @@ def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]
         ensure_standing(connection)
         campaign = campaigns.create_or_update(
             connection,
-            Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=8)),
+            Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=16)),
         )
     stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
     simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), NEVER)
@@ -84,36 +84,42 @@ def test_models_find_what_is_true_of_the_fleet(
     landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries = landed.queries
-    _check_cpi(queries)
+    _check_cpi(landed)
     _check_accounts(queries)
     _check_cores(queries)
     _check_platforms(queries)
     _check_frequencies(queries)
-    _check_two_platforms(queries)
+    _check_two_platforms(landed)
     _check_composition(landed)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     check_reports(WHOLE, tuple(platform.name for platform in PLATFORMS[:2]))
 
 
-def _check_cpi(queries: QueryEngine) -> None:
+def _check_cpi(landed: Landed) -> None:
+    queries = landed.queries
     answer = queries.ask(RatioQuestion(WHOLE, "cpi", ("application", "platform")))
     assert answer.unsaid is None
+    start, end = WHOLE.start.timestamp(), WHOLE.end.timestamp()
     true = {
-        (application.name, platform.name): application.cpi * platform.cpi
-        for application in APPLICATIONS
-        if application.kind is not Kind.KERNEL
+        (application, platform.name): cpi
         for platform in PLATFORMS
+        for application, cpi in cycles_per_instruction(
+            landed.fleet, Wanted(start, end, platform=platform.name)
+        ).items()
     }
-    found = [
-        (row, true[row.key["application"], row.key["platform"]])
-        for row in answer.rows
-        if tuple(row.key.values()) in true
-    ]
-    assert len(found) > 20
-    for row, cpi in found:
+    # Of few visits, and of what is counted only where little else runs, the mean says little of the whole.
+    found = [row for row in answer.rows if row.visits >= 8 and tuple(row.key.values()) in true]
+    assert len(found) > 15
+    off, held = [], 0
+    for row in found:
         assert row.value is not None
-        # Counts are Poisson; a small group has some millions of instructions.
-        assert row.value.value == pytest.approx(cpi, rel=0.01), row.key
+        cpi = true[row.key["application"], row.key["platform"]]
+        off.append(np.log(row.value.value / cpi))
+        held += row.value.lo <= cpi <= row.value.hi
+    assert np.median(off) == pytest.approx(0, abs=0.03)
+    assert np.abs(off).max() < 0.25
+    # A visit counts the same few machines again, which no interval of visits knows.
+    assert held >= 0.5 * len(found), (held, off)
     whole = queries.ask(RatioQuestion(WHOLE, "cpi", ())).rows
     assert len(whole) == 1
     virtual = [failure for failure in answer.inputs.missing if failure.name == "cycles"]
@@ -151,16 +157,16 @@ def _check_cores(queries: QueryEngine) -> None:
 
 
 def _check_platforms(queries: QueryEngine) -> None:
-    # CPI of the simulated fleet is a product of application and platform: no exchange of equal work saves anything.
+    # CPI of the simulated fleet is nearly a product of application and platform: exchanging equal work saves little.
     answer = queries.ask(AffinityQuestion(WHOLE, applications=12))
     assert answer.unsaid is None
     placed = answer.placed
     assert placed is not None
     assert len(answer.platforms) > 1
     assert placed.planned <= placed.present
-    assert placed.saving.value == pytest.approx(0, abs=0.02 * placed.present)
+    assert placed.saving.value == pytest.approx(0, abs=0.05 * placed.present)
     # With room, all work goes where CPI is lowest of where anybody has measured it.
-    roomy = queries.ask(AffinityQuestion(WHOLE, applications=12, room=5.0, cautious=False)).placed
+    roomy = queries.ask(AffinityQuestion(WHOLE, applications=12, room=10.0, cautious=False)).placed
     assert roomy is not None
     least = sum(
         sum(loads) * min(measured.value for measured in row if measured is not None)
@@ -168,7 +174,7 @@ def _check_platforms(queries: QueryEngine) -> None:
     )
     assert roomy.planned == pytest.approx(least, rel=1e-6)
     pinned = queries.ask(
-        AffinityQuestion(WHOLE, applications=12, room=5.0, pinned=answer.applications)
+        AffinityQuestion(WHOLE, applications=12, room=10.0, pinned=answer.applications)
     ).placed
     assert pinned is not None
     assert pinned.moves == ()
@@ -196,7 +202,8 @@ def _check_frequencies(queries: QueryEngine) -> None:
         assert 0.85 * answer.base_mhz < row.lowest_mhz.value < 0.9 * answer.base_mhz
 
 
-def _check_two_platforms(queries: QueryEngine) -> None:
+def _check_two_platforms(landed: Landed) -> None:
+    queries = landed.queries
     on: dict[str, list[str]] = {}
     for row in queries.ask(RatioQuestion(WHOLE, "cpi", ("application", "platform"))).rows:
         on.setdefault(row.key["application"], []).append(row.key["platform"])
@@ -207,7 +214,14 @@ def _check_two_platforms(queries: QueryEngine) -> None:
     assert answer.unsaid is None
     factor = {row.name: row for row in answer.rows}["cpi"].factor
     assert factor is not None
-    assert factor.value == pytest.approx(second.cpi / first.cpi, rel=0.01)
+    start, end = WHOLE.start.timestamp(), WHOLE.end.timestamp()
+    here, there = (
+        cycles_per_instruction(landed.fleet, Wanted(start, end, application=largest, platform=p.name))[
+            largest
+        ]
+        for p in (first, second)
+    )
+    assert factor.value == pytest.approx(there / here, rel=0.1)
     assert not any(row.suspect for row in answer.rows)
     absent = queries.ask(SideQuestion(WHOLE, first.name, "Z80"))
     assert absent.unsaid is not None

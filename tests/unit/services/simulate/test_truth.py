@@ -44,7 +44,11 @@ def slowly(
             for number, application in enumerate(APPLICATIONS):
                 if not (cores := moment.cores[machine, number]):
                     continue
-                units = cores * step * units_per_core_second(event, application, platform)
+                units = (
+                    cores
+                    * step
+                    * units_per_core_second(event, application, platform, float(fleet.mhz[machine]))
+                )
                 applications[application.name] += units
                 variant = Variant(
                     bool(moment.release[machine, number] % 2),
