@@ -5,7 +5,18 @@ from collections.abc import Callable
 from anyio import CapacityLimiter
 from fastapi import APIRouter, Depends, Request, Security
 
-from services.api.analysis import affinity, apu, composition, cross_check, frequency, ratios, side_by_side
+from services.api.analysis import (
+    affinity,
+    apu,
+    composition,
+    cross_check,
+    feature,
+    frequency,
+    load_test,
+    ratios,
+    side_by_side,
+    stability,
+)
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.kept_answers import KeptAnswers
@@ -42,7 +53,10 @@ _SHAPES = (
     labels,
     stacks,
 )
-_MODELS = (ratios, cross_check, affinity, apu, frequency, side_by_side, composition)
+_MODELS = (
+    *(ratios, cross_check, affinity, apu, frequency, side_by_side),
+    *(composition, feature, load_test, stability),
+)
 
 
 def api_router(

@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Reports on the whole fleet.")
 for _asked in (
     *(counters.cpi, counters.cross_check, counters.platforms),
     *(cores.apu, cores.frequency, cores.affinity),
-    *(audits.composition,),
+    *(audits.composition, audits.feature, audits.load_test, audits.stability),
 ):
     app.command()(_asked)
 

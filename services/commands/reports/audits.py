@@ -1,4 +1,4 @@
-"""`fleetprof report composition`: what the fleet's work is made of."""
+"""`fleetprof report composition`, `feature`, `load-test`, `stability`: what the fleet's work is made of, and how sure that is."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,6 +6,8 @@ import typer
 
 from services.commands.asked import AsJson, Campaign, Event, Select, Since, Until
 from services.commands.reports.printing import Asked, Json, report
+
+By = Annotated[str, typer.Option(help="What rows go by, as of `fleetprof query`: function, application, …")]
 
 if TYPE_CHECKING:
     from services.hottest import Queries
@@ -41,3 +43,106 @@ def composition(  # noqa: PLR0917 - the command line is its signature
 
     typed = {"by": by, "step": step}
     report(Asked(select, since, until, campaign, event), typed, make, view, as_json=as_json)
+
+
+def feature(  # noqa: PLR0917 - the command line is its signature
+    functions: Annotated[
+        str, typer.Argument(metavar="REGEX", help="RE2 that matches the functions' names somewhere.")
+    ],
+    select: Select = "{}",
+    speedup: Annotated[
+        float, typer.Option(min=1, max=1e6, help="How many times as fast the functions become.")
+    ] = 2.0,
+    event: Event = "cpu",
+    since: Since = "now-7d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions to print.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a hardware feature would touch: the share of all functions with such a name, and what a speedup of them saves.
+
+    Shares are self. `fleetprof report feature '^(__)?mem(cpy|move|set)' --speedup 3 --event cycles`
+    Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.feature import feature_document  # noqa: PLC0415
+    from services.views.reports.feature import feature as view  # noqa: PLC0415
+    from storage.query.models.feature import FeatureQuestion  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        question = FeatureQuestion(selection, functions, speedup, rows)
+        return feature_document(question, queries.ask(question))
+
+    asked = Asked(select, since, until, campaign, event)
+    report(asked, {"functions": functions}, make, view, as_json=as_json)
+
+
+def load_test(  # noqa: PLR0917 - the command line is its signature
+    test: Annotated[
+        str, typer.Argument(metavar="TEST", help="Matchers of the test's visits, as of `fleetprof query`.")
+    ],
+    production: Annotated[str, typer.Argument(metavar="PRODUCTION", help="Matchers of production's.")],
+    production_since: Annotated[
+        str, typer.Option("--production-from", help="Start of production's time; empty: the test's.")
+    ] = "",
+    production_until: Annotated[
+        str, typer.Option("--production-to", help="End of production's time; empty: the test's.")
+    ] = "",
+    by: By = "function",
+    event: Event = "cpu",
+    since: Since = "now-1d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    rows: Annotated[int, typer.Option(min=1, max=500, help="Differing rows to print.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a load test runs what production runs, and which functions differ.
+
+    Production differs from itself, too: the test is held against random parts of it of as many visits and samples.
+    `fleetprof report load-test '{cluster="perf"}' '{cluster!="perf"}'` Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.load_test import load_test_document  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.views.reports.load_test import load_test as view  # noqa: PLC0415
+    from storage.query.models.load_test import LoadTestQuestion  # noqa: PLC0415
+    from storage.query.selections.selection import parse_selection  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        base = parse_selection(
+            event=event,
+            start=production_since or since,
+            end=production_until or until,
+            select=production,
+            campaign=campaign,
+            prefix="production_",
+        )
+        question = LoadTestQuestion(selection, base, keys_of(by), rows)
+        return load_test_document(question, queries.ask(question))
+
+    typed = {"by": by, "production_select": production}
+    typed |= {"production_from": production_since, "production_to": production_until}
+    report(Asked(test, since, until, campaign, event), typed, make, view, as_json=as_json)
+
+
+def stability(  # noqa: PLR0917 - the command line is its signature
+    select: Select = "{}",
+    by: By = "function",
+    event: Event = "cpu",
+    since: Since = "now-7d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    as_json: AsJson = False,
+) -> None:
+    """Say in one word whether a profile may be trusted: steady, fair, rough, shifting or few; and why, day by day.
+
+    `fleetprof report stability '{application="search"}'` Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.stability import stability_document  # noqa: PLC0415
+    from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.views.reports.stability import stability as view  # noqa: PLC0415
+    from storage.query.models.stability import StabilityQuestion  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        return stability_document(selection, queries.ask(StabilityQuestion(selection, keys_of(by))))
+
+    report(Asked(select, since, until, campaign, event), {"by": by}, make, view, as_json=as_json)

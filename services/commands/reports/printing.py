@@ -22,6 +22,9 @@ Json = dict[str, Any]
 NO_ANSWER = 3
 """Exit code of a report that cannot say anything: neither done (0) nor a mistake of the caller's (1, 2)."""
 
+_CALLED = {"functions": "REGEX", "production_select": "PRODUCTION"}
+"""Parameters that are arguments, not options."""
+
 OfMachines = Annotated[
     str,
     typer.Argument(
@@ -60,7 +63,9 @@ def report(
 
     parameters = {"select": asked.select, "start": asked.since, "end": asked.until}
     parameters |= {"event": asked.event, "campaign": asked.campaign}
-    others = {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in typed.items()}
+    others = {
+        name: Typed(_CALLED.get(name, f"--{name.replace('_', '-')}"), text) for name, text in typed.items()
+    }
     with asking(read_settings(), By.POSTGRES, parameters, others) as (queries, selection):
         answer = make(queries, selection)
     if as_json:

@@ -17,10 +17,13 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 def told(answer: Answer, body: Callable[[], RenderableType]) -> RenderableType:
     """A report: its heading, then its body or why there is none, then what it is made of."""
     because = answer["because"]
-    middle = (
-        body() if because is None else Text(f"Cannot say, {because['reason']}: {because['detail']}", "yellow")
-    )
+    middle = body() if because is None else unsaid(because)
     return Group(heading(answer), middle, *_made_of(answer))
+
+
+def unsaid(because: Answer) -> Text:
+    """Why there is no answer."""
+    return Text(f"Cannot say, {because['reason']}: {because['detail']}", "yellow")
 
 
 def heading(answer: Answer) -> Text:

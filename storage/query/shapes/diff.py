@@ -183,7 +183,7 @@ def compared(
     """
     sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
-    keys = _heaviest(sides, shares, limit)
+    keys = heaviest_keys(sides, shares, limit)
     first, second = (np.array([side.places.get(key, _NOWHERE) for key in keys], np.int64) for side in sides)
     places = (first, second)
     brought = [side.brought(place, own=own) for side, place in zip(sides, places, strict=True)]
@@ -206,8 +206,8 @@ def compared(
     return Compared(sides, places, result, rows, len(sides[0].places.keys() | sides[1].places.keys()))
 
 
-def _heaviest(sides: Sequence[Side], shares: Sequence[Float], limit: int) -> list[tuple[str, ...]]:
-    """Keys of the rows with the largest share in either."""
+def heaviest_keys(sides: Sequence[Side], shares: Sequence[Float], limit: int) -> list[tuple[str, ...]]:
+    """Keys of the rows with the largest share in either, the largest first; `shares` are those of each side's rows."""
     heaviest: dict[tuple[str, ...], float] = {}
     for side, share in zip(sides, shares, strict=True):
         for place in np.argsort(-share, kind="stable")[:limit].tolist():

@@ -7,7 +7,8 @@ import numpy as np
 
 from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
-from storage.query.arrays import Int64, sum_at
+from analysis.visit_table import VisitTable
+from storage.query.arrays import Float, Int64, sum_at
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
@@ -65,13 +66,40 @@ class ReliabilityQuestion:
 
 def reliability(reading: Reading, samples: Samples, by: Sequence[str]) -> Reliability:
     """The figures of a profile, read with the labels among `by`, visit by visit."""
+    found = seen_profile(reading, samples, by)
+    if found.table is None:
+        return Reliability(found.rows_total, None, None, None)
+    return Reliability(
+        rows_total=found.rows_total,
+        entropy=entropy_of(found.table),
+        manhattan=halves(found.table, _SEED),
+        fit=converge(found.table, found.samples, _SEED),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SeenProfile:
+    """The visits that have something of a profile."""
+
+    table: VisitTable | None
+    """By its heaviest rows; None: too few visits, or not drawn at random."""
+    samples: Float
+    """Of each visit of the table."""
+    ids: Ids
+    """Likewise."""
+    rows_total: int
+
+
+def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenProfile:
+    """The profile by self, read with the labels among `by`, visit by visit."""
     visits = samples.evidence
     if not isinstance(visits, Visits):
         raise TypeError("reliability is that of visits")
     rows = all_rows(reading, samples, by)
     of = counted(visits)
+    nothing = SeenProfile(None, np.zeros(0), visits.id[:0], len(rows.own))
     if visits.design.weights is None or len(of) < _LEAST_VISITS:
-        return Reliability(len(rows.own), None, None, None)
+        return nothing
     heaviest = np.argsort(-rows.own_weight, kind="stable")[:MOST_ROWS]
     heaviest = heaviest[rows.own[heaviest] > 0]
     found = rows.brought(heaviest, totals=False)
@@ -81,14 +109,13 @@ def reliability(reading: Reading, samples: Samples, by: Sequence[str]) -> Reliab
     # With `focus` a visit of the selection may have nothing of what is asked for.
     seen = seen_by(table)
     if len(seen) < _LEAST_VISITS:
-        return Reliability(len(rows.own), None, None, None)
-    table, taken = table.of(seen), taken[seen]
-    return Reliability(
-        rows_total=len(rows.own),
-        entropy=entropy_of(table),
-        manhattan=halves(table, _SEED),
-        fit=converge(table, taken.astype(np.float64), _SEED),
-    )
+        return nothing
+    return SeenProfile(table.of(seen), taken[seen].astype(np.float64), visits.id[of][seen], len(rows.own))
+
+
+def fit_of(found: SeenProfile) -> Convergence | None:
+    """How the profile converges, as `reliability` has it; None: too few visits."""
+    return None if found.table is None else converge(found.table, found.samples, _SEED)
 
 
 def _keys(ids: Ids) -> Int64:

@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/analysis/feature": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a hardware feature would bring
+         * @description The share of time, or of `event=cycles`, of all functions whose name a pattern matches, together, with its interval; and how much of the whole a speedup of them saves.
+         */
+        get: operations["feature"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/analysis/frequency": {
         parameters: {
             query?: never;
@@ -96,6 +116,26 @@ export interface paths {
          * @description How much of each application's time waits for memory, and so does not depend on the frequency; predicted slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction.
          */
         get: operations["frequency"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/load-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Does a load test run what production runs
+         * @description The selection is the test, the base is production. How far apart they are is held against how far random parts of production, of as many visits and samples, are from the rest of it; and the functions that differ are named.
+         */
+        get: operations["load_test"];
         put?: never;
         post?: never;
         delete?: never;
@@ -136,6 +176,26 @@ export interface paths {
          * @description An application, or all machines, on two platforms: cycles per instruction, misses and the like with the factor between them. What is surely tenfold apart hardly counts the same thing.
          */
         get: operations["side_by_side"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/stability": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * May one trust this profile
+         * @description One word for how far a profile is from the fleet's, foretold by how it converges, and whether its days are of the same thing, by their entropy.
+         */
+        get: operations["stability"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1390,6 +1450,31 @@ export interface components {
             visits: number;
         };
         /**
+         * DayRow
+         * @description The profile on one UTC day.
+         */
+        DayRow: {
+            /**
+             * Day
+             * @description When it begins, RFC 3339.
+             */
+            day: string;
+            /** @description In nats; of no width where a single visit has it. */
+            entropy: components["schemas"]["Figure"];
+            /** Samples */
+            samples: number;
+            /**
+             * Shifted
+             * @description The profile is not of the same thing as on the other days.
+             */
+            shifted: boolean;
+            /**
+             * Visits
+             * @description With a sample of the profile.
+             */
+            visits: number;
+        };
+        /**
          * DiffAnswer
          * @description Two selections compared row by row.
          */
@@ -1566,6 +1651,28 @@ export interface components {
             significant: boolean;
         };
         /**
+         * DifferingRow
+         * @description A row of which the test has surely more or less than production.
+         */
+        DifferingRow: {
+            /** @description test_share − production_share. */
+            delta: components["schemas"]["Figure"];
+            /**
+             * Key
+             * @description One member for each key of `by`.
+             */
+            key: {
+                [key: string]: string;
+            };
+            /** Production Share */
+            production_share: number;
+            /**
+             * Test Share
+             * @description Self, 0…1.
+             */
+            test_share: number;
+        };
+        /**
          * EventStatus
          * @description Something that has been sampled.
          */
@@ -1602,6 +1709,56 @@ export interface components {
              * @description That did most: that came or went (mix), or that changed (within). Empty: those without the label.
              */
             value: string;
+        };
+        /**
+         * FeatureAnswer
+         * @description The share of the functions that a feature would touch, together.
+         */
+        FeatureAnswer: {
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Few
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            few: boolean | null;
+            /**
+             * Functions
+             * @description The pattern.
+             */
+            functions: string;
+            /**
+             * Rows
+             * @description The largest of them.
+             */
+            rows: components["schemas"]["FeatureRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /** @description Part that is saved if the functions become `speedup` times as fast. */
+            saved: components["schemas"]["Figure"] | null;
+            selection: components["schemas"]["SelectionEcho"];
+            /** @description Of all that the labels choose, 0…1. */
+            share: components["schemas"]["Figure"] | null;
+            /** Speedup */
+            speedup: number;
+            totals: components["schemas"]["TotalsAnswer"];
+            /**
+             * Visits
+             * @description Visits that it is made of.
+             */
+            visits: number | null;
+        };
+        /**
+         * FeatureRow
+         * @description One of the functions that would be touched.
+         */
+        FeatureRow: {
+            /** Function */
+            function: string;
+            /**
+             * Share
+             * @description Self, estimated, of the selection, 0…1.
+             */
+            share: number;
         };
         /**
          * Figure
@@ -2178,6 +2335,56 @@ export interface components {
              * @description Units of self of the functions without a known line: no debug information, or not landed with it yet.
              */
             without_line: number;
+        };
+        /**
+         * LoadTestAnswer
+         * @description A load test's profile beside production's.
+         */
+        LoadTestAnswer: {
+            /** @description Production. */
+            base: components["schemas"]["SelectionEcho"];
+            base_totals: components["schemas"]["TotalsAnswer"];
+            because: components["schemas"]["Because"] | null;
+            /** By */
+            by: string[];
+            /** Compared Samples */
+            compared_samples: number | null;
+            /** Compared Visits */
+            compared_visits: number | null;
+            /**
+             * Covered
+             * @description Part of production's samples in rows that the test ran at all, 0…1.
+             */
+            covered: number | null;
+            /**
+             * Distance
+             * @description Manhattan distance of the two profiles, 0 alike … 2.
+             */
+            distance: number | null;
+            /** @description Distance of such parts from the rest of production: what chance alone makes. */
+            floor: components["schemas"]["Figure"] | null;
+            /** @description Distance of the test by as many visits and samples as random parts of production have. */
+            matched: components["schemas"]["Figure"] | null;
+            /**
+             * P
+             * @description Part of them that are as far from production as the test.
+             */
+            p: number | null;
+            /**
+             * Representative
+             * @description Nothing says that the test is no part of production. Null like the next ones: `because` says why.
+             */
+            representative: boolean | null;
+            /**
+             * Rows
+             * @description What makes the difference, the largest first.
+             */
+            rows: components["schemas"]["DifferingRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /** @description The test. */
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
         };
         /**
          * MachinesStatus
@@ -3174,6 +3381,36 @@ export interface components {
              * @description Files whose names cannot be stored: no UTF-8, or over 1024 bytes.
              */
             skipped: number;
+        };
+        /**
+         * StabilityAnswer
+         * @description A profile's badge and its reasons.
+         */
+        StabilityAnswer: {
+            /**
+             * Badge
+             * @description What the profile may be used for. steady: small rows too; fair: the hottest rows; rough: nothing but its very top; shifting: it is not of one thing, look at the shifted days apart; few: too few visits to say. Null: `because` says why.
+             */
+            badge: ("steady" | "fair" | "rough" | "shifting" | "few") | null;
+            because: components["schemas"]["Because"] | null;
+            /** By */
+            by: string[];
+            /** @description Part of the samples at wrong rows, 0…1; null where few visits have it. */
+            misplaced: components["schemas"]["Figure"] | null;
+            /**
+             * More Visits
+             * @description Visits with the selection, beyond the present ones, that would make it steady; null if that is not known.
+             */
+            more_visits: number | null;
+            /**
+             * Rows
+             * @description Days that have visits of the profile, in order.
+             */
+            rows: components["schemas"]["DayRow"][];
+            /** Samples */
+            samples: number | null;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["TotalsAnswer"];
         };
         /**
          * StackFrame
@@ -4449,6 +4686,115 @@ export interface operations {
             };
         };
     };
+    feature: {
+        parameters: {
+            query: {
+                /** @description An RE2 expression that matches a function's name somewhere. */
+                functions: string;
+                /** @description How many times as fast the functions become. */
+                speedup?: number;
+                /** @description Functions to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FeatureAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     frequency: {
         parameters: {
             query?: {
@@ -4502,6 +4848,121 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FrequencyAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    load_test: {
+        parameters: {
+            query: {
+                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                by?: string;
+                /** @description Differing rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from: string;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to: string;
+                /** @description Label matchers of the base; those of the selection unless given. */
+                base_select?: string | null;
+                /** @description Whose visits the base is of; the selection's unless given. */
+                base_campaign?: string | null;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadTestAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
@@ -4720,6 +5181,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SideAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    stability: {
+        parameters: {
+            query?: {
+                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                by?: string;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StabilityAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };

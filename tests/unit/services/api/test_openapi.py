@@ -6,7 +6,10 @@ import pytest
 
 from services.api.openapi import document
 
-MODELS = ("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side", "composition")
+MODELS = (
+    *("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side"),
+    *("composition", "feature", "load-test", "stability"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,98 @@
+"""What a hardware feature would touch and save: /analysis/feature."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.models.feature import MOST_ROWS, FeatureQuestion
+from storage.query.models.feature import FeatureAnswer as FoundFeature
+from storage.query.selections.patterns import LONGEST
+
+
+class FeatureRow(Answer):
+    """One of the functions that would be touched."""
+
+    function: str
+    share: float = Field(description="Self, estimated, of the selection, 0…1.")
+
+
+class FeatureAnswer(Answer):
+    """The share of the functions that a feature would touch, together."""
+
+    selection: SelectionEcho
+    totals: TotalsAnswer
+    functions: str = Field(description="The pattern.")
+    speedup: float
+    share: Figure | None = Field(description="Of all that the labels choose, 0…1.")
+    few: bool | None = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    visits: int | None = Field(description="Visits that it is made of.")
+    saved: Figure | None = Field(
+        description="Part that is saved if the functions become `speedup` times as fast."
+    )
+    rows: list[FeatureRow] = Field(description="The largest of them.")
+    rows_total: int
+    because: Because | None
+
+
+_FORMS = forms_of(FeatureAnswer, "rows")
+
+
+def feature_document(question: FeatureQuestion, found: FoundFeature) -> Json:
+    """The answer of /analysis/feature."""
+    touched = found.found
+    return {
+        "selection": selection_document(question.selection, found.kind),
+        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
+        "functions": question.functions,
+        "speedup": question.speedup,
+        "share": figure_document(None if touched is None else touched.share),
+        "few": touched and touched.few,
+        "visits": touched and touched.visits,
+        "saved": figure_document(found.saved),
+        "rows": [{"function": row.function, "share": row.share} for row in found.rows],
+        "rows_total": found.rows_total,
+        "because": because_document(found.unsaid),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/feature",
+        summary="What a hardware feature would bring",
+        description="The share of time, or of `event=cycles`, of all functions whose name a pattern matches, together, with its "
+        "interval; and how much of the whole a speedup of them saves.",
+        response_model=FeatureAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def feature(
+        request: Request,
+        selection: Selected,
+        functions: Annotated[
+            str,
+            Query(
+                description="An RE2 expression that matches a function's name somewhere.",
+                examples=["^(__)?mem(cpy|move|set)"],
+                min_length=1,
+                max_length=LONGEST,
+            ),
+        ],
+        speedup: Annotated[
+            float, Query(ge=1, le=1e6, description="How many times as fast the functions become.")
+        ] = 2.0,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Functions to show.")] = 20,
+    ) -> Response:
+        question = FeatureQuestion(selection, functions, speedup, limit)
+        return await asker.answer(
+            request, _FORMS, lambda: feature_document(question, asker.queries.ask(question))
+        )

@@ -1,0 +1,118 @@
+"""Whether a load test represents production: /analysis/load-test."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Base, Keys, Selected, keys_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.models.load_test import LoadTestAnswer as FoundTest
+from storage.query.models.load_test import LoadTestQuestion
+
+_MOST_SHOWN = 500
+
+
+class DifferingRow(Answer):
+    """A row of which the test has surely more or less than production."""
+
+    key: dict[str, str] = Field(description="One member for each key of `by`.")
+    test_share: float = Field(description="Self, 0…1.")
+    production_share: float
+    delta: Figure = Field(description="test_share − production_share.")
+
+
+class LoadTestAnswer(Answer):
+    """A load test's profile beside production's."""
+
+    selection: SelectionEcho = Field(description="The test.")
+    base: SelectionEcho = Field(description="Production.")
+    totals: TotalsAnswer
+    base_totals: TotalsAnswer
+    by: list[str]
+    representative: bool | None = Field(
+        description="Nothing says that the test is no part of production. Null like the next ones: `because` says why."
+    )
+    distance: float | None = Field(description="Manhattan distance of the two profiles, 0 alike … 2.")
+    matched: Figure | None = Field(
+        description="Distance of the test by as many visits and samples as random parts of production have."
+    )
+    floor: Figure | None = Field(
+        description="Distance of such parts from the rest of production: what chance alone makes."
+    )
+    p: float | None = Field(
+        description="Part of them that are as far from production as the test.", ge=0, le=1
+    )
+    covered: float | None = Field(
+        description="Part of production's samples in rows that the test ran at all, 0…1."
+    )
+    compared_visits: int | None
+    compared_samples: float | None
+    rows: list[DifferingRow] = Field(description="What makes the difference, the largest first.")
+    rows_total: int
+    because: Because | None
+
+
+_FORMS = forms_of(LoadTestAnswer, "rows")
+
+
+def load_test_document(question: LoadTestQuestion, answer: FoundTest) -> Json:
+    """The answer of /analysis/load-test."""
+    found, scale = answer.found, answer.kind.seconds_per_unit
+    return {
+        "selection": selection_document(question.test, answer.kind),
+        "base": selection_document(question.production, answer.kind),
+        "totals": totals_document(answer.test_totals, scale),
+        "base_totals": totals_document(answer.production_totals, scale),
+        "by": list(answer.by),
+        "representative": None if found is None else found.representative,
+        "distance": None if found is None else found.distance,
+        "matched": None if found is None else figure_document(found.matched),
+        "floor": None if found is None else figure_document(found.floor),
+        "p": None if found is None else found.p,
+        "covered": None if found is None else found.covered,
+        "compared_visits": None if found is None else found.compared_visits,
+        "compared_samples": None if found is None else found.compared_samples,
+        "rows": [
+            {
+                "key": row.key,
+                "test_share": row.test,
+                "production_share": row.production,
+                "delta": {"value": row.test - row.production, "lo": row.lo, "hi": row.hi},
+            }
+            for row in answer.rows
+        ],
+        "rows_total": answer.rows_total,
+        "because": because_document(answer.unsaid),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/load-test",
+        summary="Does a load test run what production runs",
+        description="The selection is the test, the base is production. How far apart they are is held against how far random "
+        "parts of production, of as many visits and samples, are from the rest of it; and the functions that differ are named.",
+        response_model=LoadTestAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def load_test(
+        request: Request,
+        selection: Selected,
+        base: Base,
+        by: Keys = "function",
+        limit: Annotated[int, Query(ge=1, le=_MOST_SHOWN, description="Differing rows to show.")] = 20,
+    ) -> Response:
+        def document() -> Json:
+            question = LoadTestQuestion(selection, base, keys_of(by), limit)
+            return load_test_document(question, asker.queries.ask(question))
+
+        return await asker.answer(request, _FORMS, document)

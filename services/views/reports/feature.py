@@ -1,0 +1,33 @@
+"""What a hardware feature would touch and save, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.told import Answer, columns, figure, more, told
+
+
+def feature(answer: Answer) -> RenderableType:
+    """The figures of /analysis/feature."""
+    return told(answer, lambda: _body(answer))
+
+
+def _body(answer: Answer) -> RenderableType:
+    lines = [
+        Text.assemble(
+            "touched: ", (figure(answer["share"], share, few=answer["few"]), "bold"), " of the selection"
+        ),
+        Text.assemble(
+            f"saved if they become {answer['speedup']:g} times as fast: ",
+            (figure(answer["saved"], share), "bold"),
+        ),
+        Text(
+            f"by the sum of {answer['rows_total']:,} functions in each of {answer['visits']:,} visits", "dim"
+        ),
+    ]
+    if not answer["rows"]:
+        return Group(*lines, Text("No function that ran has such a name.", "yellow"))
+    table = columns("self", "function", wide=("function",))
+    for row in answer["rows"]:
+        table.add_row(share(row["share"]), Text(row["function"]))
+    return Group(*lines, table, *more(answer))

@@ -1,0 +1,115 @@
+"""What a hardware feature would touch and save: the share of cycles of the functions that would use it (DIGEST G24).
+
+Who builds or buys hardware asks for what a faster copy, checksum or compression would bring. Its functions are named by a pattern;
+what they take together has one interval, by the sum in each visit, since functions that are hot together are no independent guesses.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.audits.feature import Touched, touched
+from analysis.errors import CannotSay, NotANumber
+from analysis.measured import Measured
+from storage.errors import BadSelection
+from storage.query.facts.scan import SampleType
+from storage.query.models.told import Unsaid
+from storage.query.reader import Reading
+from storage.query.selections import patterns
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import all_rows
+from storage.query.shapes.totals import Totals, totals
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_tables import visit_table
+
+MOST_ROWS = 1_000
+_FUNCTION = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedRow:
+    """One of the functions."""
+
+    function: str
+    share: float
+    """Self, of the selection, 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureAnswer:
+    """What the functions take together, or why that is not known."""
+
+    kind: SampleType
+    totals: Totals
+    found: Touched | None
+    saved: Measured | None
+    """Part of the selection that is saved by the speedup, 0…1."""
+    rows: tuple[TouchedRow, ...]
+    """The largest."""
+    rows_total: int
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureQuestion:
+    """The self share of all functions whose name the pattern (RE2) matches somewhere, and what a speedup of them saves."""
+
+    selection: Selection
+    functions: str
+    speedup: float = 2.0
+    """At least 1; ∞ is what is saved if they took no time at all."""
+    limit: int = 20
+
+    def answer(self, reading: Reading) -> FeatureAnswer:
+        """The share. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        if not self.functions:
+            raise BadSelection(
+                "Say which functions the feature would touch.",
+                hint="functions=memcpy|memmove",
+                parameter="functions",
+            )
+        if not self.speedup >= 1:
+            raise BadSelection("A speedup is 1 or more.", hint="speedup=3", parameter="speedup")
+        test = patterns.search(self.functions, parameter="functions")
+        samples = reading.visits(self.selection)
+        evidence = samples.evidence
+        if not isinstance(evidence, Visits):
+            raise TypeError("features are read visit by visit")
+        every = all_rows(reading, samples, (_FUNCTION,))
+        own = np.flatnonzero(every.own > 0)
+        chosen = np.array([p for p in own.tolist() if test(every.key(p)[_FUNCTION])], np.int64)
+        chosen = chosen[np.argsort(-every.own_weight[chosen], kind="stable")]
+        whole = samples.whole
+        rows = tuple(
+            TouchedRow(every.key(place)[_FUNCTION], float(every.own_weight[place]) / whole)
+            for place in chosen[: self.limit].tolist()
+            if whole > 0
+        )
+        found, unsaid = None, None
+        if evidence.design.weights is None:
+            unsaid = Unsaid(
+                "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            )
+        else:
+            brought = every.brought(chosen, totals=False).own
+            table = visit_table(evidence, brought, np.arange(len(evidence)))
+            try:
+                found = touched(table, np.ones(len(chosen), np.bool_))
+            except CannotSay as error:
+                unsaid = Unsaid(error.reason, str(error))
+        return FeatureAnswer(
+            samples.kind,
+            totals(reading.functions, samples),
+            found,
+            None if found is None else _saved(found, self.speedup),
+            rows,
+            len(chosen),
+            unsaid,
+        )
+
+
+def _saved(found: Touched, speedup: float) -> Measured:
+    try:
+        return found.saved(speedup)
+    except NotANumber as error:
+        raise BadSelection(str(error), parameter="speedup") from error

@@ -1,0 +1,120 @@
+"""Whether a load test runs what production runs, and which functions differ (DIGEST G32, G22)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.audits.load_test import Representative, against_production
+from analysis.errors import CannotSay
+from storage.query.arrays import Int64
+from storage.query.facts.scan import SampleType
+from storage.query.models.told import Unsaid
+from storage.query.reader import Reading
+from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
+from storage.query.shapes.diff import Side, heaviest_keys, visit_numbers
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.totals import Totals, totals
+from storage.query.weighing.visit_tables import visit_table
+
+MOST_ROWS = 2_000
+"""Rows that are compared, the heaviest of either."""
+_SEED = 1
+"""One question has one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRow:
+    """A function of which the test has significantly more or less than production."""
+
+    key: dict[str, str]
+    test: float
+    """Self share, 0…1."""
+    production: float
+    lo: float
+    """95 % interval of test less production."""
+    hi: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTestAnswer:
+    """The test beside production, or why they cannot be compared."""
+
+    kind: SampleType
+    test_totals: Totals
+    production_totals: Totals
+    by: tuple[str, ...]
+    found: Representative | None
+    rows: tuple[DifferingRow, ...]
+    """Largest difference first."""
+    rows_total: int
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTestQuestion:
+    """A test's profile against production's, by these keys. Production's event is the test's."""
+
+    test: Selection
+    production: Selection
+    by: tuple[str, ...] = ("function",)
+    limit: int = 20
+
+    def answer(self, reading: Reading) -> LoadTestAnswer:
+        """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        labels, _ = split_keys(self.by)
+        both = [reading.visits(side, labels) for side in (self.test, self.production)]
+        behind = [totals(reading.functions, samples) for samples in both]
+        sides = [Side.of(reading, samples, self.by) for samples in both]
+        found: Representative | None = None
+        rows: tuple[DifferingRow, ...] = ()
+        unsaid: Unsaid | None = None
+        shares = [side.shares(own=True) for side in sides]
+        keys = heaviest_keys(sides, shares, MOST_ROWS)
+        places = [np.array([side.places.get(key, -1) for key in keys], np.int64) for side in sides]
+        if any(side.visits.design.weights is None for side in sides):
+            unsaid = Unsaid("not_random", "Visits by hand are no random sample, of a test or of production.")
+        else:
+            try:
+                found = self._compared(sides, places, both)
+                rows = _rows(sides, places, found)
+            except CannotSay as error:
+                unsaid = Unsaid(error.reason, str(error))
+        return LoadTestAnswer(
+            both[0].kind, behind[0], behind[1], self.by, found, rows[: self.limit], len(rows), unsaid
+        )
+
+    def _compared(self, sides: list[Side], places: list[Int64], both: list[Samples]) -> Representative:
+        test, production = (
+            visit_table(side.visits, side.brought(place, own=True), number)
+            for side, place, number in zip(sides, places, visit_numbers(sides), strict=True)
+        )
+        return against_production(test, production, seed=_SEED, sample=_unit(both))
+
+
+def _unit(both: list[Samples]) -> float:
+    """Units of the smallest sample; 1 without any. Where others are no whole number of these, nothing can be compared."""
+    smallest = [
+        int((facts.units[there] // facts.samples[there]).min())
+        for facts in (samples.facts for samples in both)
+        for there in (facts.samples > 0,)
+        if there.any()
+    ]
+    return float(max(min(smallest, default=1), 1))
+
+
+def _rows(sides: list[Side], places: list[Int64], found: Representative) -> tuple[DifferingRow, ...]:
+    rows = []
+    for row in found.differing.tolist():
+        side, place = next((s, int(p[row])) for s, p in zip(sides, places, strict=True) if p[row] >= 0)
+        diff = found.diff
+        rows.append(
+            DifferingRow(
+                side.rows.key(place),
+                float(diff.a.value[row]),
+                float(diff.b.value[row]),
+                float(diff.lo[row]),
+                float(diff.hi[row]),
+            )
+        )
+    return tuple(rows)

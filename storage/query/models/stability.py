@@ -1,0 +1,106 @@
+"""The badge of a profile: whether one may trust it, in one word, from its convergence and its entropy day by day (DIGEST G25–G27)."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from analysis.measured import Measured
+from analysis.reliability import entropy_of
+from analysis.stability import Stability, judge
+from storage.errors import BadSelection
+from storage.query.facts.scan import SampleType
+from storage.query.models.told import Unsaid
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.reliability import SeenProfile, fit_of, seen_profile
+from storage.query.shapes.steps import DAY_S
+from storage.query.shapes.totals import Totals, totals
+from storage.query.weighing.evidence import Visits
+
+MOST_DAYS = 100
+"""Of which a selection's profile is held together day by day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The profile on one UTC day that has visits of it."""
+
+    start: datetime
+    visits: int
+    samples: float
+    entropy: Measured
+    """Nats; of no width where a single visit has it."""
+    shifted: bool
+    """It is not a profile of the same thing as on the other days."""
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityAnswer:
+    """The badge with its reasons, or why there is none."""
+
+    kind: SampleType
+    totals: Totals
+    by: tuple[str, ...]
+    stability: Stability | None
+    days: tuple[Day, ...]
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityQuestion:
+    """The badge of the selection's profile by these keys."""
+
+    selection: Selection
+    by: tuple[str, ...] = ("function",)
+
+    def answer(self, reading: Reading) -> StabilityAnswer:
+        """The badge. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        length = (self.selection.end - self.selection.start).total_seconds()
+        if length > MOST_DAYS * DAY_S:
+            raise BadSelection(
+                f"A profile is judged day by day, over {MOST_DAYS} days at most.",
+                hint="Choose a shorter time.",
+                parameter="from",
+            )
+        labels, _ = split_keys(self.by)
+        samples = reading.visits(self.selection, labels)
+        evidence = samples.evidence
+        behind = totals(reading.functions, samples)
+        if not isinstance(evidence, Visits):
+            raise TypeError("stability is that of visits")
+        if evidence.design.weights is None:
+            why = "Visits by hand are no random sample, so they say nothing of the fleet."
+            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unsaid("not_random", why))
+        if not behind.samples:
+            why = "Nothing of the selection was sampled."
+            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unsaid("too_little", why))
+        found = seen_profile(reading, samples, self.by)
+        days = _days(found, reading.visit_times(self.selection).of(found.ids))
+        judged = judge(
+            fit_of(found),
+            float(found.samples.sum()) or float(behind.samples),
+            [day.entropy for day in days],
+            day_visits=[day.visits for day in days],
+            day_samples=[day.samples for day in days],
+        )
+        shown = tuple(
+            Day(day.start, day.visits, day.samples, day.entropy, number in judged.shifted)
+            for number, day in enumerate(days)
+        )
+        return StabilityAnswer(samples.kind, behind, self.by, judged, shown, None)
+
+
+def _days(found: SeenProfile, drawn_at: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Day]:
+    """The days that have visits of the profile, in order; none is said to be shifted yet."""
+    if found.table is None:
+        return []
+    numbers, of = np.unique((drawn_at // DAY_S).astype(np.int64), return_inverse=True)
+    days = []
+    for place, number in enumerate(numbers.tolist()):
+        here = np.flatnonzero(of == place)
+        entropy = entropy_of(found.table.of(here))
+        start = datetime.fromtimestamp(number * DAY_S, UTC)
+        days.append(Day(start, len(here), float(found.samples[here].sum()), entropy, shifted=False))
+    return days
