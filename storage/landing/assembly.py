@@ -168,8 +168,9 @@ def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
     markers = np.full(len(MARKERS), Kind.MARKER, np.int8)
     kinds = np.concatenate([part for material in materials for part in (_kinds(material), markers)]).tolist()
     ids = _for_all(lambda every: interner.functions(every, kinds), names)
+    # Folded before stacks and lines are made of them: no line may count a sample that its function does not have.
     return [
-        stacks.calls_of(material.capture.stacks, material.resolved, function_ids)
+        stacks.fold(stacks.calls_of(material.capture.stacks, material.resolved, function_ids))
         for material, function_ids in zip(materials, ids, strict=True)
     ]
 

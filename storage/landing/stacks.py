@@ -142,7 +142,7 @@ def function_stacks(calls: Calls) -> FunctionStacks:
 def fold(calls: Calls) -> Calls:
     """The calls with the middle of stacks deeper than MAX_DEPTH replaced by its marker.
 
-    Leaf and root stay, so self times are exact; a function that occurs only in the middle is
+    Leaf and root stay, so self times are exact; a function or line that occurs only in the middle is
     missing from its total. Depth grows without bound in recursion, and each depth would be a stack.
     """
     depth = np.diff(calls.offsets)

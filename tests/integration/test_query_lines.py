@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
+from storage.landing.interning import Interner
+from storage.landing.land import land
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.lines import LinesQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
+from storage.query.subject import parse_lines_subject
 from tests.designed import Campaign
 from tests.facts import FactWriter
+from tests.landed import archived
+from tests.made_captures import PERIOD as LANDED_PERIOD
+from tests.made_captures import MadeCapture, named
 
 pytestmark = pytest.mark.integration
 
@@ -165,6 +172,39 @@ def test_estimates_of_lines_are_of_what_the_rows_show(engine: Engine, profiles: 
             assert row.total_samples == row.total // PERIOD
             assert row.self_samples == row.self // PERIOD
     queries.close()
+
+
+def test_lines_of_a_folded_stack_are_those_its_functions_have(engine: Engine, queries: QueryEngine):
+    """A stack of 200 calls keeps its ends: neither functions nor lines of its middle count."""
+    [visit_id] = archived(engine)
+    made = MadeCapture(visit_id)
+    app = made.mapping("/app")
+    again, middle, sometimes, main, leaf = (
+        made.frame(app, (named(name, file="a.c"), line))
+        for name, line in (("again", 80), ("middle", 70), ("sometimes", 60), ("main", 50), ("leaf", 90))
+    )
+    deep = made.stack([leaf, *[again] * 98, middle, sometimes, *[again] * 98, main])
+    elsewhere = made.frame(app, (named("sometimes", file="a.c"), 61))
+    made.segment({made.group(): {deep: 10, made.stack([elsewhere, main]): 3}})
+    land(engine, Interner(engine), visit_id, 1, *made.finished())
+    selection = parse_selection(start="2026-11-20T23:00:00Z", end="2026-11-21T00:00:00Z")
+    rows = queries.ask(TableQuestion(selection, ("function", "line"), EVERYTHING)).table.rows
+    found = {(row.key["function"], int(row.key["line"])): (row.self, row.total) for row in rows}
+    expected = {
+        ("main", 50): (0, 13),
+        ("again", 80): (0, 10),
+        ("leaf", 90): (10, 10),
+        ("sometimes", 61): (3, 3),
+    }
+    marker = found.pop(("[frames left out]", 0))
+    assert marker == (0, 10 * LANDED_PERIOD)
+    assert found == {
+        key: (own * LANDED_PERIOD, total * LANDED_PERIOD) for key, (own, total) in expected.items()
+    }
+    answer = queries.ask(LinesQuestion(selection, parse_lines_subject(file="a.c"))).lines
+    assert {line.line: line.row.total for line in answer.lines} == {
+        line: total * LANDED_PERIOD for (_, line), (_, total) in expected.items()
+    }
 
 
 def test_pages_neither_repeat_nor_miss_a_row(engine: Engine, queries: QueryEngine):

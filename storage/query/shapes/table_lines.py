@@ -4,6 +4,7 @@ Self is exact: a function's lines, line 0 among them, add up to the function. So
 since a recursive line counts a sample once; in a file it is the sum over the functions there. Line 0 has the
 stacks of functions that know no lines at all, counted once, and of the others what their lines lack: the total
 less those of all lines, at least the self (a recursive function's lines may have more than it).
+Lines of a function that no stack has are left out, as it is itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ class Lines:
     weight: Float
     """Units of the fleet that a unit stands for."""
 
-    def of(self, places: Int64) -> "Lines":
+    def of(self, places: Int64 | Bool) -> "Lines":
         """Some of them."""
         return replace(self, **{name: getattr(self, name)[places] for name in self.__slots__})
 
@@ -86,13 +87,15 @@ class LineGroup:
     ) -> None:
         self._samples = samples
         self._labels = labels
-        self._lines = lines
         self._by_function = keys[0] == "function"
         shape = samples.shape
         used, which = distinct(shape.function)
         self._numbering = Numbering.of(functions, used, keys)
         numbers = self._numbering.numbers
-        of_line = np.searchsorted(used, lines.function)
+        of_line, there = _places(used, lines.function)
+        if not there.all():
+            lines, of_line = lines.of(there), of_line[there]
+        self._lines = lines
         own = shape.self_at(samples.facts.units)
         self._rest = _Rest.of(shape, which, of_line, numbers, own, lines)
         known, rest = (numbers[of_line] << _LINE_BITS) | lines.line, numbers << _LINE_BITS
@@ -240,6 +243,12 @@ class _Rest:
         total = add(self.of_node[self.nodes], totals[self.nodes], size)
         total -= np.where(self.by_difference, add(self.of_line, lines_total, size), 0)
         return own_rest, total + np.where(self.by_own, own_rest, 0)
+
+
+def _places(used: Int64, ids: Int64) -> tuple[Int64, Bool]:
+    """Of each id its place among those ascending ones, of which there is one at least, and whether it is there."""
+    places = np.minimum(np.searchsorted(used, ids), len(used) - 1)
+    return places, used[places] == ids
 
 
 def _combined(plus: Sequence[ByVisit], minus: Sequence[ByVisit], visits: int) -> ByVisit:
