@@ -18,10 +18,11 @@ import numpy as np
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.capture.limits import Schedule, schedule
 from gateway.capture.packing import FORMAT
-from gateway.errors import PlanRefused
+from gateway.errors import CalibrationRefused, PlanRefused
 from gateway.ledger import Ledger
 from gateway.serving.admission import Admission
 from gateway.settings import Limits
+from services.simulate import calibrating
 from services.simulate.binaries import SymbolFolder
 from services.simulate.captures import Taken, take
 from services.simulate.catalogue import APPLICATIONS
@@ -167,6 +168,22 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
                 reason=gateway_pb2.SymbolsRefusal.NOT_ALLOWED, message="simulated machines give no symbols"
             )
         )
+
+    async def Calibrate(  # noqa: N802 - the name on the wire
+        self, request: gateway_pb2.CalibrateRequest, context: grpc.aio.ServicerContext[object, object]
+    ) -> AsyncIterator[gateway_pb2.CalibrateReply]:
+        """The truth of the machine's platform, with a benchmark's noise."""
+        del context
+        try:
+            for reply in calibrating.answer(
+                self._simulation.fleet, self._machine, request, self._simulation.clock()
+            ):
+                yield reply
+        except CalibrationRefused as refused:
+            reason = gateway_pb2.CalibrateRefusal.Reason.Name(refused.reason)
+            yield gateway_pb2.CalibrateReply(
+                refusal=gateway_pb2.CalibrateRefusal(reason=reason, message=str(refused))
+            )
 
     def _take(self, planned: Schedule, visit_id: bytes, at: float, random: np.random.Generator) -> Taken:
         taken = take(self._simulation.fleet, self._machine, planned, visit_id, at=at, random=random)
