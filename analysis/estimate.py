@@ -26,6 +26,9 @@ FEW = 3.0
 DEGREES = 4.0
 """Degrees of freedom for each contributing visit. Simulated for skewed fleets: with 2, intervals of rare functions
 are 1.6 times as wide as they need be; with as many as there are visits, they cover 92 instead of 95 %."""
+_ROUNDING = 1e-12
+"""A variance is a difference of sums of squares: one that is so small a part of them is what rounding left of none.
+Taken for a spread it made a few visits that brought the same look like 10¹⁵ samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +54,16 @@ def shares(moments: Moments, level: float = LEVEL) -> Estimates:
         )
     p = np.clip(moments.y / x, 0.0, 1.0)
     variance = np.maximum(moments.vyy - 2 * p * moments.vxy + p**2 * moments.vxx, 0.0) / x**2
+    squares = (moments.second + p**2 * moments.x_second) / x**2
     spread = p * (1 - p)
     # Without spread between visits, or at 0 and 1, nothing tells the design effect: a visit counts as one sample.
-    known = (variance > 1e-12 * spread) & (spread > 0)
+    known = (variance > _ROUNDING * squares) & (spread > 0)
     n = np.where(
         known, np.divide(spread, variance, out=np.zeros(rows), where=known), moments.effective_visits
     )
     n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
     lo, hi = share_interval(p, n, level)
-    return Estimates(value=p, lo=lo, hi=hi, few=moments.contributing < FEW, effective=n)
+    return Estimates(value=p, lo=lo, hi=hi, few=_few(moments), effective=n)
 
 
 def share_interval(share: Float, effective: Float | float, level: float = LEVEL) -> tuple[Float, Float]:
@@ -81,7 +85,7 @@ def share_at(share: float, effective: float, level: float = LEVEL) -> tuple[floa
 def totals(moments: Moments, level: float = LEVEL) -> Estimates:
     """Totals y in units of the moments, ≥ 0. Of a row that nobody has seen, at most what its share could be."""
     y, variance = moments.y, moments.vyy
-    known = (y > 0) & (variance > 0)
+    known = (y > 0) & (variance > _ROUNDING * moments.second)
     n = np.where(
         known, np.divide(y**2, variance, out=np.zeros(len(y)), where=known), moments.effective_visits
     )
@@ -94,7 +98,7 @@ def totals(moments: Moments, level: float = LEVEL) -> Estimates:
         hi=np.where(
             seen, y * special.gammaincinv(n + 1, 1 - tail) / n, shares(moments, level).hi * moments.x
         ),
-        few=moments.contributing < FEW,
+        few=_few(moments),
         effective=n,
     )
 
@@ -140,9 +144,15 @@ def ratios(moments: Moments, level: float = LEVEL) -> Estimates:
         value=r,
         lo=r / factor,
         hi=r * factor,
-        few=moments.contributing < FEW,
+        few=_few(moments),
         effective=np.divide(1.0, relative**2, out=np.full(rows, np.inf), where=relative > 0),
     )
+
+
+def _few(moments: Moments) -> Bool:
+    # Of three visits that brought the same rounding makes a little more or less than three.
+    few: Bool = moments.contributing < FEW * (1 - 1e-9)
+    return few
 
 
 def _degrees(moments: Moments) -> Float:

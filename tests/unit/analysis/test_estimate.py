@@ -1,5 +1,7 @@
 """GIVEN moments WHEN they become estimates THEN intervals are those of the sources, and hold what they promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,6 +82,27 @@ def test_one_visit_is_few_and_says_nearly_nothing() -> None:
     assert shares.few[0]
     assert shares.value[0] == pytest.approx(0.1)
     assert shares.hi[0] - shares.lo[0] > 0.9
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(2, 60), st.floats(1e-3, 1e15), st.sampled_from([1.0, 0.7, 1 / 3]))
+def test_visits_that_brought_the_same_are_one_sample_each(visits: int, units: float, part: float) -> None:
+    # What rounding leaves of no variance once made them 10¹⁵ samples, and the interval a point.
+    y = np.full((visits, 1), units * part)
+    found = of_visits(y, np.full(visits, units))
+    for estimates in (estimate.shares(found), estimate.totals(found)):
+        assert estimates.effective == pytest.approx([visits], rel=1e-6)
+        assert estimates.few[0] == (visits < 3)
+    assert estimate.total(found).effective == pytest.approx([visits], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nearly_everything_is_everything(seed: int) -> None:
+    # The row's sum and the whole's, in another order, differ in their last digits.
+    x = np.random.default_rng(seed).gamma(2, 1e9, 9)
+    found = replace(of_visits(x[:, None], x), y=np.array([x.sum() * (1 - 1e-15)]))
+    whole = estimate.shares(of_visits(x[:, None], x))
+    assert estimate.shares(found).lo == pytest.approx(whole.lo, rel=1e-6)
 
 
 def test_no_visit_says_nothing() -> None:
