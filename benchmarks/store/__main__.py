@@ -113,6 +113,7 @@ def report(found: Found, size: Size) -> Report:
     told.note("rows_facts_per_s", round(rows))
     told.note("rows_bytes_per_fact", round(row_bytes, 1))
     told.note("facts_landed", facts)
+    told.note("facts_asked", found.asked_facts)
     told.note("new_stacks_share", size.new_share)
     told.note("visits_an_hour", VISITS_AN_HOUR)
     told.note("strata", 8)

@@ -94,6 +94,9 @@ class Found:
     """Figures of a run; times in seconds."""
 
     facts: int = 0
+    """When sizes were taken and days folded."""
+    asked_facts: int = 0
+    """When questions were asked: the month of history is among them."""
     profiles: int = 0
     stacks: int = 0
     median_facts: float = 0.0
@@ -216,7 +219,7 @@ def _ask(made: _Made, found: Found, stack_ids: Ints, constants: Constants, appli
     compact(engine, datetime.now(UTC))
     found.history_s = time.monotonic() - began
     with engine.connect() as connection:
-        found.facts = int(connection.scalar(text("SELECT sum(facts) FROM profile")) or 0)
+        found.asked_facts = int(connection.scalar(text("SELECT sum(facts) FROM profile")) or 0)
     del visits, of_peers
     files, _ = _captures(made, size.meanwhile, 0, 24 * (DAYS - 1))
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
