@@ -302,7 +302,7 @@ class OrphanSweep:
     """What a sweep of the archive found."""
 
     deleted: tuple[str, ...]
-    """Blobs of visits that ended without a capture."""
+    """Blobs of visits that ended without a capture, and of captures that expired: a restored archive has them again."""
     unknown: int
     """Captures' blobs whose visit this database never heard of; they are kept: it may be the wrong one."""
 
@@ -310,7 +310,7 @@ class OrphanSweep:
 def sweep_orphans(
     connection: Connection, archive: Archive, *, grace: timedelta = ORPHAN_GRACE
 ) -> OrphanSweep:
-    """Delete the blobs older than `grace` whose visit ended and has no capture row.
+    """Delete the blobs older than `grace` whose visit ended and has no capture row, or whose capture expired.
 
     A visit still open keeps its blob (`storage.visits.abandon` ends it), and its row is locked
     while the blob goes, so a late `record` finds the visit ended rather than its blob gone.
@@ -339,6 +339,12 @@ def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str
         .join(capture, capture.c.visit_id == visit.c.visit_id, isouter=True)
         .where(visit.c.visit_id.in_(batch))
     ).all()
+    for row in rows:
+        if (
+            row.blob == ""
+        ):  # dropped with its day, and brought back by a copy of the archive: it never lands again
+            archive.delete(batch[row.visit_id])
+            deleted.append(batch[row.visit_id])
     suspects = [row.visit_id for row in rows if row.blob is None and row.outcome != Outcome.DRAWN]
     for visit_id in sorted(suspects):
         locked = select(visit.c.outcome).where(visit.c.visit_id == visit_id).with_for_update()

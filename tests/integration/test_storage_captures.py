@@ -469,6 +469,19 @@ class TestOrphans:
         assert self.sweep(engine, archive) == captures.OrphanSweep((), 0)
         assert len(list(archive.keys())) == 3
 
+    def test_a_blob_that_expired_and_came_back_with_a_copy_of_the_archive_goes_again(self, engine, archive):
+        ids = archived(engine, 2)
+        keys = [capture_key(NOON.date(), visit_id) for visit_id in ids]
+        for key in keys:
+            archive.put(key, b"blob")
+        with engine.begin() as connection:
+            connection.execute(update(capture).where(capture.c.visit_id == ids[0]).values(blob=""))
+        assert self.sweep(engine, archive).deleted == (), "within the grace"
+        for key in keys:
+            self.age(archive, key, 2)
+        assert self.sweep(engine, archive) == captures.OrphanSweep((keys[0],), 0)
+        assert dict(archive.keys()).keys() == {keys[1]}
+
     def test_blobs_this_database_knows_nothing_of_are_kept_and_counted(self, engine, archive):
         stranger = capture_key(NOON.date(), uuid4())
         archive.put(stranger, b"of another database")
