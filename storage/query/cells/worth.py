@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from storage.query.cells.planner import Plan
+from storage.query.cells.unmerged import MOST_VISITS
 from storage.query.weighing.strata import Drawn
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import EVENT, HOURS_A_DAY, bucket_days
@@ -21,23 +22,41 @@ visits brought is asked for it is half as many."""
 FEW_VISITS = 100
 """So few are read one by one unless there are three times as many a cell: nobody waits for it, and they know more."""
 
+MOST_LEFT = MOST_VISITS // 2
+"""Visits left to the chunks at most. Above `MOST_VISITS` cells are given up for the whole range: a month of a
+thousand visits an hour became approximate. The other half is for edges, and for what waits to be merged."""
+
 
 def cheapest(cover: Cover, drawn: Drawn, plan: Plan) -> Cover:
-    """The cover with those runs of hours left to the chunks whose visits are cheaper to read one by one."""
+    """The cover with those runs of hours left to the chunks whose visits are cheaper to read one by one.
+
+    Those with the fewest visits a cell first, as long as no more than `MOST_LEFT` visits are left to the chunks,
+    the cover's own rest included.
+    """
     hours = np.array(cover.hours, np.int64)
-    kept: list[int] = []
-    rest = list(cover.rest)
-    for run in np.split(hours, np.flatnonzero(np.diff(hours) != 1) + 1):
+    runs = [run for run in np.split(hours, np.flatnonzero(np.diff(hours) != 1) + 1) if len(run)]
+    left = sum(int(drawn.within(np.arange(first, end)).visits.sum()) for first, end in cover.rest)
+    cheaper: list[tuple[float, int, int]] = []
+    for index, run in enumerate(runs):
         here = drawn.within(run)
-        if len(run) and int(here.visits.sum()) < _least(plan) * len(here.visits):
-            rest.append((int(run[0]), int(run[-1]) + 1))
-        else:
-            kept += run.tolist()
+        visits = int(here.visits.sum())
+        if visits < _least(plan) * len(here.visits):
+            cheaper.append((visits / len(here.visits), visits, index))
+    moved = set()
+    for _, visits, index in sorted(cheaper):
+        if left + visits <= MOST_LEFT:
+            left += visits
+            moved.add(index)
+    kept = [hour for index, run in enumerate(runs) if index not in moved for hour in run.tolist()]
+    rest = [*cover.rest, *((int(runs[index][0]), int(runs[index][-1]) + 1) for index in moved)]
     return replace(cover, hours=tuple(kept), rest=tuple(_joined(rest)))
 
 
 def worth(cover: Cover, drawn: Drawn, plan: Plan) -> bool:
-    """Whether there are enough visits for the cells of this cover, those left to the chunks apart."""
+    """Whether there are enough visits for the cells of this cover, those left to the chunks apart.
+
+    More than `MOST_LEFT` are enough however many cells they have: of their chunks only a part would be read.
+    """
     hours = drawn.within(np.array(cover.hours, np.int64))
     days = np.array(cover.days, np.int64)
     of_days = drawn.hour // HOURS_A_DAY
@@ -50,7 +69,7 @@ def worth(cover: Cover, drawn: Drawn, plan: Plan) -> bool:
         visits += int(drawn.visits[inside].sum())
         cells += 1
     few = visits <= FEW_VISITS and visits < 3 * VISITS_A_CELL * cells
-    return visits >= _least(plan) * cells and not few
+    return visits > MOST_LEFT or (visits >= _least(plan) * cells and not few)
 
 
 def _least(plan: Plan) -> float:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.query.cells.planner import Plan
-from storage.query.cells.worth import cheapest, worth
+from storage.query.cells.unmerged import MOST_VISITS
+from storage.query.cells.worth import MOST_LEFT, cheapest, worth
 from storage.query.weighing.strata import Drawn
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import APPLICATION, EVENT
@@ -48,6 +49,31 @@ def test_cells_are_worth_it_when_many_visits_share_them():
     assert worth(cover, drawn(*spread), OF_ALL), "two a cell are enough where a visit is sixty chunks"
     assert not worth(cover, drawn(*spread), OF_ONE)
     assert not worth(Cover(hours=(3,)), drawn((3, 1, 2), (5, 1, 100)), OF_ONE), "others do not count"
+
+
+def test_no_more_is_left_to_the_chunks_than_can_be_read():
+    half = MOST_LEFT // 2
+    dear = [(3, cell, 2) for cell in range(half // 2)]
+    dearer = [(5, cell, 1) for cell in range(half)]
+    last = [(8, 1, 2), (8, 2, 3)]
+    everything = drawn(*dear, *dearer, *last)
+    left = cheapest(Cover(hours=(3, 5, 8)), everything, OF_ONE)
+    assert left == Cover(hours=(8,), rest=((3, 4), (5, 6)))
+    taken = Cover(hours=(3, 5), rest=((8, 9),))
+    assert cheapest(taken, everything, OF_ONE) == Cover(hours=(3,), rest=((5, 6), (8, 9))), (
+        "where a visit has a cell of its own comes first, and what is left already counts"
+    )
+
+
+def test_a_month_of_many_visits_stays_with_its_cells():
+    hours = range(1000, 1000 + 30 * 24)
+    month = drawn(*((hour, cell, 2) for hour in hours for cell in range(500)))
+    for step in (1, 2):
+        found = cheapest(Cover(hours=tuple(hours)[::step]), month, OF_ONE)
+        beside = [hour for first, end in found.rest for hour in range(first, end)]
+        assert 1000 * len(beside) <= MOST_VISITS // 2, "or all of it would be read from chunks"
+        assert len(found.hours) + len(beside) == len(hours) // step
+        assert worth(found, month, OF_ONE), "what was kept for its number is not given up for its cells"
 
 
 @given(
