@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from analysis.audits.load_test import Representative, against_production
 from analysis.errors import CannotSay
-from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType
 from storage.query.models.told import Unsaid
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
-from storage.query.shapes.diff import Side, heaviest_keys, visit_numbers
+from storage.query.shapes.diff import Side, visit_numbers
 from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.row_matching import heaviest
 from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.visit_tables import visit_table
 
@@ -65,31 +63,35 @@ class LoadTestQuestion:
         labels, _ = split_keys(self.by)
         both = [reading.visits(side, labels) for side in (self.test, self.production)]
         behind = [totals(reading.functions, samples) for samples in both]
-        sides = [Side.of(reading, samples, self.by) for samples in both]
+        sides = compared(reading, both[0], both[1], self.by, limit=MOST_ROWS, own=True)
         found: Representative | None = None
         rows: tuple[DifferingRow, ...] = ()
         unsaid: Unsaid | None = None
-        shares = [side.shares(own=True) for side in sides]
-        keys = heaviest_keys(sides, shares, MOST_ROWS)
-        places = [np.array([side.places.get(key, -1) for key in keys], np.int64) for side in sides]
-        if any(side.visits.design.weights is None for side in sides):
+        if sides.result is None:
             unsaid = Unsaid("not_random", "Visits by hand are no random sample, of a test or of production.")
         else:
             try:
-                found = self._compared(sides, places, both)
-                rows = _rows(sides, places, found)
+                found = _held_against(sides, _unit(both))
+                rows = tuple(_row(sides.rows[row], found, row) for row in found.differing.tolist())
             except CannotSay as error:
                 unsaid = Unsaid(error.reason, str(error))
         return LoadTestAnswer(
             both[0].kind, behind[0], behind[1], self.by, found, rows[: self.limit], len(rows), unsaid
         )
 
-    def _compared(self, sides: list[Side], places: list[Int64], both: list[Samples]) -> Representative:
-        test, production = (
-            visit_table(side.visits, side.brought(place, own=True), number)
-            for side, place, number in zip(sides, places, visit_numbers(sides), strict=True)
-        )
-        return against_production(test, production, seed=_SEED, sample=_unit(both))
+
+def _held_against(sides: Compared, sample: float) -> Representative:
+    test, production = (
+        visit_table(side.visits, side.brought(place, own=True), number)
+        for side, place, number in zip(sides.sides, sides.places, visit_numbers(sides.sides), strict=True)
+    )
+    return against_production(test, production, seed=_SEED, sample=sample)
+
+
+def _row(row: DiffRow, found: Representative, place: int) -> DifferingRow:
+    return DifferingRow(
+        row.key, row.a_share, row.b_share, float(found.diff.lo[place]), float(found.diff.hi[place])
+    )
 
 
 def _unit(both: list[Samples]) -> float:
@@ -101,20 +103,3 @@ def _unit(both: list[Samples]) -> float:
         if there.any()
     ]
     return float(max(min(smallest, default=1), 1))
-
-
-def _rows(sides: list[Side], places: list[Int64], found: Representative) -> tuple[DifferingRow, ...]:
-    rows = []
-    for row in found.differing.tolist():
-        side, place = next((s, int(p[row])) for s, p in zip(sides, places, strict=True) if p[row] >= 0)
-        diff = found.diff
-        rows.append(
-            DifferingRow(
-                side.rows.key(place),
-                float(diff.a.value[row]),
-                float(diff.b.value[row]),
-                float(diff.lo[row]),
-                float(diff.hi[row]),
-            )
-        )
-    return tuple(rows)
