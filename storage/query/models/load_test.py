@@ -9,9 +9,8 @@ from storage.query.models.told import Unsaid
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
-from storage.query.shapes.diff import Side, visit_numbers
+from storage.query.shapes.diff import Compared, DiffRow, compared, visit_numbers
 from storage.query.shapes.frame_keys import split_keys
-from storage.query.shapes.row_matching import heaviest
 from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.visit_tables import visit_table
 
