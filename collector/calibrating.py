@@ -53,6 +53,8 @@ class Calibrated:
     """Repetitions that are not there."""
     changes: tuple[str, ...] = ()
     """Ways in which the gateway changed what was asked."""
+    doubts: tuple[str, ...] = ()
+    """Reasons to doubt the figures."""
 
 
 def smt_request(work: Work, seconds: float, repetitions: int) -> _Request:
@@ -129,6 +131,7 @@ def _checked(
         reading_cpus=len(end.reading_cpus),
         disturbed=end.disturbed,
         changes=tuple(said(change) for change in begin.changes[:20]),
+        doubts=tuple(said(doubt) for doubt in end.doubts[:20]),
     )
 
 

@@ -305,7 +305,15 @@ class Stack:
     def _gateway(self) -> Part:
         path = self._folder / "gateway.sock"
         # Only its own user can call it.
-        arguments = ["--listen", self.gateway, "--share-symbols", "symbols", "--allow-event", "*"]
+        arguments = [
+            "--listen",
+            self.gateway,
+            "--share-symbols",
+            "symbols",
+            "--allow-event",
+            "*",
+            "--allow-calibration",
+        ]
         arguments += ["--observe", str(self._observed("gateway"))]
         return self._part("gateway", "gateway", arguments, lambda: _listens(path))
 

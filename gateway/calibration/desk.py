@@ -32,6 +32,10 @@ SLICE_S: Final = 0.1
 """Shortest measurement: the kernel says how busy a CPU was in hundredths of a second."""
 _WATCHED_S: Final = 0.3
 """How long the machine is watched before."""
+_VIRTUAL: Final = (
+    "this is a virtual machine ({}): what it shows as threads of a core need not be, and neighbours on the same "
+    "hardware are not seen"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,13 @@ class CalibrationDesk:
         limits: Calibrating,
         ledger: Ledger,
         platform: str,
+        virtualization: str,
         topology: Callable[[], Topology] = lambda: read_topology(read_usage().cpus),
     ) -> None:
         self._limits = limits
         self._ledger = ledger
         self._platform = platform
+        self._doubts = () if virtualization in {"", "none"} else (_VIRTUAL.format(virtualization),)
         self._topology = topology
         self._place = threading.Lock()
         ledger.note_calibrating(calibrating=False)
@@ -127,6 +133,7 @@ class CalibrationDesk:
                 limits=self._limits,
                 slice_s=planned.slice_s,
                 repetitions=planned.repetitions,
+                doubts=self._doubts,
                 halted=lambda: stopped.is_set() or bool(self._ledger.active),
             )
 

@@ -64,6 +64,8 @@ class Conditions:
     limits: Calibrating
     slice_s: float
     repetitions: int
+    doubts: tuple[str, ...]
+    """Sentences, about whatever is measured here."""
     halted: Callable[[], bool]
 
     def run(self, steps: Mapping[int, Step]) -> dict[int, Done]:
@@ -86,7 +88,7 @@ def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], 
     core = idle_core(given.topology, given.usable, given.busy, given.limits.quiet)
     yield begin(core)
     work = _WORKS[asked]
-    end = _End(engine=work.value, utilisation=given.utilisation)
+    end = _End(engine=work.value, utilisation=given.utilisation, doubts=given.doubts)
     steps = _steps(given, work, core, end)
     for repetition in range(given.repetitions):
         alone, other = core[repetition % 2], core[1 - repetition % 2]
@@ -116,7 +118,12 @@ def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -
     cpu = idle_cpu(given.usable, given.busy, given.limits.quiet)
     reading = readers(given.topology, given.usable, cpu)
     yield begin(sorted({cpu, *reading}))
-    end = _End(engine="glibc obstack, memchr", utilisation=given.utilisation, reading_cpus=sorted(reading))
+    end = _End(
+        engine="glibc obstack, memchr",
+        utilisation=given.utilisation,
+        reading_cpus=sorted(reading),
+        doubts=given.doubts,
+    )
     chain = _chain(given, cpu, end)
     follow = chain.follower()
     for repetition in range(given.repetitions):
@@ -152,6 +159,8 @@ def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
     with pinned(cpu):  # memory is of the NUMA node of whoever touches it first
         chain = Chain(wanted)
     end.working_set_bytes, end.cache_bytes = chain.size, cache
+    if not cache:
+        end.doubts.append("how much the last cache holds is not known here: some loads may have hit it")
     if given.halted():
         raise Halted
     return chain

@@ -85,7 +85,9 @@ def serve(
     )
     desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
-    bench = CalibrationDesk(settings.calibrating, ledger, station.machine.platform)
+    bench = CalibrationDesk(
+        settings.calibrating, ledger, station.machine.platform, station.machine.virtualization
+    )
     service = GatewayService(station, ledger, desk, bench, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
     server = grpc.server(

@@ -291,7 +291,7 @@ class CalibrateProgress(_message.Message):
     def __init__(self, done: _Optional[float] = ...) -> None: ...
 
 class CalibrateEnd(_message.Message):
-    __slots__ = ("engine", "single", "both", "latency_ns", "bytes_per_s", "reading_cpus", "working_set_bytes", "cache_bytes", "disturbed", "utilisation")
+    __slots__ = ("engine", "single", "both", "latency_ns", "bytes_per_s", "reading_cpus", "working_set_bytes", "cache_bytes", "disturbed", "utilisation", "doubts")
     ENGINE_FIELD_NUMBER: _ClassVar[int]
     SINGLE_FIELD_NUMBER: _ClassVar[int]
     BOTH_FIELD_NUMBER: _ClassVar[int]
@@ -302,6 +302,7 @@ class CalibrateEnd(_message.Message):
     CACHE_BYTES_FIELD_NUMBER: _ClassVar[int]
     DISTURBED_FIELD_NUMBER: _ClassVar[int]
     UTILISATION_FIELD_NUMBER: _ClassVar[int]
+    DOUBTS_FIELD_NUMBER: _ClassVar[int]
     engine: str
     single: _containers.RepeatedScalarFieldContainer[float]
     both: _containers.RepeatedScalarFieldContainer[float]
@@ -312,7 +313,8 @@ class CalibrateEnd(_message.Message):
     cache_bytes: int
     disturbed: int
     utilisation: float
-    def __init__(self, engine: _Optional[str] = ..., single: _Optional[_Iterable[float]] = ..., both: _Optional[_Iterable[float]] = ..., latency_ns: _Optional[_Iterable[float]] = ..., bytes_per_s: _Optional[_Iterable[float]] = ..., reading_cpus: _Optional[_Iterable[int]] = ..., working_set_bytes: _Optional[int] = ..., cache_bytes: _Optional[int] = ..., disturbed: _Optional[int] = ..., utilisation: _Optional[float] = ...) -> None: ...
+    doubts: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, engine: _Optional[str] = ..., single: _Optional[_Iterable[float]] = ..., both: _Optional[_Iterable[float]] = ..., latency_ns: _Optional[_Iterable[float]] = ..., bytes_per_s: _Optional[_Iterable[float]] = ..., reading_cpus: _Optional[_Iterable[int]] = ..., working_set_bytes: _Optional[int] = ..., cache_bytes: _Optional[int] = ..., disturbed: _Optional[int] = ..., utilisation: _Optional[float] = ..., doubts: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CalibrateRefusal(_message.Message):
     __slots__ = ("reason", "message", "utilisation")

@@ -204,7 +204,9 @@ def _measured(machine: str, request: "gateway_pb2.CalibrateRequest", doing: str)
             )
         )
     for change in found.changes:
-        console.print(f"The gateway changed the request: {change}", style="yellow")
+        console.print(f"The gateway changed the request: {change}", style="yellow", markup=False)
+    for doubt in found.doubts:
+        console.print(f"Doubtful: {doubt}.", style="yellow", markup=False)
     if found.disturbed:
         console.print(
             f"{found.disturbed} more repetitions were left out: something else ran on the core.",

@@ -40,7 +40,7 @@ def answer(fleet: Fleet, machine: int, request: gateway_pb2.CalibrateRequest, at
 
     def measured(value: float, what: str) -> list[float]:
         noise = normal(fleet.seed, f"calibration of {what}", machine, int(at), again)
-        return (value * np.exp(NOISE * noise)).tolist()
+        return [float(each) for each in value * np.exp(NOISE * noise)]
 
     end = gateway_pb2.CalibrateEnd(engine="simulated")
     if request.what == gateway_pb2.CalibrateRequest.SMT:

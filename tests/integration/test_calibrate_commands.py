@@ -101,7 +101,7 @@ def kept(engine) -> tuple[Calibration, ...]:
 
 
 def measures_overlap(_: Request) -> Iterator[Reply]:
-    yield from (BEGIN, PROGRESS, end(single=SINGLE, both=BOTH, disturbed=2))
+    yield from (BEGIN, PROGRESS, end(single=SINGLE, both=BOTH, disturbed=2, doubts=["it is [red]virtual"]))
 
 
 def measures_memory(_: Request) -> Iterator[Reply]:
@@ -129,6 +129,7 @@ def test_an_overlap_coefficient_is_measured_kept_listed_and_forgotten(fleetprof,
     assert "test loop" in out
     assert "9 s were shortened" in err
     assert "2 more repetitions were left out" in err
+    assert "Doubtful: it is [red]virtual." in err
     (figure,) = kept(engine)
     assert (figure.kind, figure.platform, figure.workload, figure.machine) == (
         Kind.SMT,

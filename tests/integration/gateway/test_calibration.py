@@ -7,6 +7,7 @@ import grpc
 import pytest
 
 from fleetpb import gateway_pb2
+from gateway.calibration.places import last_cache_bytes
 from gateway.machine.topology import online_cpus, read_topology
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running
 
@@ -31,6 +32,8 @@ def replies(daemon: Daemon, request: Request) -> list[gateway_pb2.CalibrateReply
 
 
 def test_memory_is_measured_by_a_confined_gateway(daemon: Daemon):
+    if last_cache_bytes(0) > 64 << 20:
+        pytest.skip("more memory would be needed than a test should take")
     begin, *progress, end = replies(daemon, Request(what=Request.MEMORY, duration_ms=800, repetitions=2))
     assert begin.begin.platform
     assert [each.progress.done for each in progress] == [0.0, 0.25, 0.75, 1.0]

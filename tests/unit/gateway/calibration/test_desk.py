@@ -23,10 +23,10 @@ Refusal = gateway_pb2.CalibrateRefusal
 ANYHOW = Calibrating(allowed=True, quiet=1.0, max_bytes=1 << 40)
 
 
-def desk(limits=ANYHOW, ledger=None, cpus=(0, 1)):
+def desk(limits=ANYHOW, ledger=None, cpus=(0, 1), virtualization="none"):
     """One that takes the first CPUs that we may run on for the threads of a core."""
     topology = Topology(tuple(cpus), siblings=(tuple(cpus),))
-    return CalibrationDesk(limits, ledger or Ledger(), "Test CPU", lambda: topology)
+    return CalibrationDesk(limits, ledger or Ledger(), "Test CPU", virtualization, lambda: topology)
 
 
 @pytest.fixture
@@ -65,6 +65,13 @@ def test_one_thread_and_both_are_measured_in_turns(core):
     assert list(end.both) == [1400.0] * 4
     assert [reply.progress.done for reply in replies[1:-1]] == [0.25, 0.5, 0.75, 1.0]
     assert end.engine == "zlib compress"
+
+
+@pytest.mark.parametrize(("virtualization", "doubts"), [("KVM", 1), ("none", 0), ("", 0)])
+def test_what_a_virtual_machine_shows_is_doubted(core, virtualization, doubts):
+    core(single=1000, both=1400)
+    *_, last = desk(virtualization=virtualization).answer(Request(what=Request.SMT), threading.Event())
+    assert len(last.end.doubts) == doubts
 
 
 def test_a_core_that_others_use_too_gives_no_figure(core):
