@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL
 
 from services.embedded.programs import program_folders
 from services.errors import BackupFailed
+from storage import identity
 from storage.condition import freshen, is_empty, server_version
 from storage.database import normalized, open_engine
 from storage.migrate import upgrade
@@ -75,6 +76,7 @@ def restore(url: str, source: Path) -> Sequence[str]:
         )  # fmt: skip
         applied = upgrade(url)
         with engine.begin() as connection:
+            identity.renew(connection)
             freshen(connection)
         return applied
     finally:

@@ -23,6 +23,7 @@ from storage.schema.dictionaries import (
 )
 from storage.schema.facts import PARTITIONED, chunk, line_chunk, profile
 from storage.schema.fleet import campaign, machine, stratum
+from storage.schema.identity import database_identity
 from storage.schema.merged import (
     exposure,
     fseries,
@@ -60,6 +61,7 @@ __all__ = [
     "capture_system",
     "chunk",
     "coverage",
+    "database_identity",
     "debug_file",
     "dictionary_epoch",
     "dictionary_touched",

@@ -36,6 +36,22 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("kind", "platform", "workload", name=op.f("pk_calibration")),
         comment="what models of cores and memory need besides counters; one figure a platform and workload",
     )
+    op.create_table(
+        "database_identity",
+        sa.Column(
+            "number",
+            sa.Integer(),
+            sa.Identity(always=False),
+            nullable=False,
+            comment="the greatest is this database's",
+        ),
+        sa.Column("identity", sa.Uuid(), nullable=False),
+        sa.Column("server", sa.Text(), nullable=False, comment="cluster and database it was given in"),
+        sa.Column("since", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_database_identity")),
+        sa.UniqueConstraint("identity", name=op.f("uq_database_identity_identity")),
+        comment="a row for each time the database began or was restored: ids given since are nobody else's",
+    )
     op.create_index(
         op.f("ix_capture_archived_at"), "capture", ["archived_at"], unique=False, postgresql_using="brin"
     )
@@ -45,4 +61,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index(op.f("ix_capture_landed_at"), table_name="capture")
     op.drop_index(op.f("ix_capture_archived_at"), table_name="capture", postgresql_using="brin")
+    op.drop_table("database_identity")
     op.drop_table("calibration")
