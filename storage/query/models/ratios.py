@@ -15,7 +15,7 @@ from analysis.measured import Measured
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.observed.counters import Pairs, read_failures, read_pairs
+from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
@@ -97,8 +97,9 @@ class RatioQuestion:
         _check_step(self.step_s, self.selection)
         visits = read_machine_visits(reading.connection, self.selection)
         applications = APPLICATION in self.by or _names_applications(self.selection)
-        pairs, named = named_pairs(reading, self.selection, visits, derived, by_application=applications)
-        failures = read_failures(reading.connection, self.selection, (derived.y, derived.x))
+        counters = Counters(reading.connection, self.selection, visits)
+        pairs, named = named_pairs(reading, self.selection, counters, derived, by_application=applications)
+        failures = read_failures(reading.connection, self.selection, visits, (derived.y, derived.x))
         inputs = Inputs(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
         unsaid = _unsaid(visits, pairs, derived, applications=applications)
         rows = () if unsaid else _rows(visits, pairs, named, derived, self.by, self.step_s)
@@ -141,7 +142,7 @@ def _names_applications(selection: Selection) -> bool:
 def named_pairs(
     reading: Reading,
     selection: Selection,
-    visits: MachineVisits,
+    counters: Counters,
     derived: Derived,
     *,
     by_application: bool | None = None,
@@ -152,9 +153,7 @@ def named_pairs(
     """
     if by_application is None:
         by_application = _names_applications(selection)
-    pairs = read_pairs(
-        reading.connection, selection, visits, derived.y, derived.x, by_application=by_application
-    )
+    pairs = counters.pairs(derived.y, derived.x, by_application=by_application)
     ids = np.unique(pairs.application)
     named = dict(zip(ids.tolist(), reading.label_values(APPLICATION, ids), strict=True))
     return _matching(pairs, named, selection), named

@@ -15,7 +15,7 @@ from analysis.ratios import Ratios
 from storage.errors import BadSelection
 from storage.query.models.ratios import DERIVED, Derived, named_pairs, of_rows
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.observed.counters import read_failures
+from storage.query.observed.counters import Counters, read_failures
 from storage.query.observed.machines import read_machine_visits
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
@@ -67,7 +67,7 @@ class SideQuestion:
         sides = [names.index(name) if name in names else -1 for name in (self.first, self.second)]
         platform = visits.values["platform"]
         here = np.isin(platform, sides)
-        inputs = Inputs(visits.coverage, len(visits), int(here.sum()))
+        inputs = Inputs(visits.coverage, len(visits), 0)
         lacking = [name for name, side in zip((self.first, self.second), sides, strict=True) if side < 0]
         if lacking and len(visits):
             return SideAnswer(
@@ -81,16 +81,21 @@ class SideQuestion:
             )
             return SideAnswer((), inputs, Unsaid("too_little" if not len(visits) else "not_random", why))
         found: list[Ratios] = []
+        counted = np.zeros(len(visits), np.bool_)
+        readings = Counters(reading.connection, self.selection, visits)
         for derived in DERIVED.values():
-            pairs, _ = named_pairs(reading, self.selection, visits, derived)
+            pairs, _ = named_pairs(reading, self.selection, readings, derived)
             on = here[pairs.visit]
             pairs = pairs.of(on)
+            counted[pairs.visit] = True
             row = (platform[pairs.visit] == sides[1]).astype(np.int64)
             found.append(of_rows(visits, pairs, row, 2))
         counters = {name for derived in DERIVED.values() for name in (derived.y, derived.x)}
-        failures = read_failures(reading.connection, self.selection, sorted(counters))
+        failures = read_failures(reading.connection, self.selection, visits, sorted(counters))
         inputs = replace(
-            inputs, missing=tuple(f for f in failures if f.platform in {self.first, self.second})
+            inputs,
+            used=int(counted.sum()),
+            missing=tuple(f for f in failures if f.platform in {self.first, self.second}),
         )
         rows = _rows(found)
         unsaid = None if rows else Unsaid("too_little", "Neither platform has any of the counters counted.")

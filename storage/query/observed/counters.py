@@ -25,6 +25,7 @@ class Pairs:
     application: Int64
     """Id of the dimension's value; 0: everything that ran on the machine."""
     y: Float
+    """In the part of the window that the event was watched, like `x`."""
     x: Float
 
     def of(self, keep: Bool) -> "Pairs":
@@ -43,45 +44,53 @@ class Failure:
     visits: int
 
 
-def read_pairs(
-    connection: Connection,
-    selection: Selection,
-    visits: MachineVisits,
-    y: str,
-    x: str,
-    *,
-    by_application: bool,
-) -> Pairs:
-    """The counts of the counters `y` and `x` in these visits, of applications or else of whole machines.
+class Counters:
+    """The counters of some visits, each read once."""
 
-    Those that were read together count, so that their ratio is of the same moments; where a visit has none that were,
-    those of its whole window. Where one of the two is missing, neither is there.
-    """
-    sides = []
-    for name in (y, x):
-        rows = read_fixed(
-            connection, _readings(selection, name, by_application=by_application), limit=_MAX_BYTES
-        )
-        place = visits.places(rows.uuids("visit_id"))
-        sides.append(_Side.of(rows, place))
-    one, other = sides
-    together = np.intersect1d(one.reading, other.reading)
-    has = np.zeros(len(visits) + 1, np.bool_)
-    has[together >> 16] = True
-    one, other = (side.of_readings(together, has) for side in (one, other))
-    keys = np.intersect1d(one.key, other.key)
-    return Pairs(keys >> 32, keys & 0xFFFFFFFF, one.sums(keys), other.sums(keys))
+    def __init__(self, connection: Connection, selection: Selection, visits: MachineVisits) -> None:
+        """`visits` are those of the selection."""
+        self._connection = connection
+        self._selection = selection
+        self._visits = visits
+        self._sides: dict[tuple[str, bool], _Side] = {}
+
+    def pairs(self, y: str, x: str, *, by_application: bool) -> Pairs:
+        """The counts of the counters `y` and `x`, of applications or else of whole machines.
+
+        Those that were read together count, so that their ratio is of the same moments; where a visit has none that
+        were, those of its whole window. Where one of the two is missing, neither is there.
+        """
+        one, other = (self._side(name, by_application=by_application) for name in (y, x))
+        together = np.intersect1d(one.reading, other.reading)
+        has = np.zeros(len(self._visits) + 1, np.bool_)
+        has[together >> 16] = True
+        one, other = (side.of_readings(together, has) for side in (one, other))
+        keys = np.intersect1d(one.key, other.key)
+        # Counted over the whole window; a weight is for a second in which the event was watched.
+        share = self._visits.watched[keys >> 32]
+        return Pairs(keys >> 32, keys & 0xFFFFFFFF, one.sums(keys) * share, other.sums(keys) * share)
+
+    def _side(self, name: str, *, by_application: bool) -> "_Side":
+        found = self._sides.get((name, by_application))
+        if found is None:
+            statement = _readings(self._selection, self._visits, name, by_application=by_application)
+            rows = read_fixed(self._connection, statement, limit=_MAX_BYTES)
+            found = _Side.of(rows, self._visits.places(rows.uuids("visit_id")))
+            self._sides[name, by_application] = found
+        return found
 
 
-def read_failures(connection: Connection, selection: Selection, names: Sequence[str]) -> tuple[Failure, ...]:
-    """Why these counters have no value in some visits of the selection's time, most visits first."""
+def read_failures(
+    connection: Connection, selection: Selection, visits: MachineVisits, names: Sequence[str]
+) -> tuple[Failure, ...]:
+    """Why these counters have no value in some of the visits, most visits first."""
     c, s = capture_counter.c, stratum.c
     statement = (
         select(c.name, c.status, c.errno, s.platform, func.count(distinct(c.visit_id)).label("visits"))
         .join(visit, visit.c.visit_id == c.visit_id)
         .join(stratum, s.stratum_id == visit.c.stratum_id)
         .where(
-            *_in_time(selection),
+            *_of(selection, visits),
             c.name.in_(tuple(names)),
             c.status != "ok",
         )
@@ -91,23 +100,19 @@ def read_failures(connection: Connection, selection: Selection, names: Sequence[
     return tuple(sorted(found, key=lambda failure: (-failure.visits, failure.name, failure.platform)))
 
 
-def _readings(selection: Selection, name: str, *, by_application: bool) -> Select[Any]:
+def _readings(selection: Selection, visits: MachineVisits, name: str, *, by_application: bool) -> Select[Any]:
     c = capture_counter.c
     whose = c.application > 0 if by_application else (c.application == 0) & (c.cgroup == "")
     return (
         select(c.visit_id, c.reading, c.application, c.scaled)
         .join(visit, visit.c.visit_id == c.visit_id)
-        .where(*_in_time(selection), c.name == name, c.status == "ok", c.scaled.is_not(None), whose)
+        .where(*_of(selection, visits), c.name == name, c.status == "ok", c.scaled.is_not(None), whose)
     )
 
 
-def _in_time(selection: Selection) -> tuple[Any, ...]:
-    return (
-        capture_counter.c.day >= selection.start.date(),
-        capture_counter.c.day <= selection.end.date(),
-        visit.c.drawn_at >= selection.start,
-        visit.c.drawn_at < selection.end,
-    )
+def _of(selection: Selection, visits: MachineVisits) -> tuple[Any, ...]:
+    days = (capture_counter.c.day >= selection.start.date(), capture_counter.c.day <= selection.end.date())
+    return (*days, *visits.among)
 
 
 @dataclass(frozen=True, slots=True)

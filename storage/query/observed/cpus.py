@@ -64,8 +64,7 @@ def read_cpus(connection: Connection, selection: Selection, visits: MachineVisit
         .where(
             c.day >= selection.start.date(),
             c.day <= selection.end.date(),
-            visit.c.drawn_at >= selection.start,
-            visit.c.drawn_at < selection.end,
+            *visits.among,
         ),
         limit=_MAX_BYTES,
     )

@@ -6,17 +6,19 @@ by its time, its campaign, and matchers on the machine and the application. Sour
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import ARRAY, Connection, Integer, Text, cast, func, select
+from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights
 from storage.errors import BadSelection
 from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import read_fixed
+from storage.query.copy_binary import among, read_fixed
 from storage.query.facts.scan import campaign_of, sample_type_of
 from storage.query.selections.matchers import Matcher
-from storage.query.selections.selection import Selection
+from storage.query.selections.selection import DEFAULT_EVENT, Selection
 from storage.query.weighing.design import Coverage, Ids, read_design, read_watched
 from storage.schema import machine, stratum, visit
 from storage.visits import BY_HAND
@@ -34,6 +36,8 @@ class MachineVisits:
     id: Ids
     seconds: Float
     """That the event was watched."""
+    window_s: Float
+    """Length of the whole window: what was counted is of all of it."""
     hour: Int64
     """Hours since 1970 UTC."""
     weight: Float
@@ -46,6 +50,13 @@ class MachineVisits:
     values: Mapping[str, Int64]
     """By label of `LABELS`: index into `names`."""
     names: Mapping[str, tuple[str, ...]]
+    among: tuple[ColumnElement[bool], ...]
+    """Conditions on `visit` that leave them, and perhaps visits that did not land."""
+
+    @property
+    def watched(self) -> Float:
+        """Share of each window that was watched, by which its weight counts: 0…1."""
+        return np.minimum(self.seconds / self.window_s, 1.0)
 
     def __len__(self) -> int:
         return len(self.id)
@@ -56,6 +67,7 @@ class MachineVisits:
             self,
             id=self.id[keep],
             seconds=self.seconds[keep],
+            window_s=self.window_s[keep],
             hour=self.hour[keep],
             weight=self.weight[keep],
             group=self.group[keep],
@@ -78,21 +90,30 @@ def read_machine_visits(connection: Connection, selection: Selection) -> Machine
     _check(selection)
     kind, campaign_id = sample_type_of(connection, selection), campaign_of(connection, selection)
     design, weights = read_design(connection, selection, campaign_id, kind.id, stacks=None, gauge=kind.gauge)
+    campaign_id = -1 if campaign_id is None else campaign_id
     time = (selection.start, selection.end)
-    watched = read_watched(connection, time, -1 if campaign_id is None else campaign_id, kind.id, stacks=None)
-    hour, values, names = _machines_of(
-        connection, selection, -1 if campaign_id is None else campaign_id, watched.id
-    )
+    watched = read_watched(connection, time, campaign_id, kind.id, stacks=None)
+    found = _machines_of(connection, selection, campaign_id, watched.id)
     nothing = (np.zeros(len(watched)), np.full(len(watched), -1, np.int64), None)
     weight, group, _ = nothing if weights is None else weights.of(watched.id)
-    found = MachineVisits(
-        watched.id, watched.seconds, hour, weight, group, design.weights, design.coverage, values, names
+    visits = MachineVisits(
+        id=watched.id,
+        seconds=watched.seconds,
+        window_s=np.where(found.window_s > 0, found.window_s, watched.seconds),
+        hour=found.hour,
+        weight=weight,
+        group=group,
+        weights=design.weights,
+        coverage=design.coverage,
+        values=found.values,
+        names=found.names,
+        among=found.among,
     )
-    keep = np.ones(len(found), np.bool_)
+    keep = np.ones(len(visits), np.bool_)
     for matcher in selection.matchers:
         if matcher.label != APPLICATION:
-            keep &= _chosen(matcher, found.names[matcher.label])[found.values[matcher.label]]
-    return found.of(keep)
+            keep &= _chosen(matcher, visits.names[matcher.label])[visits.values[matcher.label]]
+    return visits.of(keep)
 
 
 def _check(selection: Selection) -> None:
@@ -101,7 +122,14 @@ def _check(selection: Selection) -> None:
             raise BadSelection(
                 f"What machines counted is not known by {matcher.label!r}.",
                 hint=f"Match {', '.join((*LABELS, APPLICATION))} here.",
+                parameter="select",
             )
+    if selection.event != DEFAULT_EVENT:
+        raise BadSelection(
+            f"What machines counted is weighed by how long {DEFAULT_EVENT} was watched, not {selection.event}.",
+            hint="Leave event out.",
+            parameter="event",
+        )
     if selection.filters_stacks:
         raise BadSelection(
             "What machines counted is not known by function.",
@@ -114,47 +142,78 @@ def _chosen(matcher: Matcher, names: Sequence[str]) -> Bool:
     return np.array([test(name) != matcher.operator.negative for name in names], np.bool_)
 
 
-def _machines_of(
-    connection: Connection, selection: Selection, campaign_id: int, ids: Ids
-) -> tuple[Int64, Mapping[str, Int64], Mapping[str, tuple[str, ...]]]:
+@dataclass(frozen=True, slots=True)
+class _Machines:
+    """Columns over visits."""
+
+    hour: Int64
+    window_s: Float
+    values: Mapping[str, Int64]
+    names: Mapping[str, tuple[str, ...]]
+    among: tuple[ColumnElement[bool], ...]
+
+
+def _machines_of(connection: Connection, selection: Selection, campaign_id: int, ids: Ids) -> _Machines:
     """Hour and labels of these visits, all of them the campaign's and of the selection's time."""
     v = visit.c
-    where = (
+    where = [
         v.campaign_id == campaign_id,
         v.drawn_at >= selection.start,
         v.drawn_at < selection.end,
         v.round != BY_HAND,
-    )
+    ]
+    # At the draw: a machine may be of another cluster, or have another kernel, by now.
+    drawn = {
+        label: sorted(connection.scalars(select(v[label]).where(*where).distinct()))
+        for label in ("cluster", "kernel")
+    }
     rows = read_fixed(
-        connection, select(v.visit_id, v.hour, v.machine_id, v.stratum_id).where(*where), limit=_MAX_BYTES
+        connection,
+        select(
+            v.visit_id,
+            v.hour,
+            v.machine_id,
+            v.stratum_id,
+            func.coalesce(v.seconds, 0.0).label("seconds"),
+            *(_place(v[label], texts).label(label) for label, texts in drawn.items()),
+        ).where(*where),
+        limit=_MAX_BYTES,
     )
     all_ids = rows.uuids("visit_id")
     order = np.argsort(all_ids)
     at = order[np.searchsorted(all_ids[order], ids)] if len(ids) else np.zeros(0, np.int64)
-    machine_id, stratum_id = rows.ints("machine_id")[at], rows.ints("stratum_id")[at]
-    machines = {
-        row.machine_id: row for row in connection.execute(select(machine.c.machine_id, machine.c.name))
-    }
+    named = connection.execute(select(machine.c.machine_id, machine.c.name))
+    machines = {row.machine_id: row.name for row in named}
     strata = {row.stratum_id: row for row in connection.execute(select(stratum))}
-    # At the draw: a machine may be of another cluster, or have another kernel, by now.
-    drawn = {
-        row.visit_id.bytes: row
-        for row in connection.execute(
-            select(v.visit_id, v.cluster, v.kernel).where(*where, (v.cluster != "") | (v.kernel != ""))
-        )
+    columns: dict[str, tuple[Int64, Mapping[int, str]]] = {
+        "machine": (rows.ints("machine_id")[at], machines),
+        "datacenter": (rows.ints("stratum_id")[at], {n: row.datacenter for n, row in strata.items()}),
+        "platform": (rows.ints("stratum_id")[at], {n: row.platform for n, row in strata.items()}),
+        **{label: (rows.ints(label)[at], dict(enumerate(texts, 1))) for label, texts in drawn.items()},
     }
-    texts: dict[str, list[str]] = {
-        "machine": [machines[id_].name for id_ in machine_id.tolist()],
-        "datacenter": [strata[id_].datacenter for id_ in stratum_id.tolist()],
-        "platform": [strata[id_].platform for id_ in stratum_id.tolist()],
-    }
-    known = [drawn.get(id_.ljust(16, b"\0")) for id_ in ids.tolist()]
-    texts["cluster"] = [row.cluster if row else "" for row in known]
-    texts["kernel"] = [row.kernel if row else "" for row in known]
+    for matcher in selection.matchers:
+        if matcher.label != APPLICATION:
+            texts_of = columns[matcher.label][1]
+            test = matcher.positive()
+            left = [n for n, text in texts_of.items() if test(text) != matcher.operator.negative]
+            match matcher.label:
+                case "machine":
+                    where.append(among(v.machine_id, left))
+                case "cluster" | "kernel":
+                    where.append(v[matcher.label].in_([texts_of[n] for n in left]))
+                case _:
+                    where.append(among(v.stratum_id, left))
     values: dict[str, Int64] = {}
     names: dict[str, tuple[str, ...]] = {}
-    for label, column in texts.items():
-        names[label] = tuple(sorted(set(column)))
+    for label, (column, texts_of) in columns.items():
+        different, which = np.unique(column, return_inverse=True)
+        called = [texts_of[n] for n in different.tolist()]
+        names[label] = tuple(sorted(set(called)))
         number = {text: place for place, text in enumerate(names[label])}
-        values[label] = np.array([number[text] for text in column], np.int64)
-    return rows.ints("hour")[at], values, names
+        values[label] = np.array([number[text] for text in called], np.int64)[which.reshape(-1)]
+    return _Machines(rows.ints("hour")[at], rows.floats("seconds")[at], values, names, tuple(where))
+
+
+def _place(column: Any, texts: Sequence[str]) -> ColumnElement[int]:
+    """The place of the column's text among these, from 1 on."""
+    return func.array_position(cast(list(texts), ARRAY(Text)), column, type_=Integer)

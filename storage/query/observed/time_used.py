@@ -60,8 +60,7 @@ def read_units_used(
         .where(
             p.day >= selection.start.date(),
             p.day <= selection.end.date(),
-            v.drawn_at >= selection.start,
-            v.drawn_at < selection.end,
+            *visits.among,
             p.campaign_id == (-1 if campaign_id is None else campaign_id),
             p.sample_type_id == (-1 if kind.id is None else kind.id),
         )
