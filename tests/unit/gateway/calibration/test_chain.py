@@ -3,6 +3,8 @@
 import ctypes
 import itertools
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -77,3 +79,26 @@ def test_work_is_work(make):
     step = make()
     assert step() == step() > 0
     assert len({work.value for work in Work}) == 3
+
+
+_UNDER_MDWE = """
+import ctypes, sys
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN: what systemd sets
+    sys.exit(77)
+import mmap
+try:
+    mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+except PermissionError:
+    from gateway.calibration.chain import PIECE_BYTES, Chain
+    from gateway.calibration.works import float_step, integer_step
+    chain = Chain(PIECE_BYTES)
+    print(all(step() > 0 for step in (chain.follower(), integer_step(), float_step())))
+"""
+
+
+def test_nothing_needs_memory_that_is_written_and_executed():
+    """The unit has MemoryDenyWriteExecute=yes."""
+    ran = subprocess.run([sys.executable, "-c", _UNDER_MDWE], capture_output=True, text=True, check=False)
+    if ran.returncode == 77:
+        pytest.skip("this kernel is older than Linux 6.3")
+    assert ran.stdout == "True\n", ran.stderr
