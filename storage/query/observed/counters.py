@@ -80,6 +80,19 @@ class Counters:
         return found
 
 
+def read_pairs(  # noqa: PLR0917 - as Counters and its pairs
+    connection: Connection,
+    selection: Selection,
+    visits: MachineVisits,
+    y: str,
+    x: str,
+    *,
+    by_application: bool,
+) -> Pairs:
+    """As `Counters.pairs`, for who asks for one pair only."""
+    return Counters(connection, selection, visits).pairs(y, x, by_application=by_application)
+
+
 def read_failures(
     connection: Connection, selection: Selection, visits: MachineVisits, names: Sequence[str]
 ) -> tuple[Failure, ...]:
