@@ -80,7 +80,7 @@ class Counters:
         return found
 
 
-def read_pairs(  # noqa: PLR0917 - as Counters and its pairs
+def read_pairs(
     connection: Connection,
     selection: Selection,
     visits: MachineVisits,
