@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
@@ -13,6 +13,7 @@ from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
+from storage.schema import function
 from tests.designed import Campaign
 
 pytestmark = pytest.mark.integration
@@ -60,8 +61,6 @@ def land(
 
 def _known(fleet: Campaign) -> list[int]:
     from sqlalchemy import select
-
-    from storage.schema import function
 
     c = function.c
     rows = fleet.connection.execute(
@@ -134,6 +133,43 @@ def test_rows_that_one_side_lacks_have_no_share_there(engine: Engine, queries: Q
         DiffQuestion(hours(1, 2, select='{application="odd"}'), hours(1, 2), ("application",))
     ).comparison.rows
     assert {row.key["application"]: row.a_share for row in by_label} == {"odd": 1.0, "even": 0.0}
+
+
+def test_functions_of_one_name_are_rows_of_their_own(engine: Engine, queries: QueryEngine):
+    """Functions that are gone from the dictionary are all called alike; so are files and binaries of several labels."""
+    land(engine, 1, SAME, visits=20, seed=12)
+    with engine.begin() as connection:
+        connection.execute(delete(function).where(function.c.name.in_(("f1", "f2"))))
+    rows = queries.ask(DiffQuestion(hours(1, 2), hours(1, 2), ("function",), own=True)).comparison
+    assert rows.rows_total == len(NAMES)
+    swept = [row for row in rows.rows if row.key["function"] == "[swept]"]
+    assert len({row.function_id for row in swept}) == 2
+    assert sum(row.a_share for row in rows.rows) == pytest.approx(1)
+    assert sum(row.b_share for row in rows.rows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("by", [("file", "binary"), ("binary",), ("application", "file", "binary")])
+def test_rows_of_files_are_the_same_on_both_sides(engine: Engine, queries: QueryEngine, by: tuple[str, ...]):
+    """Each selection has functions that the other lacks, so what is numbered in it is numbered otherwise."""
+    with engine.begin() as connection:
+        fleet = Campaign(connection, {"east": 50})
+        f = [fleet.write.function(f"f{n}", file=f"{n % 3}.c", binary=f"b{n % 2}") for n in range(6)]
+        for hour, ids in ((1, f[:4]), (2, f[1:])):
+            visit = fleet.answer(MIDNIGHT + timedelta(hours=hour), "east")
+            stacks = {fleet.write.stack([id_]): 1 for id_ in ids}
+            fleet.write.profile(visit, stacks, labels={"application": "a"}, period=PERIOD)
+    found = queries.ask(DiffQuestion(hours(1, 2), hours(2, 3), by, own=True)).comparison.rows
+
+    def share(ids: range, key: dict[str, str]) -> float:
+        mine = [
+            n for n in ids if key.get("file", f"{n % 3}.c") == f"{n % 3}.c" and key["binary"] == f"b{n % 2}"
+        ]
+        return len(mine) / len(ids)
+
+    assert len(found) == (2 if by == ("binary",) else 6)
+    for row in found:
+        assert row.a_share == pytest.approx(share(range(4), row.key))
+        assert row.b_share == pytest.approx(share(range(1, 6), row.key))
 
 
 def test_observations_are_compared_without_evidence(engine: Engine, queries: QueryEngine):

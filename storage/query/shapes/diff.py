@@ -13,6 +13,7 @@ from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.row_matching import heaviest
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.table_rows import Rows
 from storage.query.shapes.totals import Totals, totals
@@ -24,7 +25,6 @@ from storage.query.weighing.visit_tables import visit_table
 MOST_ROWS = 500
 _SEED = 1
 """Of the shuffles: one question has one answer."""
-_NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,11 @@ class Side:
 
     samples: Samples
     rows: Rows
-    places: dict[tuple[str, ...], int]
-    """Of every row, by the values of its key."""
 
     @classmethod
     def of(cls, reading: Reading, samples: Samples, by: Sequence[str]) -> "Side":
         """The rows of samples that were read with the labels among `by`."""
-        rows = all_rows(reading, samples, by)
-        places = {tuple(rows.key(place).values()): place for place in range(len(rows.own))}
-        return cls(samples, rows, places)
+        return cls(samples, all_rows(reading, samples, by))
 
     @property
     def visits(self) -> Visits:
@@ -183,9 +179,8 @@ def compared(
     """
     sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
-    keys = heaviest_keys(sides, shares, limit)
-    first, second = (np.array([side.places.get(key, _NOWHERE) for key in keys], np.int64) for side in sides)
-    places = (first, second)
+    places, rows_total = heaviest((sides[0].rows, sides[1].rows), shares, limit)
+    first, second = places
     brought = [side.brought(place, own=own) for side, place in zip(sides, places, strict=True)]
     a_share, b_share = (
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
@@ -203,17 +198,7 @@ def compared(
         )
         for i, place in enumerate(zip(first.tolist(), second.tolist(), strict=True))
     )
-    return Compared(sides, places, result, rows, len(sides[0].places.keys() | sides[1].places.keys()))
-
-
-def heaviest_keys(sides: Sequence[Side], shares: Sequence[Float], limit: int) -> list[tuple[str, ...]]:
-    """Keys of the rows with the largest share in either, the largest first; `shares` are those of each side's rows."""
-    heaviest: dict[tuple[str, ...], float] = {}
-    for side, share in zip(sides, shares, strict=True):
-        for place in np.argsort(-share, kind="stable")[:limit].tolist():
-            key = tuple(side.rows.key(place).values())
-            heaviest[key] = max(heaviest.get(key, 0.0), float(share[place]))
-    return sorted(heaviest, key=lambda key: -heaviest[key])[:limit]
+    return Compared(sides, places, result, rows, rows_total)
 
 
 def visit_numbers(sides: Sequence[Side]) -> list[Int64]:

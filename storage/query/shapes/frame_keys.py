@@ -90,6 +90,14 @@ class Numbering:
         """The numbers of some of the functions, in any order."""
         return self.numbers[np.searchsorted(self.ids, ids)]
 
+    def shared(self, numbers: Int64) -> Int64:
+        """The same for equal frame keys, whatever functions were numbered, as long as these `Functions` know them."""
+        if not len(self.first):
+            return numbers
+        ids = self.ids[self.first[numbers]]
+        pairs: Int64 = (self.functions.file(ids) << 32) | self.functions.binary(ids)
+        return pairs
+
     def key(self, number: int) -> dict[str, str]:
         """What the number stands for, without a line."""
         if self.keys[0] == "function":

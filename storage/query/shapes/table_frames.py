@@ -8,7 +8,7 @@ import numpy as np
 from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import FrameKeys, Numbering
-from storage.query.shapes.table_rows import Grouping
+from storage.query.shapes.table_rows import Grouping, Identities
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
 from storage.query.weighing import by_visit
@@ -57,6 +57,17 @@ class FrameRows:
         """Of rows without labels the places of those with these numbers, all of which are there."""
         keys = self._groups[0].keys if self._groups else numbers[:0]
         return np.searchsorted(keys, numbers)
+
+    def identities(self) -> Identities:
+        """What tells the rows apart. Raises `TypeError` for lines."""
+        groups = [group for group in self._groups if isinstance(group, FrameGroup)]
+        if len(groups) < len(self._groups):
+            raise TypeError("lines are not compared")
+        return Identities(
+            tuple(group.labels for group in groups),
+            np.repeat(np.arange(len(groups)), np.diff(self._first)),
+            _joined([group.shared() for group in groups]),
+        )
 
     def key(self, place: int) -> dict[str, str]:
         """The group's labels, and what the frame keys are called."""
@@ -112,7 +123,7 @@ class FrameGroup:
         self, functions: Functions, samples: Samples, labels: dict[str, str], keys: FrameKeys
     ) -> None:
         self._samples = samples
-        self._labels = labels
+        self.labels = labels
         shape = samples.shape
         own = shape.self_at(samples.facts.units)
         totals = shape.totals(own)
@@ -140,9 +151,13 @@ class FrameGroup:
         self.own_weight = weight_at(row, own_weight[used], len(self.keys))
         self.total_weight = weight_at(outer_row, total_weight[self._outer], len(self.keys))
 
+    def shared(self) -> Int64:
+        """A number of each row's frame keys that other selections have too."""
+        return self._numbering.shared(self.keys)
+
     def key(self, row: int) -> dict[str, str]:
         """The labels, and what the row's key is called."""
-        return {**self._labels, **self._numbering.key(int(self.keys[row]))}
+        return {**self.labels, **self._numbering.key(int(self.keys[row]))}
 
     def function_id(self, row: int) -> int | None:
         """The row's function; None unless rows are functions."""

@@ -26,6 +26,18 @@ class Grouping:
     labels: tuple[dict[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """What tells rows apart without their names, which may be equal; comparable between selections."""
+
+    labels: tuple[dict[str, str], ...]
+    """Of each group."""
+    group: Int64
+    """By row."""
+    frame: Int64
+    """By row a number of its frame keys."""
+
+
 class Rows(Protocol):
     """All rows of a table, by place; rows without samples are not among them."""
 
@@ -68,6 +80,10 @@ class LabelRows:
         self._present = np.flatnonzero(units)
         self.own = self.total = units[self._present]
         self.own_weight = self.total_weight = weights[self._present]
+
+    def identities(self) -> "Identities":
+        """What tells the rows apart."""
+        return Identities(self._grouping.labels, self._present, np.zeros(len(self._present), np.int64))
 
     def groups(self, places: Int64) -> Int64:
         """The groups that some rows are of."""

@@ -1,0 +1,75 @@
+"""Rows of two selections side by side: which are the heaviest of either, and where each stands on both sides."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from storage.query import budget
+from storage.query.arrays import Float, Int64
+from storage.query.shapes.table_frames import FrameRows
+from storage.query.shapes.table_rows import LabelRows, Rows
+
+NOWHERE = -1
+_ROW_BYTES = 64
+"""Of a row while it is looked for on the other side."""
+
+
+class Heaviest(NamedTuple):
+    """The rows with the largest share in either selection, the largest first."""
+
+    places: tuple[Int64, Int64]
+    """Of each on both sides; `NOWHERE`: it is not there."""
+    rows_total: int
+    """Rows that either has."""
+
+
+def heaviest(sides: tuple[Rows, Rows], shares: Sequence[Float], limit: int) -> Heaviest:
+    """At most `limit` rows; `shares` are those of each side's rows, which are labels or frames.
+
+    Rows are the same by group and function (file, binary), not by name: several functions may be called alike.
+    """
+    numbers = _numbers(sides)
+    tops = [np.argsort(-share, kind="stable")[:limit] for share in shares]
+    share = np.concatenate([share[top] for share, top in zip(shares, tops, strict=True)])
+    found, first, which = np.unique(
+        np.concatenate([number[top] for number, top in zip(numbers, tops, strict=True)]),
+        return_index=True,
+        return_inverse=True,
+    )
+    largest = np.zeros(len(found))
+    np.maximum.at(largest, which, share)
+    chosen = found[np.lexsort((first, -largest))[:limit]]
+    places = _places(numbers[0], chosen), _places(numbers[1], chosen)
+    return Heaviest(places, len(np.unique(np.concatenate(numbers))))
+
+
+def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
+    """A number for each row of each side, the same for one that is in both."""
+    budget.take(_ROW_BYTES * sum(len(rows.own) for rows in sides))
+    of_labels: dict[tuple[tuple[str, str], ...], int] = {}
+    groups, frames = [], []
+    for rows in sides:
+        if not isinstance(rows, LabelRows | FrameRows):
+            raise TypeError("only rows that are known visit by visit are compared")
+        known = rows.identities()
+        group = [
+            of_labels.setdefault(tuple(sorted(labels.items())), len(of_labels)) for labels in known.labels
+        ]
+        groups.append(np.array(group, np.int64)[known.group])
+        frames.append(known.frame)
+    used, frame = np.unique(np.concatenate(frames), return_inverse=True)
+    number = np.concatenate(groups) * max(len(used), 1) + frame
+    return np.split(number, [len(frames[0])])
+
+
+def _places(numbers: Int64, wanted: Int64) -> Int64:
+    """Where these numbers stand among those of a side's rows."""
+    order = np.argsort(numbers)
+    at = np.searchsorted(numbers, wanted, sorter=order)
+    places = np.full(len(wanted), NOWHERE)
+    inside = np.flatnonzero(at < len(numbers))
+    candidate = order[at[inside]]
+    same = numbers[candidate] == wanted[inside]
+    places[inside[same]] = candidate[same]
+    return places
