@@ -1,13 +1,20 @@
 """GIVEN a simulated machine WHEN it is calibrated THEN its platform's truth comes out, with some noise."""
 
+import asyncio
+
+import grpc
 import pytest
 
 from analysis.repeated import mean_of
 from analysis.smt.overlap import from_throughput
-from fleetpb import gateway_pb2
+from collector.calibrating import Work, calibrate, memory_request, smt_request
+from collector.errors import CannotCalibrate
+from fleetpb import gateway_pb2, gateway_pb2_grpc
 from gateway.errors import CalibrationRefused
+from services.simulate.binaries import SymbolFolder
 from services.simulate.calibrating import NOISE, answer
 from services.simulate.fleet import Fleet
+from services.simulate.gateways import SimulatedGateway, Simulation
 from services.simulate.platforms import PLATFORMS
 
 Request = gateway_pb2.CalibrateRequest
@@ -39,3 +46,27 @@ def test_it_can_be_asked_again_and_says_something_else_later():
 def test_what_makes_no_sense_is_refused_as_by_a_real_one():
     with pytest.raises(CalibrationRefused):
         list(answer(FLEET, 0, Request(), AT))
+
+
+async def _asked(tmp_path):
+    simulation = Simulation(FLEET, SymbolFolder(tmp_path / "symbols"), clock=lambda: AT)
+    server = grpc.aio.server()
+    gateway_pb2_grpc.add_GatewayServicer_to_server(SimulatedGateway(simulation, 3), server)
+    address = f"unix:{tmp_path}/gateway.sock"
+    server.add_insecure_port(address)
+    await server.start()
+    done = []
+    try:
+        found = await calibrate(address, smt_request(Work.MEMORY, 2.0, 4), on_progress=done.append)
+        with pytest.raises(CannotCalibrate, match="INVALID: duration_ms"):
+            await calibrate(address, memory_request(0.1, 4))
+    finally:
+        await server.stop(None)
+    return found, done
+
+
+def test_a_collector_gets_it_from_a_simulated_gateway(tmp_path):
+    found, done = asyncio.run(_asked(tmp_path))
+    assert found.platform == PLATFORMS[FLEET.platform[3]].name
+    assert len(found.single) == len(found.both) == 4
+    assert done == [1.0]
