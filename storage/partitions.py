@@ -3,7 +3,7 @@
 A day's partition of table `profile` is named `profile_20261121`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
 from sqlalchemy import Connection, text
@@ -52,7 +52,8 @@ def existing(connection: Connection) -> list[date]:
 
 def oldest(connection: Connection) -> date | None:
     """The first day that any fact table has a partition of; None: there is none."""
-    return min((day for table in PARTITIONED for day in _days(connection, table.name)), default=None)
+    names = [table.name for table in PARTITIONED]
+    return min((day for days in _days_of(connection, names).values() for day in days), default=None)
 
 
 def keep(connection: Connection) -> None:
@@ -98,11 +99,21 @@ def _name(table: str, day: date) -> str:
 
 
 def _days(connection: Connection, table: str) -> list[date]:
-    names = connection.execute(
+    return _days_of(connection, [table])[table]
+
+
+def _days_of(connection: Connection, tables: Sequence[str]) -> dict[str, list[date]]:
+    """The days of each table, ascending."""
+    rows = connection.execute(
         text(
-            "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = CAST(:t AS regclass)"
+            "SELECT p.name, c.relname FROM unnest(CAST(:tables AS text[])) AS p(name)"
+            " JOIN pg_inherits i ON i.inhparent = CAST(p.name AS regclass) JOIN pg_class c ON c.oid = i.inhrelid"
         ),
-        {"t": table},
-    ).scalars()
-    suffixes = (name.removeprefix(f"{table}_") for name in names)
-    return sorted(date.fromisoformat(s) for s in suffixes if s.isdigit() and len(s) == 8)
+        {"tables": list(tables)},
+    ).all()
+    found: dict[str, list[date]] = {table: [] for table in tables}
+    for table, child in rows:
+        suffix = child.removeprefix(f"{table}_")
+        if suffix.isdigit() and len(suffix) == 8:
+            found[table].append(date.fromisoformat(suffix))
+    return {table: sorted(days) for table, days in found.items()}

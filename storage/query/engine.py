@@ -16,6 +16,7 @@ from storage.database import snapshot
 from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
 from storage.query.reader import Question, Reading
+from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
 
 _OVERLAY_LEAST = 5_000
@@ -91,7 +92,8 @@ class QueryEngine:
         with snapshot(self._engine) as connection, budget.attached(connection):
             connection.execute(text(f"SET LOCAL statement_timeout = {most_ms}"))
             partitions.keep(connection)
-            yield Reading(connection, source)
+            with remembering(connection):
+                yield Reading(connection, source)
         stacks = self._source.stacks
         if not self._kept_warm or (self._failures and self._clock() < self._not_before):
             return

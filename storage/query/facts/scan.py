@@ -13,6 +13,7 @@ from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, read_fixed, read_rows
 from storage.query.elsewhere import elsewhere
 from storage.query.facts.chunks import decode_chunks
+from storage.query.remembered import once_a_snapshot
 from storage.query.selections import label_names
 from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
 from storage.query.weighing.design import Ids
@@ -91,6 +92,7 @@ class Facts:
         return Facts(self.profile[keep], self.stack[keep], self.samples[keep], self.units[keep])
 
 
+@once_a_snapshot
 def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
     """The sample type a selection means. Raises `BadSelection` for an event nobody has sampled.
 
@@ -120,6 +122,7 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
     )
 
 
+@once_a_snapshot
 def campaign_of(connection: Connection, selection: Selection) -> int | None:
     """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
     found: int | None = connection.execute(

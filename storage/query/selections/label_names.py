@@ -15,6 +15,7 @@ from storage.errors import BadSelection
 from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.copy_binary import among
+from storage.query.remembered import once_a_snapshot
 from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
 from storage.schema import dim_value, label_set, machine, profile
 
@@ -95,12 +96,20 @@ def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
 
 def matching_values(connection: Connection, dimension: str, matchers: Iterable[Matcher]) -> list[int]:
     """Ids of a dimension's values that satisfy all matchers, which are on that dimension."""
-    every = select(dim_value.c.value_id).where(dim_value.c.dim == dimension).order_by(dim_value.c.value_id)
-    left = list(connection.execute(every).scalars())
-    for matcher in matchers:
-        found = set(_matching(connection, matcher))
-        left = [id_ for id_ in left if (id_ in found) != matcher.operator.negative]
-    return left
+    left: set[int] | None = None
+    for matcher in sorted(matchers, key=lambda matcher: matcher.operator.negative):
+        found = _matching(connection, matcher)
+        if left is None and matcher.operator.negative:
+            left = set(
+                connection.execute(select(dim_value.c.value_id).where(dim_value.c.dim == dimension)).scalars()
+            )
+        if left is None:
+            left = set(found)
+        elif matcher.operator.negative:
+            left.difference_update(found)
+        else:
+            left.intersection_update(found)
+    return sorted(left or ())
 
 
 def values_of(connection: Connection, label: str, ids: Int64) -> list[str]:
@@ -124,6 +133,7 @@ def column_of(label: str) -> str:
     return label if label in DIMENSIONS else "label_set_id"
 
 
+@once_a_snapshot
 def _matching(connection: Connection, matcher: Matcher) -> list[int]:
     """Ids of the values that satisfy the matcher's positive form."""
     test = matcher.positive()

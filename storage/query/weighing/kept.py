@@ -6,10 +6,12 @@ from sqlalchemy import Connection
 
 from storage import partitions
 from storage.query.elsewhere import elsewhere
+from storage.query.remembered import once_a_snapshot
 
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@once_a_snapshot
 def facts_from(connection: Connection) -> datetime:
     """The midnight from which on there are chunks, by the snapshot; before it there are cells at most.
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, select
 from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
 from storage.query.copy_binary import read_fixed
+from storage.query.remembered import once_a_snapshot
 from storage.schema import coverage, visit
 from storage.schema import stratum as table
 from storage.visits import BY_HAND
@@ -103,6 +104,7 @@ def class_of(utilisation: Float) -> Int64:
     return np.where(utilisation >= 0, 1 + np.nan_to_num(quarter), 0).astype(np.int64)
 
 
+@once_a_snapshot
 def read_strata(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> Strata | None:
     """The strata of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
     asked = np.array([start.timestamp(), end.timestamp()])
