@@ -1,6 +1,7 @@
 """Dumps of the database by PostgreSQL's own programs, of a version that fits the server.
 
-A dump is pg_dump's custom format, which any pg_restore of its version or newer reads. The archive is a folder or a
+A dump is pg_dump's custom format, which any pg_restore of its version or newer reads. What pg_restore 17 says to an
+older server is not all understood there, so that goes through a filter and psql. The archive is a folder or a
 bucket of files that never change, and is copied by whatever copies those: **after** the dump. A row of the dump was written
 after its blob, so a copy that is made later has every blob the dump speaks of; the other way round, what was
 archived in between would have a row and no blob.
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, NoReturn
 
 from sqlalchemy.engine import URL
 
@@ -24,6 +27,9 @@ from storage.migrate import upgrade
 
 _UNFINISHED = ".unfinished"
 _SAID_LINES = 6
+_TIMEOUT_SINCE = 17
+_TIMEOUT = b"SET transaction_timeout = 0;"
+"""pg_restore begins with it since then, whatever the server: one of 14 to 16 does not know it, and nothing is restored."""
 
 
 def dump(url: str, target: Path) -> int:
@@ -66,14 +72,13 @@ def restore(url: str, source: Path) -> Sequence[str]:
                 "(CREATE DATABASE), or move the state directory of `fleetprof up` away, and restore again."
             )
         engine.dispose()
-        program = _program("pg_restore", at_least=_major(place))
-        _run(
-            place,
-            [
-                program, "--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges", _dbname(place),
-                source.absolute(),
-            ],
-        )  # fmt: skip
+        server = _major(place)
+        program = _program("pg_restore", at_least=server, newest=True)
+        options = ("--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges")
+        if server < _TIMEOUT_SINCE <= (_version(program) or 0):
+            _run_through_psql(place, [program, *options, "--file=-", source.absolute()])
+        else:
+            _run(place, [program, *options, _dbname(place), source.absolute()])
         applied = upgrade(url)
         with engine.begin() as connection:
             identity.renew(connection)
@@ -92,8 +97,26 @@ def _major(place: URL) -> int:
         engine.dispose()
 
 
-def _program(name: str, *, at_least: int) -> Path:
-    """The oldest one here that is not older than the server: pg_dump refuses a newer server."""
+def without_timeout(script: IO[bytes], target: IO[bytes]) -> None:
+    """Copy a script of pg_restore's but for the setting that older servers do not know.
+
+    It is one of those before the first object; a line like it further down is data.
+    """
+    for line in script:
+        if line.rstrip() == _TIMEOUT:
+            break
+        target.write(line)
+        if not line.startswith((b"--", b"\n", b"\\", b"SET ", b"SELECT pg_catalog.set_config", b"BEGIN")):
+            break
+    shutil.copyfileobj(script, target, 1 << 20)
+
+
+def _program(name: str, *, at_least: int, newest: bool = False) -> Path:
+    """The oldest or the newest one here that is not older than the server.
+
+    pg_dump refuses a newer server, and the oldest that does writes what most can read; pg_restore refuses a dump
+    of a newer pg_dump.
+    """
     found = {path: version for path in _programs(name) if (version := _version(path)) is not None}
     fitting = [path for path, version in found.items() if version >= at_least]
     if not fitting:
@@ -102,7 +125,7 @@ def _program(name: str, *, at_least: int) -> Path:
             f"The server is PostgreSQL {at_least}, and {name} must not be older; here there is {seen}. "
             f"Install postgresql-client-{at_least}."
         )
-    return min(fitting, key=lambda path: found[path])
+    return (max if newest else min)(fitting, key=lambda path: found[path])
 
 
 def _programs(name: str) -> Iterator[Path]:
@@ -130,13 +153,59 @@ def _dbname(place: URL) -> str:
     return f"--dbname={spelled}"
 
 
-def _run(place: URL, command: Sequence[str | Path]) -> None:
+def _environment(place: URL) -> dict[str, str]:
     secret = {"PGPASSWORD": str(place.password)} if place.password else {}
+    return {**os.environ, **secret, "LC_ALL": "C"}
+
+
+def _run_through_psql(place: URL, command: Sequence[str | Path]) -> None:
+    """Run the script that pg_restore writes; it is one transaction, so what breaks off before its COMMIT is undone."""
+    restoring = Path(command[0])
+    psql = restoring.with_name("psql")  # of the same version: scripts have commands of psql's own
+    asking = [psql, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", _dbname(place)]
+    with TemporaryFile() as said, TemporaryFile() as answered:
+        try:
+            with (
+                subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,
+                    env=_environment(place),
+                ) as script,
+                subprocess.Popen(
+                    asking, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=answered,
+                    env=_environment(place),
+                ) as server,
+            ):  # fmt: skip
+                assert script.stdout is not None
+                assert server.stdin is not None
+                try:
+                    without_timeout(script.stdout, server.stdin)
+                    server.stdin.close()
+                except BrokenPipeError:  # psql ended, and says why
+                    script.stdout.close()
+        except OSError as error:
+            raise BackupFailed(f"{error.filename or psql} cannot be run: {error.strerror}.") from error
+        # The server's word first: whoever writes to nobody fails too.
+        _require_done(psql, server.returncode, answered)
+        _require_done(restoring, script.returncode, said)
+
+
+def _require_done(program: Path, code: int, said: IO[bytes]) -> None:
+    if code != 0:
+        said.seek(0)
+        _failed(program, code, said.read().decode(errors="replace"))
+
+
+def _failed(program: Path, code: int, said: str) -> NoReturn:
+    last = "\n".join(said.strip().splitlines()[-_SAID_LINES:])
+    raise BackupFailed(f"{program.name} failed with {code}:\n{last}")
+
+
+def _run(place: URL, command: Sequence[str | Path]) -> None:
     mask = os.umask(0o077)
     try:
         done = subprocess.run(
             [str(part) for part in command],
-            env={**os.environ, **secret, "LC_ALL": "C"},
+            env=_environment(place),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -148,5 +217,4 @@ def _run(place: URL, command: Sequence[str | Path]) -> None:
     finally:
         os.umask(mask)
     if done.returncode != 0:
-        said = "\n".join(done.stderr.strip().splitlines()[-_SAID_LINES:])
-        raise BackupFailed(f"{Path(command[0]).name} failed with {done.returncode}:\n{said}")
+        _failed(Path(command[0]), done.returncode, done.stderr)

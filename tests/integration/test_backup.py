@@ -25,11 +25,12 @@ from sqlalchemy.engine import make_url
 from collector.sweep import adopt
 from services.backup import dump, restore
 from services.embedded.postgres import EmbeddedPostgres
+from services.embedded.programs import program_folders
 from services.errors import BackupFailed
 from storage import captures, migrate, visits
 from storage.archive import Archive, capture_key
 from storage.captures import NewCapture
-from storage.condition import is_empty
+from storage.condition import is_empty, server_version
 from storage.database import open_engine
 from storage.errors import DatabaseError
 from storage.query.engine import QueryEngine
@@ -316,6 +317,54 @@ def test_what_is_in_the_way_is_neither_overwritten_nor_mixed(
     with pytest.raises(BackupFailed, match="pg_dump failed"):
         dump(database_url, tmp_path / "no such folder" / "other.dump")
     assert {path.name for path in tmp_path.iterdir()} == {"it.dump"}
+
+
+OLDER = [*Path("/usr/lib/postgresql").glob("1[456]/bin")]
+WHEEL = [folder for folder in program_folders() if folder not in {*Path("/usr/lib/postgresql").glob("*/bin")}]
+
+
+@pytest.mark.skipif(not (OLDER and WHEEL), reason="needs PostgreSQL 14 to 16 beside the wheel's programs")
+def test_an_older_server_takes_what_newer_programs_dumped(
+    state_dirs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("services.embedded.programs._postgres_folders", lambda *_: iter(OLDER[:1]))
+    monkeypatch.setattr("services.backup.program_folders", lambda: iter(WHEEL))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    server = EmbeddedPostgres(state_dirs[0] / "postgres", options={"fsync": "off"})
+    server.start()
+    try:
+        migrate.upgrade(server.url())
+        engine = open_engine(server.url(), application="test")
+        with engine.connect() as connection:
+            assert server_version(connection) < 170_000
+        make_world(engine, 2)
+        with engine.begin() as connection:  # a line of the table's own data
+            connection.execute(update(capture).values(failure="SET transaction_timeout = 0;"))
+        engine.dispose()
+        file = tmp_path / "it.dump"
+        dump(server.url(), file)
+        with fresh_database(server.url("postgres")) as url:
+            restore(url, file)
+            engine = open_engine(url, application="test")
+            with engine.connect() as connection:
+                assert (
+                    connection.scalars(select(capture.c.failure)).all()
+                    == ["SET transaction_timeout = 0;"] * 2
+                )
+                assert migrate.differences(connection) == []
+            engine.dispose()
+        content = file.read_bytes()
+        for end in (len(content) // 2, len(content) - 3000):
+            file.write_bytes(content[:end])
+            with fresh_database(server.url("postgres")) as url:
+                with pytest.raises(BackupFailed, match="failed with"):
+                    restore(url, file)
+                engine = open_engine(url, application="test")
+                with engine.connect() as connection:
+                    assert is_empty(connection), "all or nothing"
+                engine.dispose()
+    finally:
+        server.stop()
 
 
 def test_an_older_pg_dump_than_the_server_is_not_taken(
