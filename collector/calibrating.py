@@ -117,8 +117,10 @@ def _checked(
             math.isfinite(value) and value > 0 for value in values
         ):
             raise Garbled("The figures that came are none.")
-    if not (platform := said(begin.platform)[:_MOST_TEXT]):
-        raise Garbled("The gateway does not know the platform of its machine.")
+    # Exactly as captures have it, by which models look for it; some names have several blanks in a row.
+    platform = begin.platform[:_MOST_TEXT]
+    if not platform or not platform.isprintable():
+        raise Garbled("The gateway does not name the platform of its machine.")
     return Calibrated(
         platform=platform,
         engine=said(end.engine),

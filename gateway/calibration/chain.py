@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 from gateway.calibration import refusals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateway.calibration.paired import Step
 
 SPACING: Final = 128
@@ -39,8 +41,11 @@ class _Obstack(ctypes.Structure):
 class Chain:
     """Memory with a chain in each of its pieces; given back when nothing refers to it any more."""
 
-    def __init__(self, size: int) -> None:
-        """`size` in bytes, at least a piece; rounded down to whole ones. Raises CalibrationRefused, OSError."""
+    def __init__(self, size: int, between: Callable[[], object] = lambda: None) -> None:
+        """`size` in bytes, at least a piece; rounded down to whole ones. `between` is called now and then, and may raise.
+
+        Raises CalibrationRefused, OSError.
+        """
         try:
             self._follow = ctypes.CDLL(None)._obstack_allocated_p  # noqa: SLF001 - its name in the library
             self._find = ctypes.CDLL(None).memchr
@@ -55,6 +60,7 @@ class Chain:
         # Shared: what is private counts as data, of which the process has little (RLIMIT_DATA).
         self._memory = mmap.mmap(-1, self.size)
         self._base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self._between = between
         self._starts = self._link()
 
     @property
@@ -77,6 +83,7 @@ class Chain:
         first, last = order[0] * SPACING, order[-1]
         starts = []
         for region in range(0, self.size, REGION_BYTES):
+            self._between()
             at = self._base + region
             links = array("Q", [at + offset for offset in follower])
             ends_piece = (region + REGION_BYTES) % PIECE_BYTES == 0
@@ -119,6 +126,7 @@ class Chain:
     def clear(self) -> None:
         """Make all of it zeros; the chains are gone."""
         for at in range(0, self.size, PIECE_BYTES):
+            self._between()
             ctypes.memset(self._base + at, 0, PIECE_BYTES)
 
     def _rotated(self, share: float) -> tuple[int, ...]:

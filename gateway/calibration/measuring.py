@@ -71,9 +71,13 @@ class Conditions:
     def run(self, steps: Mapping[int, Step]) -> dict[int, Done]:
         """One slice; raises Halted, OSError."""
         done = run_together(steps, self.slice_s, self.halted)
+        self.go_on()
+        return done
+
+    def go_on(self) -> None:
+        """Raise Halted if it may not go on."""
         if self.halted():
             raise Halted
-        return done
 
     def progress(self, repetition: float) -> Reply:
         """So many are done."""
@@ -157,10 +161,8 @@ def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
     if there < _MEMORY_LEFT * wanted:
         raise refusals.busy(f"{wanted >> 20} MiB are needed; of {there >> 20} that are free that is too much")
     with pinned(cpu):  # memory is of the NUMA node of whoever touches it first
-        chain = Chain(wanted)
+        chain = Chain(wanted, given.go_on)
     end.working_set_bytes, end.cache_bytes = chain.size, cache
     if not cache:
         end.doubts.append("how much the last cache holds is not known here: some loads may have hit it")
-    if given.halted():
-        raise Halted
     return chain

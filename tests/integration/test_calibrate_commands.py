@@ -26,7 +26,7 @@ Request = gateway_pb2.CalibrateRequest
 Refusal = gateway_pb2.CalibrateRefusal
 Reply = gateway_pb2.CalibrateReply
 Behaviour = Callable[[Request], Iterator[Reply]]
-PLATFORM = "Test CPU"
+PLATFORM = "Test  CPU @ 2 GHz"  # two blanks, as some have
 BEGIN = Reply(
     begin=gateway_pb2.CalibrateBegin(platform=PLATFORM, cpus=[0, 2], changes=["9 s were shortened"])
 )
@@ -178,6 +178,7 @@ def test_memory_gives_two_figures_and_a_dry_run_keeps_none(fleetprof, machine, e
         (lambda _: iter([BEGIN, end(single=[1, math.nan], both=[1, 1])]), "figures that came are none"),
         (lambda _: iter([BEGIN, end(single=[1])]), "figures that came are none"),
         (lambda _: iter([BEGIN, end(single=[1, 1.01], both=[3, 3.01])]), "a busy neighbour makes work faster"),
+        (lambda _: iter([Reply(begin=gateway_pb2.CalibrateBegin()), end(single=[1], both=[1])]), "does not name the platform"),
         (None, "older than calibration"),
     ],
 )  # fmt: skip

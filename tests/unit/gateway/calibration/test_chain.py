@@ -37,6 +37,19 @@ def test_each_piece_is_followed_from_its_start_to_its_end_and_holds_every_link_o
         assert neighbours < LINKS / 100, "a CPU would guess what comes next"
 
 
+def test_making_it_can_be_broken_off():
+    asked = []
+
+    def between() -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Chain(PIECE_BYTES, between)
+    assert len(asked) == 3
+
+
 def test_the_library_follows_it_to_the_end():
     chain = Chain(PIECE_BYTES)
     step = chain.follower()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import gateway_pb2
+from gateway.calibration import desk as calibration_desk
 from gateway.calibration import measuring
 from gateway.calibration.chain import PIECE_BYTES
 from gateway.calibration.desk import SLICE_S, CalibrationDesk, plan
@@ -16,6 +17,7 @@ from gateway.capture.capturing import Interrupted
 from gateway.errors import CalibrationRefused
 from gateway.ledger import Ledger
 from gateway.machine.topology import Topology
+from gateway.machine.usage import CpuTimes, Reading
 from gateway.settings import Calibrating
 
 Request = gateway_pb2.CalibrateRequest
@@ -83,6 +85,15 @@ def test_a_core_that_others_use_too_gives_no_figure(core):
 def test_nobody_is_measured_unless_the_operator_allows_it():
     answer = desk(Calibrating()).answer(Request(what=Request.SMT), threading.Event())
     assert refusal(answer) == Refusal.NOT_ALLOWED
+
+
+def test_a_busy_machine_is_left_alone(monkeypatch):
+    ticks = iter([CpuTimes(0, 0, 0, 0, 0, 0), CpuTimes(25, 0, 75, 0, 0, 0)])
+    monkeypatch.setattr(calibration_desk, "read_usage", lambda: Reading(0.0, {0: next(ticks)}))
+    answer = desk(Calibrating(allowed=True, quiet=0.2)).answer(Request(what=Request.SMT), threading.Event())
+    with pytest.raises(CalibrationRefused, match="busy for 25%") as refused:
+        list(answer)
+    assert refused.value.reason == Refusal.BUSY
 
 
 def test_captures_symbols_and_calibrations_go_first(core):
