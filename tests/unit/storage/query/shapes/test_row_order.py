@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import BadSelection
+from storage.errors import BadSelection, BudgetExceeded, QuestionDropped
+from storage.query.budget import Budget, Limits, Stop
+from storage.query.shapes import row_order
 from storage.query.shapes.row_order import Page, Sort, ordered
 
 names = st.lists(st.tuples(st.text("abAB.", max_size=3), st.integers(0, 30), st.integers(0, 3)), max_size=25)
@@ -57,3 +59,55 @@ def test_what_is_no_name_is_not_found():
     with pytest.raises(BadSelection) as caught:
         ordered(rows, Page(find_regex="a("))
     assert caught.value.parameter == "find_regex"
+
+
+def test_a_name_of_many_rows_is_tested_once(monkeypatch: pytest.MonkeyPatch):
+    tested: list[str] = []
+    monkeypatch.setattr(row_order, "_test", lambda _: lambda text: not tested.append(text))
+    rows = Rows([(f"{n % 3}.c", n, 1) for n in range(3000)])
+    assert len(ordered(rows, Page(find="c"))) == 3000
+    assert sorted(tested) == ["0.c", "1.c", "2.c"]
+
+
+@pytest.mark.parametrize("page", [Page(find="x"), Page(Sort.NAME), Page(Sort.SELF)])
+def test_naming_rows_ends_soon_after_the_question_is_dropped(page: Page):
+    budget, asked = Budget(Limits()), []
+
+    class Dropping(Rows):
+        def key(self, place: int) -> dict[str, str]:
+            asked.append(place)
+            budget.stop(Stop.DROPPED)
+            return super().key(place)
+
+    rows = Dropping([(f"{n}.c", 0, 1) for n in range(5000)])
+    with budget.running(), pytest.raises(QuestionDropped):
+        ordered(rows, page)
+    assert len(asked) <= 1000
+
+
+def test_testing_names_ends_soon_after_the_question_is_dropped(monkeypatch: pytest.MonkeyPatch):
+    budget, tested = Budget(Limits()), []
+
+    def test(text: str) -> bool:
+        tested.append(text)
+        budget.stop(Stop.DROPPED)
+        return True
+
+    monkeypatch.setattr(row_order, "_test", lambda _: test)
+    with budget.running(), pytest.raises(QuestionDropped):
+        ordered(Rows([(f"{n}.c", 0, 1) for n in range(5000)]), Page(find="c"))
+    assert len(tested) <= 1000
+
+
+def test_names_are_of_the_questions_budget():
+    rows = Rows([(f"{n}.c", 0, 1) for n in range(5000)])
+    with Budget(Limits(bytes=100_000)).running(), pytest.raises(BudgetExceeded):
+        ordered(rows, Page(Sort.NAME))
+
+
+def test_more_names_than_are_sorted_at_once_are_sorted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(row_order, "_RUN", 7)
+    rows = Rows([(f"{n * 37 % 101:03}.c", 0, 1) for n in range(101)])
+    assert [rows.made[place][0] for place in ordered(rows, Page(Sort.NAME)).tolist()] == [
+        f"{n:03}.c" for n in range(101)
+    ]
