@@ -97,3 +97,13 @@ def test_a_blob_that_claims_to_be_huge_is_refused_before_memory_is_taken() -> No
     assert len(blob) < 10_000
     with pytest.raises(CorruptChunk, match="claims 50000000 bytes"):
         unpack([blob], np.array([10]), 1)
+
+
+@pytest.mark.parametrize("rows", [(1, 2, 3), (700, 0, 900), (5000, 1, 1, 1)])
+def test_few_long_blobs_are_read_like_many_short_ones(rows: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    counts = np.array(rows, np.int64)
+    bits = rng.choice([4, 12, 40], counts.sum())  # numbers of each width
+    columns = [rng.integers(0, np.left_shift(1, bits)) for _ in range(3)]
+    found = unpack(pack_many(columns, counts), counts, 3)
+    assert [column.tolist() for column in found] == [column.tolist() for column in columns]
