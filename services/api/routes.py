@@ -8,11 +8,13 @@ from fastapi import APIRouter, Depends, Request, Security
 from services.api.analysis import (
     affinity,
     apu,
+    capacity,
     composition,
     cross_check,
     feature,
     frequency,
     load_test,
+    machine_types,
     ratios,
     side_by_side,
     stability,
@@ -56,6 +58,7 @@ _SHAPES = (
 _MODELS = (
     *(ratios, cross_check, affinity, apu, frequency, side_by_side),
     *(composition, feature, load_test, stability),
+    *(capacity, machine_types),
 )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from services.commands.asked import AsJson, Campaign, Engine, Event, Select, asking
-from services.commands.reports import audits, cores, counters
+from services.commands.reports import audits, buying, cores, counters
 from services.commands.reports.printing import NO_ANSWER
 from services.engines import By
 from services.pointing import Typed
@@ -16,6 +16,7 @@ for _asked in (
     *(counters.cpi, counters.cross_check, counters.platforms),
     *(cores.apu, cores.frequency, cores.affinity),
     *(audits.composition, audits.feature, audits.load_test, audits.stability),
+    *(buying.capacity, buying.machine_types),
 ):
     app.command()(_asked)
 

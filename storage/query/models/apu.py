@@ -4,33 +4,26 @@ A visit says how busy each logical CPU was and which share a core; the overlap c
 applications that ran by their CPU time (`storage.calibrations`). A platform without a coefficient has no APU, and is told.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from analysis.errors import CannotSay
 from analysis.estimate import Estimates
-from analysis.smt import overlap
 from analysis.smt.fleet import of_applications, of_cluster
-from analysis.smt.machine import MachineLoad, of_cpus
-from storage import calibrations
-from storage.calibrations import Calibration, Kind
+from analysis.smt.machine import MachineLoad
+from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Int64
+from storage.query.models.machine_loads import machine_loads, no_load
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.observed.cpus import LogicalCpus, read_cpus
-from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
-from storage.query.observed.time_used import TimeUsed, read_time_used
+from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
+from storage.query.observed.time_used import TimeUsed
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
 from storage.query.weighing.estimates import Interval
 
 MOST_ROWS = 10_000
-MOST_VISITS = 100_000
-"""More of them are not modelled core by core for one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +84,23 @@ class ApuQuestion:
     def answer(self, reading: Reading) -> ApuAnswer:
         """The loads. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
-        connection = reading.connection
-        visits = read_machine_visits(connection, self.selection)
-        if len(visits) > MOST_VISITS:
-            raise BadSelection(
-                f"The selection holds {len(visits):,} visits; {MOST_VISITS:,} are modelled core by core for one answer.",
-                hint="Choose a shorter time range, or match a datacenter.",
-            )
-        cpus = read_cpus(connection, self.selection, visits)
-        used = read_time_used(connection, self.selection, visits)
-        ids = np.unique(used.application)
-        names = dict(zip(ids.tolist(), reading.label_values(APPLICATION, ids), strict=True))
-        known = calibrations.read(connection, Kind.SMT)
-        coefficients = _Coefficients(known, self.coefficient)
-        loads, left_out = _loads(visits, cpus, used, names, coefficients)
-        there = np.array([place for place, load in enumerate(loads) if load is not None], np.int64)
+        found = machine_loads(reading, self.selection, self.coefficient)
+        visits, loads, left_out, used = found.visits, found.loads, found.left_out, found.used
+        there = found.there
         inputs = Inputs(visits.coverage, len(visits), len(there))
         chosen = [load for load in loads if load is not None]
-        unsaid = _unsaid(visits, there, left_out)
+        unsaid = no_load(found)
         by_label: tuple[LoadRow, ...] = ()
         uses: tuple[UseRow, ...] = ()
         if unsaid is None and self.by == APPLICATION:
-            uses = _uses(visits.of(there), chosen, _moved(used, there, len(visits)), names)
+            uses = _uses(visits.of(there), chosen, _moved(used, there, len(visits)), found.names)
         elif unsaid is None:
             by_label = _by_label(visits.of(there), chosen, self.by)
         return ApuAnswer(
             self.by,
             by_label[: self.limit],
             uses[: self.limit],
-            coefficients.used,
+            found.coefficients,
             dict(left_out),
             inputs,
             unsaid,
@@ -139,88 +120,6 @@ def _check(question: ApuQuestion) -> None:
         )
     if question.coefficient is not None and not 1 <= question.coefficient <= 10:
         raise BadSelection("An overlap coefficient lies between 1 and 10.", hint="1.4, for example.")
-
-
-class _Coefficients:
-    """The overlap coefficient of what runs on a platform."""
-
-    def __init__(self, known: Sequence[Calibration], otherwise: float | None) -> None:
-        self._known = known
-        self._otherwise = otherwise
-        self._found: dict[tuple[str, str], Calibration | None] = {}
-
-    @property
-    def used(self) -> tuple[Calibration, ...]:
-        """Those that were asked for and there."""
-        different = {(c.platform, c.workload): c for c in self._found.values() if c is not None}
-        return tuple(different[key] for key in sorted(different))
-
-    def of(self, platform: str, applications: Sequence[str], seconds: Float) -> float | None:
-        """That of a mix; None: one of it is not known."""
-        values = [self._one(platform, application) for application in applications or ("",)]
-        if any(value is None for value in values):
-            return None
-        given = [value for value in values if value is not None]
-        return given[0] if len(given) == 1 or not seconds.sum() else overlap.mixed(given, seconds)
-
-    def _one(self, platform: str, application: str) -> float | None:
-        key = (platform, application)
-        if key not in self._found:
-            self._found[key] = calibrations.of_platform(self._known, platform, application)
-        found = self._found[key]
-        return self._otherwise if found is None else found.value
-
-
-def _loads(
-    visits: MachineVisits,
-    cpus: LogicalCpus,
-    used: TimeUsed,
-    names: Mapping[int, str],
-    coefficients: _Coefficients,
-) -> tuple[list[MachineLoad | None], Counter[str]]:
-    """The load of each visit's machine; None: it has none, counted by why."""
-    left_out: Counter[str] = Counter()
-    loads: list[MachineLoad | None] = []
-    by_visit = np.searchsorted(cpus.visit, np.arange(len(visits) + 1)).tolist()
-    order = np.argsort(used.visit, kind="stable")
-    time = np.searchsorted(used.visit[order], np.arange(len(visits) + 1)).tolist()
-    platforms = visits.names["platform"]
-    for place, ((low, high), (first, end)) in enumerate(zip(pairwise(by_visit), pairwise(time), strict=True)):
-        core, window = cpus.core[low:high], cpus.window_s[low:high]
-        platform = platforms[int(visits.values["platform"][place])]
-        ran = order[first:end]
-        coefficient = coefficients.of(
-            platform, [names[id_] for id_ in used.application[ran].tolist()], used.seconds[ran]
-        )
-        why = ""
-        if not len(core) or not (window > 0).all():
-            why = "its logical CPUs were not read"
-        elif (core < 0).any():
-            why = "which CPUs share a core is not known"
-        elif coefficient is None:
-            why = f"no overlap coefficient of {platform or 'its platform'}"
-        load = None
-        if not why and coefficient is not None:
-            try:
-                load = of_cpus(core, np.clip(cpus.busy_s[low:high] / window, 0.0, 1.0), coefficient)
-            except CannotSay as error:
-                why = str(error)
-        if load is None:
-            left_out[why] += 1
-        loads.append(load)
-    return loads, left_out
-
-
-def _unsaid(visits: MachineVisits, there: Int64, left_out: Counter[str]) -> Unsaid | None:
-    if not len(visits):
-        return Unsaid("too_little", "No visit of the selection has landed.")
-    if visits.weights is None:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
-    if not len(there):
-        why, _ = left_out.most_common(1)[0]
-        hint = " Run: fleetprof calibrate smt, or give a coefficient." if "coefficient" in why else ""
-        return Unsaid("too_little", f"No visit has an APU: {why}.{hint}")
-    return None
 
 
 def _moved(used: TimeUsed, there: Int64, visits: int) -> TimeUsed:

@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/analysis/capacity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many requests could be served
+         * @description The load of the selection's machines, by CPU utilisation and by APU, as a line of the request rate that they served, extended to where it is full. Match the machines of one service, by cluster or name.
+         */
+        get: operations["capacity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/analysis/composition": {
         parameters: {
             query?: never;
@@ -136,6 +156,26 @@ export interface paths {
          * @description The selection is the test, the base is production. How far apart they are is held against how far random parts of production, of as many visits and samples, are from the rest of it; and the functions that differ are named.
          */
         get: operations["load_test"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/machine-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Is the new machine type worth its price
+         * @description Two platforms under equal traffic for each machine: how many old machines one new one replaces, by CPU utilisation and by APU, against the ratio of their prices. Choose machines and times at which traffic is equal.
+         */
+        get: operations["machine_types"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1268,6 +1308,24 @@ export interface components {
             why: string;
         };
         /**
+         * CapacityAnswer
+         * @description Request rates against load, by CPU utilisation and by APU.
+         */
+        CapacityAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            /** @description Why there is neither forecast. */
+            because: components["schemas"]["Because"] | null;
+            by_apu: components["schemas"]["ForecastAnswer"];
+            by_utilisation: components["schemas"]["ForecastAnswer"];
+            /** Full */
+            full: number;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Rows */
+            rows: components["schemas"]["StepRow"][];
+            /** Step Seconds */
+            step_seconds: number;
+        };
+        /**
          * CapturesStatus
          * @description What has been brought back and not landed.
          */
@@ -1936,6 +1994,39 @@ export interface components {
             total: number[];
         };
         /**
+         * ForecastAnswer
+         * @description A line of load on request rate, extended to where load is full.
+         */
+        ForecastAnswer: {
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Curved
+             * @description The points bend: the limit is not to be trusted.
+             */
+            curved: boolean | null;
+            /**
+             * Intercept
+             * @description Load without requests.
+             */
+            intercept: number | null;
+            /** @description Requests per second at which it is full; null: `because` says why. */
+            limit: components["schemas"]["Figure"] | null;
+            /** Observations */
+            observations: number | null;
+            /** R2 */
+            r2: number | null;
+            /**
+             * Reach
+             * @description Largest rate seen ÷ limit: the further from 1, the more is guessed.
+             */
+            reach: number | null;
+            /**
+             * Slope
+             * @description Load for each request per second.
+             */
+            slope: number | null;
+        };
+        /**
          * FrequencyAnswer
          * @description Predicted slowdowns, each with what the model leaves out.
          */
@@ -2385,6 +2476,48 @@ export interface components {
             /** @description The test. */
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
+        };
+        /**
+         * MachineTypesAnswer
+         * @description Two machine types under equal traffic for each machine.
+         */
+        MachineTypesAnswer: {
+            /** @description The same by APU. */
+            apu_ratio: components["schemas"]["Figure"] | null;
+            asked: components["schemas"]["AskedOf"];
+            because: components["schemas"]["Because"] | null;
+            /** By Apu */
+            by_apu: ("old" | "new" | "unclear") | null;
+            /**
+             * By Utilisation
+             * @description The type that costs less for the same work; unclear: the interval holds the ratio of prices.
+             */
+            by_utilisation: ("old" | "new" | "unclear") | null;
+            /**
+             * Coefficients
+             * @description Overlap coefficients that were used.
+             */
+            coefficients: components["schemas"]["Coefficient"][];
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /**
+             * Price Ratio
+             * @description new ÷ old. Null like the next ones: `because` says why.
+             */
+            price_ratio: number | null;
+            /**
+             * Rows
+             * @description Old, then new, as far as they have visits.
+             */
+            rows: components["schemas"]["TypeRow"][];
+            /**
+             * Stress Test
+             * @description A stress test must decide: the two disagree, or APU itself is unclear.
+             */
+            stress_test: boolean | null;
+            /** @description old ÷ new: machines of the old type that one of the new replaces, by utilisation. */
+            utilisation_ratio: components["schemas"]["Figure"] | null;
         };
         /**
          * MachinesStatus
@@ -3551,6 +3684,27 @@ export interface components {
             visits: components["schemas"]["VisitsStatus"];
         };
         /**
+         * StepRow
+         * @description One step of time.
+         */
+        StepRow: {
+            apu: components["schemas"]["Figure"] | null;
+            /**
+             * From
+             * @description RFC 3339.
+             */
+            from: string;
+            /**
+             * Rate
+             * @description Requests per second, as given.
+             */
+            rate: number | null;
+            /** @description Of logical CPUs, 0…1; null: no visit of the step has it. */
+            utilisation: components["schemas"]["Figure"] | null;
+            /** Visits */
+            visits: number;
+        };
+        /**
          * SymbolFile
          * @description A file with symbols that is stored: a candidate for a binary's names.
          */
@@ -3860,6 +4014,25 @@ export interface components {
              * @description Of those, landed and having watched the event, idle machines too.
              */
             visits_landed: number;
+        };
+        /**
+         * TypeRow
+         * @description One of the two machine types under the traffic.
+         */
+        TypeRow: {
+            apu: components["schemas"]["Figure"];
+            /** Few */
+            few: boolean;
+            /** Machines */
+            machines: number;
+            /** Platform */
+            platform: string;
+            /** Price */
+            price: number;
+            /** @description Of logical CPUs, 0…1. */
+            utilisation: components["schemas"]["Figure"];
+            /** Visits */
+            visits: number;
         };
         /**
          * UnsaidAnswer
@@ -4470,6 +4643,117 @@ export interface operations {
             };
         };
     };
+    capacity: {
+        parameters: {
+            query: {
+                /** @description Requests per second of all these machines together, a mean for each step in order, commas between; nothing where it is not known. */
+                rates: string;
+                /** @description Length of a step, counted from UTC's midnight: `1h`, `10m`. */
+                step?: string;
+                /** @description Load at which nothing more is served. */
+                full?: number;
+                /** @description Overlap coefficient of platforms that have none of their own. */
+                coefficient?: number | null;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapacityAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     composition: {
         parameters: {
             query?: {
@@ -4963,6 +5247,119 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LoadTestAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    machine_types: {
+        parameters: {
+            query: {
+                /** @description A platform, as /labels has it. */
+                old: string;
+                /** @description Another platform. */
+                new: string;
+                /** @description Of a machine of the old type, in any currency. */
+                old_price: number;
+                /** @description Of one of the new, in the same. */
+                new_price: number;
+                /** @description Overlap coefficient of a platform that has none of its own. */
+                coefficient?: number | null;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineTypesAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };

@@ -1,0 +1,175 @@
+"""How many requests a service could serve: /analysis/capacity."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from analysis.smt.capacity import Capacity
+from services.api.analysis.told import (
+    AskedOf,
+    Because,
+    Figure,
+    InputsAnswer,
+    asked_document,
+    because_document,
+    figure_document,
+    inputs_document,
+    step_of,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.errors import BadSelection
+from storage.query.models.capacity import CapacityAnswer as FoundCapacity
+from storage.query.models.capacity import CapacityQuestion
+from storage.query.models.told import Unsaid
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+
+_LONGEST_RATES = 16_000
+
+
+class StepRow(Answer):
+    """One step of time."""
+
+    start: str = Field(alias="from", description="RFC 3339.")
+    rate: float | None = Field(description="Requests per second, as given.")
+    utilisation: Figure | None = Field(description="Of logical CPUs, 0…1; null: no visit of the step has it.")
+    apu: Figure | None
+    visits: int
+
+
+class ForecastAnswer(Answer):
+    """A line of load on request rate, extended to where load is full."""
+
+    limit: Figure | None = Field(
+        description="Requests per second at which it is full; null: `because` says why."
+    )
+    intercept: float | None = Field(description="Load without requests.")
+    slope: float | None = Field(description="Load for each request per second.")
+    r2: float | None
+    observations: int | None
+    reach: float | None = Field(
+        description="Largest rate seen ÷ limit: the further from 1, the more is guessed."
+    )
+    curved: bool | None = Field(description="The points bend: the limit is not to be trusted.")
+    because: Because | None
+
+
+class CapacityAnswer(Answer):
+    """Request rates against load, by CPU utilisation and by APU."""
+
+    asked: AskedOf
+    step_seconds: int
+    full: float
+    by_utilisation: ForecastAnswer
+    by_apu: ForecastAnswer
+    rows: list[StepRow]
+    inputs: InputsAnswer
+    because: Because | None = Field(description="Why there is neither forecast.")
+
+
+_FORMS = forms_of(CapacityAnswer, "rows")
+
+
+def capacity_document(question: CapacityQuestion, found: FoundCapacity) -> Json:
+    """The answer of /analysis/capacity."""
+    return {
+        "asked": asked_document(question.selection),
+        "step_seconds": found.step_s,
+        "full": question.full,
+        "by_utilisation": _forecast(found.by_utilisation),
+        "by_apu": _forecast(found.by_apu),
+        "rows": [
+            {
+                "from": format_time(step.start),
+                "rate": step.rate,
+                "utilisation": figure_document(step.utilisation),
+                "apu": figure_document(step.apu),
+                "visits": step.visits,
+            }
+            for step in found.steps
+        ],
+        "inputs": inputs_document(found.inputs),
+        "because": because_document(found.unsaid),
+    }
+
+
+def _forecast(found: Capacity | Unsaid) -> Json:
+    if isinstance(found, Unsaid):
+        names = ("limit", "intercept", "slope", "r2", "observations", "reach", "curved")
+        return {**dict.fromkeys(names), "because": because_document(found)}
+    return {
+        "limit": figure_document(found.limit),
+        "intercept": found.intercept,
+        "slope": found.slope,
+        "r2": found.r2,
+        "observations": found.observations,
+        "reach": found.reach,
+        "curved": found.curved,
+        "because": None,
+    }
+
+
+def capacity_question(
+    selection: Selection, rates: str, step: str, full: float, coefficient: float | None
+) -> CapacityQuestion:
+    """The question of these texts. Raises `BadSelection`."""
+    return CapacityQuestion(selection, rates_of(rates), step_of(step) or 3600, full, coefficient)
+
+
+def rates_of(text: str) -> tuple[float | None, ...]:
+    """Requests per second, comma-separated; nothing between two commas: not known. Raises `BadSelection`."""
+    found: list[float | None] = []
+    at = 0
+    for part in text.split(","):
+        try:
+            found.append(float(part) if part.strip() else None)
+        except ValueError as error:
+            raise BadSelection(
+                f"{part.strip()[:40]!r} is no request rate.", at=at, hint="rates=812,,640", parameter="rates"
+            ) from error
+        at += len(part) + 1
+    return tuple(found)
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/capacity",
+        summary="How many requests could be served",
+        description="The load of the selection's machines, by CPU utilisation and by APU, as a line of the request rate that they "
+        "served, extended to where it is full. Match the machines of one service, by cluster or name.",
+        response_model=CapacityAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def capacity(  # noqa: PLR0917 - a query string
+        request: Request,
+        selection: Selected,
+        rates: Annotated[
+            str,
+            Query(
+                max_length=_LONGEST_RATES,
+                description="Requests per second of all these machines together, a mean for each step in order, commas between; "
+                "nothing where it is not known.",
+                examples=["812,,640"],
+            ),
+        ],
+        step: Annotated[
+            str,
+            Query(description="Length of a step, counted from UTC's midnight: `1h`, `10m`.", max_length=20),
+        ] = "1h",
+        full: Annotated[float, Query(gt=0, le=1, description="Load at which nothing more is served.")] = 1.0,
+        coefficient: Annotated[
+            float | None,
+            Query(ge=1, le=10, description="Overlap coefficient of platforms that have none of their own."),
+        ] = None,
+    ) -> Response:
+        question = capacity_question(selection, rates, step, full, coefficient)
+        return await asker.answer(
+            request, _FORMS, lambda: capacity_document(question, asker.queries.ask(question))
+        )

@@ -1,0 +1,80 @@
+"""A file of request rates, as a monitoring system exports it, as means of the steps of a report."""
+
+import csv
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from storage.errors import BadSelection
+from storage.query.shapes.steps import Steps
+
+_MOST_BYTES = 16 << 20
+
+
+def read_rates(path: Path, over: Steps) -> tuple[float | None, ...]:
+    """Mean rate of each step; None: the file says nothing of it. Raises `BadSelection` for what is no series of rates."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise BadSelection(f"{path} has more than {_MOST_BYTES >> 20} MiB.", parameter="rates")
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSelection(f"{path} cannot be read: {error}.", parameter="rates") from error
+    return means(lines, over)
+
+
+def means(lines: Iterable[str], over: Steps) -> tuple[float | None, ...]:
+    """The same of lines `time,rate`: RFC 3339 with a zone or seconds since 1970, and requests per second.
+
+    A first line that is none of these is a heading. Raises `BadSelection` with the line's number.
+    """
+    sums, counts = np.zeros(over.count), np.zeros(over.count, np.int64)
+    for number, fields in enumerate(csv.reader(lines), 1):
+        if not fields:
+            continue
+        found = _point(fields)
+        if found is None and number == 1:
+            continue
+        if found is None:
+            raise BadSelection(
+                f"Line {number} is no time and request rate: {','.join(fields)[:60]!r}.",
+                hint="2026-11-21T10:00:00Z,812.5",
+                parameter="rates",
+            )
+        time, rate = found
+        step = int((time - over.first_s) // over.step_s)
+        if 0 <= step < over.count:
+            sums[step] += rate
+            counts[step] += 1
+    return tuple(
+        float(total / count) if count else None
+        for total, count in zip(sums.tolist(), counts.tolist(), strict=True)
+    )
+
+
+def _point(fields: list[str]) -> tuple[float, float] | None:
+    if len(fields) != 2:
+        return None
+    time, rate = _seconds(fields[0].strip()), _number(fields[1])
+    return None if time is None or rate is None or rate < 0 else (time, rate)
+
+
+def _seconds(text: str) -> float | None:
+    number = _number(text)
+    if number is not None:
+        return number
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if time.tzinfo is None else time.astimezone(UTC).timestamp()
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

@@ -1,0 +1,44 @@
+"""Request rates against load, and where it is full, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.told import Answer, amount, columns, figure, told, unsaid
+
+
+def capacity(answer: Answer) -> RenderableType:
+    """The forecasts of /analysis/capacity, and the steps they are made of."""
+    return told(answer, lambda: _body(answer))
+
+
+def _body(answer: Answer) -> RenderableType:
+    table = columns("requests/s", "CPU utilisation, 95 %", "APU, 95 %", "visits", "from", wide=("from",))
+    for row in answer["rows"]:
+        table.add_row(
+            "–" if row["rate"] is None else amount(row["rate"]),
+            figure(row["utilisation"], share),
+            figure(row["apu"], share),
+            f"{row['visits']:,}",
+            row["from"][:16].replace("T", " "),
+        )
+    lines: list[Text] = []
+    for name in ("utilisation", "apu"):
+        lines += _forecast(answer[f"by_{name}"], {"apu": "APU"}.get(name, name), answer["full"])
+    return Group(table, *lines)
+
+
+def _forecast(found: Answer, name: str, full: float) -> list[Text]:
+    if found["because"] is not None:
+        return [Text.assemble(f"by {name}: ", unsaid(found["because"]))]
+    lines = [
+        Text.assemble(
+            f"by {name}: ",
+            (f"{figure(found['limit'])} requests/s", "bold"),
+            f" at {share(full)} load; {share(found['intercept'])} without requests, r² {found['r2']:.2f} of "
+            f"{found['observations']} steps, seen up to {share(found['reach'])} of it",
+        )
+    ]
+    if found["curved"]:
+        lines.append(Text("  the points bend, so a line is the wrong shape: do not trust it", "yellow"))
+    return lines

@@ -1,0 +1,81 @@
+"""GIVEN answers about capacity and machine types WHEN they are shown in a terminal THEN doubt stands beside the figure."""
+
+import io
+
+from rich.console import Console
+
+from services.views.reports.capacity import capacity
+from services.views.reports.machine_types import machine_types
+
+ASKED = {"from": "2026-11-17T00:00:00Z", "to": "2026-11-18T00:00:00Z", "select": "{}", "campaign": "fleet"}
+INPUTS = {
+    "design": "random",
+    "covered_seconds": 86400.0,
+    "population": 4.0,
+    "visits": 9,
+    "used": 9,
+    "missing": [],
+}
+ABOUT = {"asked": ASKED, "inputs": INPUTS, "because": None}
+
+
+def text_of(renderable) -> str:
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(renderable)
+    return console.export_text()
+
+
+def interval(value: float, lo: float, hi: float | None) -> dict:
+    return {"value": value, "lo": lo, "hi": hi}
+
+
+def forecast(**other) -> dict:
+    figures = {"limit": interval(797, 750, None), "intercept": 0.044, "slope": 0.0012, "r2": 0.98}
+    return {**figures, "observations": 24, "reach": 0.75, "curved": False, "because": None, **other}
+
+
+def test_both_forecasts_stand_below_their_steps():
+    because = {"reason": "too_little", "detail": "Nobody calibrated."}
+    answer = {
+        **ABOUT,
+        "full": 0.9,
+        "by_utilisation": forecast(curved=True),
+        "by_apu": dict.fromkeys(forecast()) | {"because": because},
+        "rows": [
+            {
+                "from": "2026-11-17T03:00:00Z",
+                "rate": None,
+                "utilisation": interval(0.5, 0.4, 0.6),
+                "apu": None,
+                "visits": 7,
+            }
+        ],
+    }
+    text = text_of(capacity(answer))
+    assert "by utilisation: 797 (750–…) requests/s at 90.0 % load" in text
+    assert "seen up to 75.0 % of it" in text
+    assert "do not trust it" in text
+    assert "by APU: Cannot say, too_little: Nobody calibrated." in text
+    assert "2026-11-17 03:00" in text
+    assert "do not trust it" not in text_of(capacity({**answer, "by_utilisation": forecast()}))
+
+
+def test_machine_types_say_who_is_cheaper_and_when_to_test():
+    row = {"apu": interval(0.89, 0.85, 0.93), "utilisation": interval(0.82, 0.8, 0.84), "few": False}
+    answer = {
+        **ABOUT,
+        "left_out": [{"why": "no overlap coefficient of Z80", "visits": 3}],
+        "price_ratio": 1.33,
+        "utilisation_ratio": interval(1.414, 1.38, 1.45),
+        "apu_ratio": interval(1.271, 1.2, 1.35),
+        "by_utilisation": "new",
+        "by_apu": "unclear",
+        "stress_test": True,
+        "rows": [{**row, "platform": "Old [1]", "price": 1.0, "visits": 40, "machines": 9}],
+    }
+    text = text_of(machine_types(answer))
+    assert "replaces 1.41 (1.38–1.45) old ones at 1.33 times the price; the new type costs less" in text
+    assert "by APU: one new machine replaces 1.27 (1.20–1.35)" in text
+    assert "A stress test must decide." in text
+    assert "Old [1]" in text
+    assert "left out: 3 visits, no overlap coefficient of Z80" in text
