@@ -92,7 +92,8 @@ class Training:
     """What `target.fit_target` needs of one target."""
 
     own: Pressures
-    """The target's own at its least busy beside neighbours: no total is less."""
+    """The target's own at its least busy, alone or beside others: no total is less. (Of visits beside others only, it was more
+    than `typical` where the target is busiest beside others.)"""
     typical: Pressures
     """The target's own over all watched seconds of all visits that show it: what it presses by wherever it is placed."""
     mixes: Pressures
@@ -121,7 +122,7 @@ def training(chips: Chips, target: int, solos: dict[int, Solo]) -> Training:
     enough("visits of the target with known neighbours", len(kept), 1)
     chip, watched = chips.chip[kept], chips.seconds[chips.chip[shown]]
     return Training(
-        own=Pressures(lines[kept].min(keepdims=True), gigabytes[kept].min(keepdims=True)),
+        own=Pressures(lines[shown].min(keepdims=True), gigabytes[shown].min(keepdims=True)),
         typical=Pressures(
             *(np.average(each[shown], weights=watched, keepdims=True) for each in (lines, gigabytes))
         ),

@@ -29,7 +29,6 @@ _HIGHEST: Final = 0.97
 _IDLE_SHARE: Final = 0.05
 _MEDIAN_LOAD: Final = 0.30
 _SPREAD_OF_LOAD: Final = 0.6
-_DEDICATED: Final = 0.12
 _SLOWED: Final = 0.1
 _SLOWED_TO: Final = 0.8
 RARE_MACHINES: Final = 0.015
@@ -61,9 +60,15 @@ class Fleet:
     """`machines` machines; the first n of a larger fleet of the same seed are not those of a smaller one."""
 
     def __init__(
-        self, machines: int, *, seed: int = 7, strata: int = 8, services: int = len(SERVICES)
+        self,
+        machines: int,
+        *,
+        seed: int = 7,
+        strata: int = 8,
+        services: int = len(SERVICES),
+        dedicated: float = 0.12,
     ) -> None:
-        """`services` of the catalogue run there, the largest.
+        """`services` of the catalogue run there, the largest; on a share `dedicated` of machines one of them alone.
 
         Raises ValueError for fewer machines than strata, or more strata or services than there are.
         """
@@ -91,7 +96,7 @@ class Fleet:
         self.cpus: Indexes = largest // part
         """(m) logical CPUs: two of each core."""
         self.is_idle: Flags = uniform(seed, "idle", index) < _IDLE_SHARE
-        self.is_dedicated: Flags = ~self.is_idle & (uniform(seed, "dedicated", index) < _DEDICATED)
+        self.is_dedicated: Flags = ~self.is_idle & (uniform(seed, "dedicated", index) < dedicated)
         """(m) whether the machine runs one service only."""
         self.is_slowed: Flags = uniform(seed, "governor", index) < _SLOWED
         """(m) whether its governor keeps it below the nominal frequency."""

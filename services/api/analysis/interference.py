@@ -1,0 +1,264 @@
+"""How much slower an application runs beside others on a chip: /analysis/interference."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from analysis.interference.colocation import Solo
+from analysis.interference.pieces import NAMES
+from services.api.analysis.told import (
+    AskedOf,
+    Because,
+    Figure,
+    InputsAnswer,
+    LeftOut,
+    asked_document,
+    because_document,
+    figure_document,
+    inputs_document,
+    reasons_document,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.errors import BadSelection
+from storage.query.models.interference import Mix, Piece, TargetQuestion
+from storage.query.models.interference import TargetAnswer as FoundTarget
+from storage.query.selections.selection import Selection
+
+
+class Chip(Answer):
+    """Whose chips it is about, and what was counted on them."""
+
+    platform: str = Field(description="Empty: no visit is left.")
+    lines: str = Field(
+        description="Counter that stands for lines brought into the shared cache.", examples=["l2-lines-in"]
+    )
+    peak_gbs: float | None = Field(description="GB/s of a chip's memory; pieces end at 25 and 75 % of it.")
+    peak_is_seen: bool = Field(
+        description="It is the most that a visit saw: no figure was given or measured."
+    )
+
+
+class SoloRow(Answer):
+    """An application alone on a chip."""
+
+    application: str
+    cpi: float = Field(description="Cycles per instruction.")
+    lines: float = Field(description="Millions brought into the shared cache per CPU second.")
+    gigabytes: float = Field(description="Read from memory and written to it per CPU second.")
+    visits: int = Field(description="In which it had a chip to itself.")
+
+
+class PieceRow(Answer):
+    """Degradation = intercept + cache·c + bandwidth·b, in standard deviations from the means."""
+
+    piece: str = Field(description="cache-bound, both or bandwidth-bound.")
+    mixes: int = Field(description="0: `because` says why there is no function.")
+    outliers: int = Field(description="Of the mixes, left out by their residual.")
+    intercept: float | None
+    cache: float | None
+    bandwidth: float | None
+    cache_mean: float | None = Field(description="Millions of lines per second.")
+    cache_sigma: float | None
+    bandwidth_mean: float | None = Field(description="GB/s.")
+    bandwidth_sigma: float | None
+    r2: float | None
+    f_p: float | None = Field(description="p-value of the whole function.")
+    t_p: list[float] = Field(description="p-values of the principal components that were kept.")
+    because: Because | None
+
+
+class MixAnswer(Answer):
+    """The mix that was asked about."""
+
+    lines: float | None = Field(description="Millions per second, the target's own among them.")
+    gigabytes: float | None = Field(description="Per second, as before.")
+    degradation: Figure | None = Field(
+        description="Time ratio − 1 beside these, with the interval of one visit."
+    )
+    baseline: float | None = Field(
+        description="Mean degradation of all training mixes, which knows nothing of pressure."
+    )
+    piece: str | None
+    extrapolated: bool | None = Field(description="No training mix had such pressures.")
+    because: Because | None
+
+
+class InterferenceAnswer(Answer):
+    """One application's degradation as a function of the total pressure on its chip."""
+
+    asked: AskedOf
+    target: str
+    chip: Chip
+    solo: SoloRow | None = Field(description="The target alone; null: too few visits.")
+    typical_lines: float | None = Field(
+        description="The target's own pressure on average, millions per second."
+    )
+    typical_gigabytes: float | None = Field(description="Per second.")
+    mixes: int = Field(description="Visits beside known neighbours, that trained it.")
+    strangers: int = Field(description="Visits beside applications whose pressure nobody knows.")
+    baseline: float | None = Field(description="Mean degradation of the mixes.")
+    baseline_error: float | None = Field(description="Mean absolute error of saying just that.")
+    error: float | None = Field(description="That of the function, on the same mixes.")
+    rows: list[PieceRow]
+    rows_total: int
+    mix: MixAnswer | None = Field(description="Null: none was asked about, or nothing is known.")
+    neighbours: list[SoloRow] = Field(description="Applications whose pressure is known.")
+    left_out: list[LeftOut]
+    inputs: InputsAnswer
+    because: Because | None
+
+
+_FORMS = forms_of(InterferenceAnswer, "rows")
+
+
+def interference_document(selection: Selection, found: FoundTarget) -> Json:
+    """The answer of /analysis/interference."""
+    model = found.model
+    return {
+        "asked": asked_document(selection),
+        "target": found.target,
+        "chip": chip_document(found.platform, found.lines, found.peak_gbs, seen=found.peak_is_seen),
+        "solo": found.solo and _solo_document(found.target, found.solo),
+        "typical_lines": model and float(model.typical.cache[0]),
+        "typical_gigabytes": model and float(model.typical.bandwidth[0]),
+        "mixes": model.observations if model else 0,
+        "strangers": found.strangers,
+        "baseline": model and model.baseline,
+        "baseline_error": model and model.baseline_error,
+        "error": model and model.error,
+        "rows": [_piece_document(piece) for piece in found.pieces],
+        "rows_total": len(found.pieces),
+        "mix": found.mix and _mix_document(found.mix),
+        "neighbours": [_solo_document(name, solo) for name, solo in sorted(found.neighbours.items())],
+        "left_out": reasons_document(found.left_out),
+        "inputs": inputs_document(found.inputs),
+        "because": because_document(found.unsaid),
+    }
+
+
+def chip_document(platform: str, lines: str, peak_gbs: float | None, *, seen: bool) -> Json:
+    """Whose chips an answer is about."""
+    return {"platform": platform, "lines": lines, "peak_gbs": peak_gbs, "peak_is_seen": seen}
+
+
+def _solo_document(application: str, solo: Solo) -> Json:
+    return {
+        "application": application,
+        "cpi": solo.cpi,
+        "lines": solo.lines_per_cpu_s,
+        "gigabytes": solo.gigabytes_per_cpu_s,
+        "visits": solo.visits,
+    }
+
+
+def _piece_document(piece: Piece) -> Json:
+    fit = piece.fit
+    mean, sigma = (fit.mean.tolist(), fit.sigma.tolist()) if fit else ([None, None], [None, None])
+    return {
+        "piece": piece.name,
+        "mixes": fit.observations if fit else 0,
+        "outliers": fit.outliers if fit else 0,
+        "intercept": fit and fit.plane.intercept,
+        "cache": fit and fit.plane.cache,
+        "bandwidth": fit and fit.plane.bandwidth,
+        "cache_mean": mean[0],
+        "cache_sigma": sigma[0],
+        "bandwidth_mean": mean[1],
+        "bandwidth_sigma": sigma[1],
+        "r2": fit and fit.r2,
+        "f_p": fit and fit.f_p,
+        "t_p": fit.t_p.tolist() if fit else [],
+        "because": because_document(piece.unsaid),
+    }
+
+
+def _mix_document(mix: Mix) -> Json:
+    found = mix.prediction
+    known = mix.lines == mix.lines  # NaN where a neighbour's pressure is not known
+    return {
+        "lines": mix.lines if known else None,
+        "gigabytes": mix.gigabytes if known else None,
+        "degradation": found and figure_document(found.degradation),
+        "baseline": found and found.baseline,
+        "piece": found and NAMES[found.piece],
+        "extrapolated": found and found.extrapolated,
+        "because": because_document(mix.unsaid),
+    }
+
+
+def named_numbers(text: str, parameter: str) -> list[tuple[str, float | None]]:
+    """`checkout:0.1,feed` as names and their numbers; None: none is given. Raises `BadSelection`."""
+    found: list[tuple[str, float | None]] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, colon, number = part.rpartition(":")
+        if not colon:
+            found.append((part, None))
+            continue
+        try:
+            found.append((name.strip(), float(number)))
+        except ValueError as error:
+            raise BadSelection(
+                f"{number[:40]!r} is no number.",
+                hint=f"{parameter}=checkout:2,feed:1, for example.",
+                parameter=parameter,
+            ) from error
+    return found
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/interference",
+        summary="How much slower an application runs beside others",
+        description="The degradation of one application as a function of the total pressure on its chip, lines into the shared "
+        "cache and memory bandwidth, trained by visits of machines of one socket; its prediction for a mix, beside the mean.",
+        response_model=InterferenceAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def interference(  # noqa: PLR0917 - a query string
+        request: Request,
+        selection: Selected,
+        target: Annotated[
+            str,
+            Query(min_length=1, max_length=500, description="The application whose degradation is wanted."),
+        ],
+        platform: Annotated[
+            str,
+            Query(
+                max_length=500, description="Whose chips; empty: the platform with most visits of the target."
+            ),
+        ] = "",
+        beside: Annotated[
+            str,
+            Query(
+                max_length=8000,
+                description="A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; 1 where none is given.",
+            ),
+        ] = "",
+        cores: Annotated[
+            float | None,
+            Query(gt=0, le=10_000, description="That the target keeps busy in the mix; else its average."),
+        ] = None,
+        peak_gbs: Annotated[
+            float | None,
+            Query(
+                ge=0.1,
+                le=100_000,
+                description="GB/s of a chip's memory; else as calibrated, or the most seen.",
+            ),
+        ] = None,
+    ) -> Response:
+        def document() -> Json:
+            mix = tuple(
+                (name, 1.0 if busy is None else busy) for name, busy in named_numbers(beside, "beside")
+            )
+            question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs)
+            return interference_document(selection, asker.queries.ask(question))
+
+        return await asker.answer(request, _FORMS, document)

@@ -1,0 +1,224 @@
+"""What the model of interference is fed with, out of the store: visits of machines of one chip, and what ran on each.
+
+Counters of a chip are known by socket, applications are not: so a machine of several sockets says nothing, and the answer counts
+such visits. On a machine of one socket what was counted of the whole machine is its chip's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.errors import CannotSay
+from analysis.interference.colocation import Chips, Solo, alone
+from storage import calibrations
+from storage.calibrations import Kind
+from storage.query.arrays import Bool, Float, Int64, weight_at
+from storage.query.models.told import Inputs
+from storage.query.observed.counters import Pairs, read_failures, read_pairs
+from storage.query.observed.cpus import LogicalCpus, read_cpus
+from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
+from storage.query.observed.time_used import TimeUsed, read_time_used
+from storage.query.observed.totals import read_totals
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+
+LINES = ("l2-lines-in", "l2-misses", "llc-misses")
+"""What says how fast the shared cache is filled: the first that most visits counted."""
+_SAME_FREQUENCY = 0.1
+MOVED, READ, WRITTEN = "memory-moved", "memory-read", "memory-written"
+
+
+@dataclass(frozen=True, slots=True)
+class InterferenceInputs:
+    """Chips of one platform, and the applications seen on them."""
+
+    platform: str
+    """"": no visit is left."""
+    names: tuple[str, ...]
+    """Of applications. One of number n that was not counted in a visit is number n + len(names) there: it presses on the
+    others, and says nothing of its own CPI."""
+    chips: Chips
+    solos: Mapping[int, Solo]
+    lines: str
+    """The counter that stands for lines brought into the cache."""
+    peak_gbs: float
+    """Of the memory; NaN: no visit is left."""
+    peak_is_seen: bool
+    """It is the most that a visit saw, as nobody has measured or given it."""
+    inputs: Inputs
+    left_out: Mapping[str, int]
+    """Visits that say nothing of it, by why."""
+
+    def number(self, application: str) -> int:
+        """Of an application that was counted; -1: none was of that name."""
+        return self.names.index(application) if application in self.names else -1
+
+
+def read_interference_inputs(
+    reading: Reading, selection: Selection, platform: str, peak_gbs: float | None, target: str
+) -> InterferenceInputs:
+    """The inputs of a selection on a platform; "": the one with most visits of `target`, or of all where that is "".
+
+    Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+    """
+    connection = reading.connection
+    time = replace(selection, event="cpu", unit="")
+    visits = read_machine_visits(connection, time)
+    used = read_time_used(connection, time, visits)
+    cpus = read_cpus(connection, time, visits)
+    totals = read_totals(connection, time, visits, (*LINES, MOVED, READ, WRITTEN))
+    counted = read_pairs(connection, time, visits, "cycles", "instructions", by_application=True)
+    ids = np.unique(np.concatenate([used.application, counted.application]))
+    names = tuple(reading.label_values(APPLICATION, ids))
+    lines = max(LINES, key=lambda name: int(np.isfinite(totals[name]).sum()))
+    moved = np.where(np.isfinite(totals[MOVED]), totals[MOVED], totals[READ] + totals[WRITTEN])
+    why = np.full(len(visits), "", "U120")
+    has_counted = weight_at(counted.visit, np.ones(len(counted.visit)), len(visits)) > 0
+    for reason, lacking in (
+        ("its sockets are not known", _sockets(cpus, len(visits)) == 0),
+        ("it has several sockets, and applications are not known by socket", _sockets(cpus, len(visits)) > 1),
+        ("bytes from and to memory were not counted", ~np.isfinite(moved)),
+        ("lines brought into the cache were not counted", ~np.isfinite(totals[lines])),
+        ("no application was counted", ~has_counted),
+    ):
+        why[lacking & (why == "")] = reason
+    at = _platform_at(visits, counted, why == "", platform, ids[[name == target for name in names]])
+    why[(why == "") & (visits.values["platform"] != at)] = "it is of another platform"
+    off = _off_frequency(cpus, why == "")
+    why[(why == "") & off] = "it ran at another frequency than most"
+    usable = why == ""
+    chips = _chips(usable, cpus, totals[lines], moved, used, counted, ids)
+    chosen = visits.names["platform"][at] if at >= 0 else platform
+    peak, seen = _peak(reading, chosen, peak_gbs, chips)
+    return InterferenceInputs(
+        platform=chosen,
+        names=names,
+        chips=chips,
+        solos=_solos(chips, len(names)),
+        lines=lines,
+        peak_gbs=peak,
+        peak_is_seen=seen,
+        inputs=Inputs(
+            visits.coverage,
+            len(visits),
+            int(usable.sum()),
+            read_failures(connection, time, visits, (lines, MOVED, READ, WRITTEN, "cycles", "instructions")),
+        ),
+        left_out={reason: int((why == reason).sum()) for reason in np.unique(why[~usable]).tolist()},
+    )
+
+
+def _sockets(cpus: LogicalCpus, visits: int) -> Int64:
+    """How many each visit's machine has; 0: not known."""
+    pairs = np.unique(np.stack([cpus.visit, cpus.package], axis=1), axis=0)
+    count = np.bincount(pairs[:, 0], minlength=visits).astype(np.int64)
+    unknown = np.unique(cpus.visit[cpus.package < 0])
+    count[unknown] = 0
+    return count
+
+
+def _off_frequency(cpus: LogicalCpus, usable: Bool) -> Bool:
+    """Visits of the usable ones whose busy CPUs ran more than a tenth off the median; none where that was not measured.
+
+    At a higher frequency an instruction waits for memory for more cycles, which would pass for interference.
+    """
+    known = np.isfinite(cpus.mhz)
+    busy = np.where(known, cpus.busy_s, 0.0)
+    total = weight_at(cpus.visit, busy, len(usable))
+    mhz = weight_at(cpus.visit, busy * np.where(known, cpus.mhz, 0.0), len(usable))
+    mean = np.divide(mhz, total, out=np.full(len(usable), np.nan), where=total > 0)
+    there = usable & np.isfinite(mean)
+    if not there.any():
+        return np.zeros(len(usable), np.bool_)
+    return np.asarray(there & (np.abs(mean / np.median(mean[there]) - 1) > _SAME_FREQUENCY))
+
+
+def _platform_at(visits: MachineVisits, counted: Pairs, usable: Bool, wanted: str, target: Int64) -> int:
+    """Place of the platform in the visits' names; -1: no visit is of it."""
+    names = visits.names["platform"]
+    if wanted:
+        return names.index(wanted) if wanted in names else -1
+    seen = usable.copy()
+    if len(target):
+        seen &= np.isin(np.arange(len(visits)), counted.visit[counted.application == target[0]])
+    if not seen.any():
+        seen = usable
+    if not seen.any():
+        return -1
+    return int(np.bincount(visits.values["platform"][seen]).argmax())
+
+
+def _chips(  # noqa: PLR0917 - columns of one table
+    usable: Bool,
+    cpus: LogicalCpus,
+    lines: Float,
+    moved: Float,
+    used: TimeUsed,
+    counted: Pairs,
+    ids: Int64,
+) -> Chips:
+    """One chip for each usable visit; CPU time by samples, made to add up to what the kernel accounted."""
+    size = len(usable)
+    busy = weight_at(cpus.visit, cpus.busy_s, size)
+    window = weight_at(cpus.visit, cpus.window_s, size) / np.maximum(
+        np.bincount(cpus.visit, minlength=size), 1
+    )
+    sampled = weight_at(used.visit, used.seconds, size)
+    usable = usable & (busy > 0) & (sampled > 0) & (window > 0)
+    chip = np.cumsum(usable) - 1
+    keep = usable[used.visit] & (used.seconds > 0)
+    visit, application, seconds = used.visit[keep], used.application[keep], used.seconds[keep]
+    place = _places(counted, visit, application)
+    there = place >= 0
+    cycles, instructions = (
+        np.where(there, column[place], 0.0) if len(column) else np.zeros(len(visit))
+        for column in (counted.y, counted.x)
+    )
+    there &= (cycles > 0) & (instructions > 0)
+    number = np.searchsorted(ids, application)
+    return Chips(
+        seconds=window[usable],
+        lines=lines[usable] / 1e6,
+        gigabytes=moved[usable] / 1e9,
+        chip=chip[visit],
+        application=np.where(there, number, number + len(ids)),
+        cpu_seconds=seconds * busy[visit] / sampled[visit],
+        # Of what was not counted nobody looks at either.
+        cycles=np.where(there, cycles, 1.0),
+        instructions=np.where(there, instructions, 1.0),
+    )
+
+
+def _places(counted: Pairs, visit: Int64, application: Int64) -> Int64:
+    """Where these pairs of a visit and an application were counted; -1: nowhere."""
+    key, wanted = (counted.visit << 32) | counted.application, (visit << 32) | application
+    if not len(key):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(key)
+    place = order[np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)]
+    return np.where(key[place] == wanted, place, -1).astype(np.int64)
+
+
+def _solos(chips: Chips, names: int) -> dict[int, Solo]:
+    """Of all applications that had a chip to themselves often enough, by both of their numbers."""
+    found: dict[int, Solo] = {}
+    for application in np.unique(chips.application[chips.application < names]).tolist():
+        try:
+            solo = alone(chips, application)
+        except CannotSay:
+            continue
+        found[application] = found[application + names] = solo
+    return found
+
+
+def _peak(reading: Reading, platform: str, given: float | None, chips: Chips) -> tuple[float, bool]:
+    """GB/s, and whether it is only the most that was seen."""
+    if given is not None:
+        return given, False
+    known = calibrations.of_platform(calibrations.read(reading.connection, Kind.MEMORY_BANDWIDTH), platform)
+    if known is not None:
+        return known.value / 1e9, False
+    if not len(chips.seconds):
+        return np.nan, True
+    return float((chips.gigabytes / chips.seconds).max()), True

@@ -1,0 +1,145 @@
+"""Which applications should share a machine so that none is slowed down more than it may be (DIGEST I7)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from analysis.errors import CannotSay
+from analysis.interference.advisor import Tenant, place
+from storage.errors import BadSelection
+from storage.query.models.interference import check_peak, refuse_applications, trained_target
+from storage.query.models.interference_inputs import InterferenceInputs, read_interference_inputs
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+
+MOST_TENANTS = 200
+MOST_MACHINES = 200
+_LOOKS = 20_000
+"""Exchanges looked at: about a second, since somebody waits for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One of the programs to be placed."""
+
+    application: str
+    machine: int | None
+    """From 0; None: `unsaid` says why."""
+    most: float | None
+    """Degradation that it may suffer; None: any."""
+    degradation: float | None
+    """Predicted beside those it is placed with, 0 alone; None: no model can say."""
+    kept: bool | None
+    """Whether its target is; None: it is not placed."""
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementAnswer:
+    """The best placement found, or why there is none."""
+
+    platform: str
+    lines: str
+    peak_gbs: float | None
+    peak_is_seen: bool
+    machines: int
+    slots: int
+    rows: tuple[Placed, ...]
+    """In the order of the question."""
+    ended: bool
+    """The search found nothing better; False: it stopped at its limit."""
+    inputs: Inputs
+    left_out: Mapping[str, int]
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementQuestion:
+    """Programs on equal machines of one chip; an application that is named twice is two programs."""
+
+    selection: Selection
+    tenants: tuple[tuple[str, float | None], ...]
+    """Names of applications, and the degradation that each may suffer, 0.1 for a tenth; None: any."""
+    machines: int
+    slots: int = 2
+    """Programs that a machine may hold."""
+    platform: str = ""
+    """"": the one with most visits."""
+    peak_gbs: float | None = None
+    cautious: bool = False
+    """Targets are held by the upper end of a prediction's interval."""
+
+    def answer(self, reading: Reading) -> PlacementAnswer:
+        """The placement. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        _check(self)
+        found = read_interference_inputs(reading, self.selection, self.platform, self.peak_gbs, "")
+        rows, ended, unsaid = _placed(self, found)
+        return PlacementAnswer(
+            platform=found.platform,
+            lines=found.lines,
+            peak_gbs=found.peak_gbs if np.isfinite(found.peak_gbs) else None,
+            peak_is_seen=found.peak_is_seen,
+            machines=self.machines,
+            slots=self.slots,
+            rows=rows,
+            ended=ended,
+            inputs=found.inputs,
+            left_out=found.left_out,
+            unsaid=unsaid,
+        )
+
+
+def _check(question: PlacementQuestion) -> None:
+    refuse_applications(question.selection)
+    check_peak(question.peak_gbs)
+    if not 1 <= len(question.tenants) <= MOST_TENANTS:
+        raise BadSelection(
+            f"1 to {MOST_TENANTS} programs are placed.", hint="tenants=checkout:0.1,feed, for example."
+        )
+    if any(most is not None and not 0 <= most <= 100 for _, most in question.tenants):
+        raise BadSelection("The degradation a program may suffer is 0 to 100; 0.1 is a tenth.")
+    if not (1 <= question.machines <= MOST_MACHINES and 1 <= question.slots <= MOST_TENANTS):
+        raise BadSelection(f"1 to {MOST_MACHINES} machines of 1 to {MOST_TENANTS} programs each.")
+
+
+def _placed(
+    question: PlacementQuestion, found: InterferenceInputs
+) -> tuple[tuple[Placed, ...], bool, Unsaid | None]:
+    models = {name: trained_target(found, name) for name, _ in question.tenants}
+    lacking = {name: unsaid for name, (_, unsaid) in models.items() if unsaid is not None}
+    if lacking:
+        # Without its pressure nobody knows what a program does to the others, so none can be placed.
+        rows = tuple(
+            Placed(name, None, most, None, None, lacking.get(name)) for name, most in question.tenants
+        )
+        first = next(iter(lacking.values()))
+        if len(lacking) == 1:
+            return rows, False, first
+        return rows, False, Unsaid(first.reason, f"Of {', '.join(lacking)} nothing is known: {first.detail}")
+    tenants = [
+        Tenant(trained.model, inf if most is None else most)
+        for name, most in question.tenants
+        if (trained := models[name][0]) is not None
+    ]
+    try:
+        placement = place(
+            tenants, question.machines, question.slots, cautious=question.cautious, looks=_LOOKS
+        )
+    except CannotSay as error:
+        return (), False, Unsaid(error.reason, str(error))
+    machine = {tenant: at for at, members in enumerate(placement.machines) for tenant in members}
+    rows = tuple(
+        Placed(
+            application=name,
+            machine=machine[number],
+            most=most,
+            degradation=value if np.isfinite(value := placement.degradation[number]) else None,
+            kept=number not in placement.unmet,
+            unsaid=None,
+        )
+        for number, (name, most) in enumerate(question.tenants)
+    )
+    return rows, placement.ended, None
