@@ -74,8 +74,12 @@ class Samples:
         of = group[self.facts.profile]
         order = sorting(of)
         bounds = np.searchsorted(of[order], np.arange(count + 1))
-        parts = [self.of(np.sort(order[a:b])) for a, b in itertools.pairwise(bounds.tolist())]
-        return [replace(part, shape=part.shape.above_its_leaves()) for part in parts]
+        parts = []
+        for a, b in itertools.pairwise(bounds.tolist()):
+            budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
+            part = self.of(np.sort(order[a:b]))
+            parts.append(replace(part, shape=part.shape.above_its_leaves()))
+        return parts
 
     def of(self, keep: Int64 | Bool) -> "Samples":
         """These with some of the facts."""
