@@ -14,11 +14,13 @@ import pytest
 from analysis.smt.overlap import from_throughput
 from collector.calibrating import Work
 from fleetpb import gateway_pb2, gateway_pb2_grpc
+from gateway.calibration.places import last_cache_bytes
 from services.cli import main
 from services.commands import calibrate as command
 from storage import calibrations
 from storage.calibrations import Calibration, Kind
 from storage.inventory import NewMachine, add
+from tests.gateway_daemon import running
 
 pytestmark = pytest.mark.integration
 
@@ -256,3 +258,18 @@ def test_the_command_line_names_every_kind_and_work():
     assert set(get_args(command.KindName)) == {kind.value for kind in Kind}
     assert set(get_args(command.WorkName)) == {work.value for work in Work}
     assert command.ANY == calibrations.ANY
+
+
+def test_the_memory_of_this_machine_by_the_real_gateway(fleetprof, engine, tmp_path):
+    if last_cache_bytes(0) > 64 << 20:
+        pytest.skip("more memory would be needed than a test should take")
+    allowed = ("--allow-calibration", "--calibration-busy-percent", "100", "--calibration-mib", "256")
+    with running(tmp_path, *allowed) as daemon:
+        with engine.begin() as connection:
+            add(connection, NewMachine("here", daemon.target))
+        code, out, err = fleetprof("memory", "here", "--for", "800ms", "--repetitions", "2")
+    assert code == 0, err
+    bandwidth, latency = kept(engine)
+    assert f"{latency.value:,.1f} ns" in out
+    assert latency.platform == bandwidth.platform != ""
+    assert (latency.machine, latency.repetitions, latency.measured) == ("here", 2, True)
