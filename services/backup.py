@@ -162,7 +162,7 @@ def _run_through_psql(place: URL, command: Sequence[str | Path]) -> None:
     """Run the script that pg_restore writes; it is one transaction, so what breaks off before its COMMIT is undone."""
     restoring = Path(command[0])
     psql = restoring.with_name("psql")  # of the same version: scripts have commands of psql's own
-    asking = [psql, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", _dbname(place)]
+    asking: list[str | Path] = [psql, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", _dbname(place)]
     with TemporaryFile() as said, TemporaryFile() as answered:
         try:
             with (

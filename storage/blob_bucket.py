@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
 
 import fsspec
 
@@ -120,4 +121,13 @@ class BlobBucket:
             raise
         except Exception as error:
             # Each fsspec implementation has errors of its own; there is no common base class.
-            raise ArchiveUnavailable(f"The archive {self._url} failed: {error}") from error
+            raise ArchiveUnavailable(f"The archive {without_secrets(self._url)} failed: {error}") from error
+
+
+def without_secrets(archive: str) -> str:
+    """An archive's URL to be printed: what stands before @ in its host, and its query, hidden."""
+    parts = urlsplit(archive)
+    if not (parts.scheme and parts.netloc):
+        return archive
+    host = f"***@{parts.netloc.rpartition('@')[2]}" if "@" in parts.netloc else parts.netloc
+    return urlunsplit((parts.scheme, host, parts.path, "***" if parts.query else "", ""))

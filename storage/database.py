@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import psycopg2
 from psycopg2 import errorcodes
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 
 from storage import errors
@@ -94,12 +94,6 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
     )
     event.listen(engine, "handle_error", _translate_in_engine)
     return engine
-
-
-def ping(engine: Engine) -> None:
-    """Return if the database answers and has our tables. Raises `DatabaseError`."""
-    with engine.connect() as connection:
-        connection.execute(text("SELECT 1 FROM campaign LIMIT 1"))
 
 
 @contextmanager

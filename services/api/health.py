@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 
+import structlog
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
@@ -12,6 +13,8 @@ from services.api.problems import of_storage
 from storage.errors import StorageError
 from storage.query.engine import QueryEngine
 from storage.query.shapes.status import LandingQuestion
+
+_log = structlog.get_logger("fleetprof.api")
 
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -31,6 +34,9 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
         except StorageError as error:
             problem = of_storage(error)
             problem.status = HTTPStatus.SERVICE_UNAVAILABLE
+            if not is_local(request):  # it names hosts, users and databases
+                _log.warning("not ready", database=str(error))
+                problem.detail = "The store does not answer; the log says why."
             return problem.response(request.state.request_id)
         return JSONResponse({"status": "ready"})
 

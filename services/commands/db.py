@@ -173,11 +173,12 @@ def dump(
     that runs here, or the data of one that does not run.
     """
     from services.backup import dump as write  # noqa: PLC0415
+    from storage.blob_bucket import without_secrets  # noqa: PLC0415
 
     settings = read_settings()
     with _database(settings) as url:
         size = write(url, file)
-    typer.echo(f"{file}: {size:,} bytes. Copy the archive now: {settings.archive}")
+    typer.echo(f"{file}: {size:,} bytes. Copy the archive now: {without_secrets(settings.archive)}")
 
 
 @app.command()

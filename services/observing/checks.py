@@ -9,19 +9,21 @@ from redis import RedisError
 from services.observing.queues import open_broker
 from services.observing.readiness import Check
 from storage.archive import Archive
-from storage.database import open_engine, ping
+from storage.database import open_engine
 from storage.errors import ArchiveError, BlobMissing, StorageError
+from storage.migrate import require_current
 
 _NO_BLOB = "probes/none"
 
 
 def database(url: str) -> Check:
-    """It answers, and has this program's tables."""
+    """It answers, and its schema is this program's, to the last revision."""
     engine = open_engine(url, application="probe", pool_size=1)
 
     def check() -> str | None:
         try:
-            ping(engine)
+            with engine.connect() as connection:
+                require_current(connection)
         except StorageError as error:
             return str(error)
         finally:

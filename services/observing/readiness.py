@@ -1,8 +1,11 @@
 """Whether a process can do its work now: named checks, each a sentence when it fails.
 
 Alive is not ready: a collector whose database is away is alive, and to restart it would mend nothing.
+
+The sentences name hosts, users and folders: they are for the log and for callers of this machine.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -10,6 +13,8 @@ from time import monotonic
 
 REMEMBERED_S = 1.0
 """Who asks all the time must not cause a connection to the database each time."""
+
+_log = logging.getLogger(__name__)
 
 Check = Callable[[], str | None]
 """None: well. Else a sentence that says what is wrong. May block for some seconds; must not raise."""
@@ -30,6 +35,17 @@ class Readiness:
         with self._lock:
             if self.clock() - self._asked_at >= REMEMBERED_S:
                 answers = {name: check() for name, check in self.checks.items()}
-                self._failing = {name: why for name, why in answers.items() if why is not None}
+                failing = {name: why for name, why in answers.items() if why is not None}
+                _tell(self._failing, failing)
+                self._failing = failing
                 self._asked_at = self.clock()
             return dict(self._failing)
+
+
+def _tell(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Log what changed: probes come every few seconds."""
+    for name, why in now.items():
+        if before.get(name) != why:
+            _log.warning("not ready: %s: %s", name, why)
+    for name in before.keys() - now.keys():
+        _log.info("ready again: %s", name)

@@ -1,7 +1,7 @@
 """A small HTTP server on a thread of its own, for processes whose work is something else.
 
     GET /healthz   200 as long as the process can answer at all
-    GET /readyz    200, or 503 with what keeps it from working
+    GET /readyz    200, or 503 with the checks that fail, and why to callers of this machine
     GET /metrics   Prometheus' text format
 
 Every answer closes its connection. No more than `_AT_ONCE` callers are heard at a time and each for
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from threading import BoundedSemaphore, Event, Thread
 from typing import Any
@@ -29,6 +30,8 @@ _AT_ONCE = 8
 _PATIENCE_S = 5.0
 _BREATHER_S = 0.1
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+_ELSEWHERE = "The log says why."
 
 _log = logging.getLogger(__name__)
 
@@ -143,7 +146,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/readyz":
             failing = self.server.readiness.failing()
             status = HTTPStatus.SERVICE_UNAVAILABLE if failing else HTTPStatus.OK
-            self._answer(status, {"status": "not ready" if failing else "ready", "failing": failing})
+            document: dict[str, object] = {"status": "not ready" if failing else "ready", "failing": failing}
+            if not is_near(self.client_address):
+                document["failing"] = dict.fromkeys(failing, _ELSEWHERE)
+            self._answer(status, document)
         elif path == "/metrics":
             self._send(HTTPStatus.OK, self.server.metrics(), _PROMETHEUS)
         else:
@@ -170,6 +176,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
         """Probes come every few seconds; they are not worth a line."""
+
+
+def is_near(caller: Any) -> bool:
+    """Whether somebody calls from this machine: over loopback, or a Unix socket, whose callers have no address."""
+    if not isinstance(caller, tuple):
+        return True
+    address = ip_address(str(caller[0]).partition("%")[0])
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _make_way(path: Path) -> None:

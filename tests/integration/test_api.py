@@ -426,7 +426,9 @@ def test_a_database_that_does_not_answer_is_a_passing_problem(access: Access, st
         response = client.get("/api/v1/table")
         problem(response, 503)
         assert response.headers["retry-after"] == "2"
-        problem(client.get("/readyz"), 503)
+        refused = client.get("/readyz")
+        problem(refused, 503)
+        assert "nonexistent" not in refused.text, "its caller is not of this machine"
         assert client.get("/healthz").status_code == 200
         assert "fleetprof_database_up 0.0" in client.get("/metrics").text
     queries.close()

@@ -11,8 +11,10 @@ from uuid import uuid4
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import Engine, text
 
 from services.errors import NotRunning
+from services.observing import checks
 from services.observing.address import ObserveAddress
 from services.observing.asking import ask, is_ok
 from storage.captures import Due
@@ -123,6 +125,14 @@ def test_without_its_database_a_process_lives_and_is_not_ready(
         until(lambda: is_ok(address, "/healthz"), f"{log} says more")
         assert '"database"' in readyz(address)
         assert is_ok(address, "/healthz")
+
+
+def test_a_database_that_lacks_a_revision_is_not_ready(database_url: str, engine: Engine):
+    check = checks.database(database_url)
+    assert check() is None
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    assert "lacks 1 schema revision" in str(check())
 
 
 def test_an_address_that_others_reach_is_refused_unless_it_is_meant(database_url, valkey_url, tmp_path):

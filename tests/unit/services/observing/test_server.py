@@ -1,5 +1,6 @@
 """GIVEN a process that answers probes WHEN it is asked, well or badly THEN it answers what is so, and goes on."""
 
+import json
 import socket
 import stat
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from services.errors import CannotStart, NotRunning
 from services.observing.address import ObserveAddress
 from services.observing.asking import ask, is_ok
 from services.observing.readiness import Readiness
-from services.observing.server import ObservingServer
+from services.observing.server import ObservingServer, is_near
 
 
 class Process:
@@ -50,6 +51,39 @@ def test_alive_is_not_ready(process: Process):
     assert "It is away." in text
     assert is_ok(process.address, "/healthz")
     assert not is_ok(process.address, "/readyz")
+
+
+def test_what_is_wrong_is_said_to_this_machine_and_the_log(
+    process: Process, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    process.wrong = "No password for app@db.example."
+    monkeypatch.setattr("services.observing.server.is_near", lambda _caller: False)
+    status, text = ask(process.address, "/readyz")
+    assert (status, json.loads(text)["failing"].keys()) == (503, {"database"})
+    assert "example" not in text
+    process.now = 10.0
+    ask(process.address, "/readyz")
+    process.wrong, process.now = None, 20.0
+    ask(process.address, "/readyz")
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert told == ["not ready: database: No password for app@db.example."], "once, not at every probe"
+
+
+@pytest.mark.parametrize(
+    ("caller", "near"),
+    [
+        (("127.0.0.1", 4000), True),
+        (("::1", 4000, 0, 0), True),
+        (("::ffff:127.0.0.1", 4000, 0, 0), True),
+        ("", True),
+        (b"", True),
+        (("10.0.0.7", 4000), False),
+        (("::ffff:10.0.0.7", 4000, 0, 0), False),
+        (("fe80::1%eth0", 4000, 0, 2), False),
+    ],
+)
+def test_who_is_near(caller: object, near: bool):
+    assert is_near(caller) is near
 
 
 def test_who_asks_all_the_time_causes_no_more_work(process: Process):
