@@ -13,8 +13,10 @@ from services.api.analysis import (
     cross_check,
     feature,
     frequency,
+    interference,
     load_test,
     machine_types,
+    placement_advice,
     ratios,
     side_by_side,
     stability,
@@ -58,7 +60,7 @@ _SHAPES = (
 _MODELS = (
     *(ratios, cross_check, affinity, apu, frequency, side_by_side),
     *(composition, feature, load_test, stability),
-    *(capacity, machine_types),
+    *(capacity, machine_types, interference, placement_advice),
 )
 
 

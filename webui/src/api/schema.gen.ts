@@ -144,6 +144,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/analysis/interference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much slower an application runs beside others
+         * @description The degradation of one application as a function of the total pressure on its chip, lines into the shared cache and memory bandwidth, trained by visits of machines of one socket; its prediction for a mix, beside the mean.
+         */
+        get: operations["interference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/analysis/load-test": {
         parameters: {
             query?: never;
@@ -176,6 +196,26 @@ export interface paths {
          * @description Two platforms under equal traffic for each machine: how many old machines one new one replaces, by CPU utilisation and by APU, against the ratio of their prices. Choose machines and times at which traffic is equal.
          */
         get: operations["machine_types"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/placement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Programs on machines so that none is slowed down too much
+         * @description The best placement found of programs on equal machines: targets for degradation are kept where possible, then the least degradation in sum, by the functions of /analysis/interference.
+         */
+        get: operations["placement"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1397,6 +1437,33 @@ export interface components {
             share: components["schemas"]["Figure"];
         };
         /**
+         * Chip
+         * @description Whose chips it is about, and what was counted on them.
+         */
+        Chip: {
+            /**
+             * Lines
+             * @description Counter that stands for lines brought into the shared cache.
+             * @example l2-lines-in
+             */
+            lines: string;
+            /**
+             * Peak Gbs
+             * @description GB/s of a chip's memory; pieces end at 25 and 75 % of it.
+             */
+            peak_gbs: number | null;
+            /**
+             * Peak Is Seen
+             * @description It is the most that a visit saw: no figure was given or measured.
+             */
+            peak_is_seen: boolean;
+            /**
+             * Platform
+             * @description Empty: no visit is left.
+             */
+            platform: string;
+        };
+        /**
          * Coefficient
          * @description A calibrated figure of a platform.
          */
@@ -2222,6 +2289,68 @@ export interface components {
             visits: number;
         };
         /**
+         * InterferenceAnswer
+         * @description One application's degradation as a function of the total pressure on its chip.
+         */
+        InterferenceAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            /**
+             * Baseline
+             * @description Mean degradation of the mixes.
+             */
+            baseline: number | null;
+            /**
+             * Baseline Error
+             * @description Mean absolute error of saying just that.
+             */
+            baseline_error: number | null;
+            because: components["schemas"]["Because"] | null;
+            chip: components["schemas"]["Chip"];
+            /**
+             * Error
+             * @description That of the function, on the same mixes.
+             */
+            error: number | null;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /** @description Null: none was asked about, or nothing is known. */
+            mix: components["schemas"]["MixAnswer"] | null;
+            /**
+             * Mixes
+             * @description Visits beside known neighbours, that trained it.
+             */
+            mixes: number;
+            /**
+             * Neighbours
+             * @description Applications whose pressure is known.
+             */
+            neighbours: components["schemas"]["SoloRow"][];
+            /** Rows */
+            rows: components["schemas"]["PieceRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /** @description The target alone; null: too few visits. */
+            solo: components["schemas"]["SoloRow"] | null;
+            /**
+             * Strangers
+             * @description Visits beside applications whose pressure nobody knows.
+             */
+            strangers: number;
+            /** Target */
+            target: string;
+            /**
+             * Typical Gigabytes
+             * @description Per second.
+             */
+            typical_gigabytes: number | null;
+            /**
+             * Typical Lines
+             * @description The target's own pressure on average, millions per second.
+             */
+            typical_lines: number | null;
+        };
+        /**
          * IntervalAnswer
          * @description An estimate for the fleet with its 95 % interval.
          */
@@ -2572,6 +2701,37 @@ export interface components {
             share: number;
         };
         /**
+         * MixAnswer
+         * @description The mix that was asked about.
+         */
+        MixAnswer: {
+            /**
+             * Baseline
+             * @description Mean degradation of all training mixes, which knows nothing of pressure.
+             */
+            baseline: number | null;
+            because: components["schemas"]["Because"] | null;
+            /** @description Time ratio − 1 beside these, with the interval of one visit. */
+            degradation: components["schemas"]["Figure"] | null;
+            /**
+             * Extrapolated
+             * @description No training mix had such pressures.
+             */
+            extrapolated: boolean | null;
+            /**
+             * Gigabytes
+             * @description Per second, as before.
+             */
+            gigabytes: number | null;
+            /**
+             * Lines
+             * @description Millions per second, the target's own among them.
+             */
+            lines: number | null;
+            /** Piece */
+            piece: string | null;
+        };
+        /**
          * MoveRow
          * @description Work that should change platforms.
          */
@@ -2753,6 +2913,114 @@ export interface components {
          * @enum {string}
          */
         Order: "cpu" | "unresolved" | "samples" | "machines" | "name" | "seen";
+        /**
+         * PieceRow
+         * @description Degradation = intercept + cache·c + bandwidth·b, in standard deviations from the means.
+         */
+        PieceRow: {
+            /** Bandwidth */
+            bandwidth: number | null;
+            /**
+             * Bandwidth Mean
+             * @description GB/s.
+             */
+            bandwidth_mean: number | null;
+            /** Bandwidth Sigma */
+            bandwidth_sigma: number | null;
+            because: components["schemas"]["Because"] | null;
+            /** Cache */
+            cache: number | null;
+            /**
+             * Cache Mean
+             * @description Millions of lines per second.
+             */
+            cache_mean: number | null;
+            /** Cache Sigma */
+            cache_sigma: number | null;
+            /**
+             * F P
+             * @description p-value of the whole function.
+             */
+            f_p: number | null;
+            /** Intercept */
+            intercept: number | null;
+            /**
+             * Mixes
+             * @description 0: `because` says why there is no function.
+             */
+            mixes: number;
+            /**
+             * Outliers
+             * @description Of the mixes, left out by their residual.
+             */
+            outliers: number;
+            /**
+             * Piece
+             * @description cache-bound, both or bandwidth-bound.
+             */
+            piece: string;
+            /** R2 */
+            r2: number | null;
+            /**
+             * T P
+             * @description p-values of the principal components that were kept.
+             */
+            t_p: number[];
+        };
+        /**
+         * PlacedRow
+         * @description One program.
+         */
+        PlacedRow: {
+            /** Application */
+            application: string;
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Degradation
+             * @description Predicted time ratio − 1 beside those it is placed with; 0 alone; null: no model can say.
+             */
+            degradation: number | null;
+            /**
+             * Kept
+             * @description Whether its target is.
+             */
+            kept: boolean | null;
+            /**
+             * Machine
+             * @description From 0; null: `because` says why it is not placed.
+             */
+            machine: number | null;
+            /**
+             * Most
+             * @description Degradation that it may suffer; null: any.
+             */
+            most: number | null;
+        };
+        /**
+         * PlacementAnswer
+         * @description The best placement found. It is not proven to be the best there is.
+         */
+        PlacementAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            because: components["schemas"]["Because"] | null;
+            chip: components["schemas"]["Chip"];
+            /**
+             * Ended
+             * @description No exchange that was looked at betters it; false: the search stopped at its limit.
+             */
+            ended: boolean;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /** Machines */
+            machines: number;
+            /** Rows */
+            rows: components["schemas"]["PlacedRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /** Slots */
+            slots: number;
+        };
         /**
          * Power
          * @description What the visits are enough for.
@@ -3445,6 +3713,34 @@ export interface components {
             naive: number;
             /** @description Time ratio − 1; below 0 is faster. */
             slowdown: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * SoloRow
+         * @description An application alone on a chip.
+         */
+        SoloRow: {
+            /** Application */
+            application: string;
+            /**
+             * Cpi
+             * @description Cycles per instruction.
+             */
+            cpi: number;
+            /**
+             * Gigabytes
+             * @description Read from memory and written to it per CPU second.
+             */
+            gigabytes: number;
+            /**
+             * Lines
+             * @description Millions brought into the shared cache per CPU second.
+             */
+            lines: number;
+            /**
+             * Visits
+             * @description In which it had a chip to itself.
+             */
+            visits: number;
         };
         /**
          * Sort
@@ -5192,6 +5488,119 @@ export interface operations {
             };
         };
     };
+    interference: {
+        parameters: {
+            query: {
+                /** @description The application whose degradation is wanted. */
+                target: string;
+                /** @description Whose chips; empty: the platform with most visits of the target. */
+                platform?: string;
+                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; 1 where none is given. */
+                beside?: string;
+                /** @description That the target keeps busy in the mix; else its average. */
+                cores?: number | null;
+                /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
+                peak_gbs?: number | null;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InterferenceAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     load_test: {
         parameters: {
             query: {
@@ -5360,6 +5769,121 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MachineTypesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    placement: {
+        parameters: {
+            query: {
+                /** @description Programs, comma-separated, each with the degradation it may suffer if not any: `checkout:0.1,feed,feed`. An application named twice is two programs. */
+                tenants: string;
+                /** @description How many there are. */
+                machines: number;
+                /** @description Programs a machine may hold. */
+                slots?: number;
+                /** @description Of the machines; empty: the one with most visits. */
+                platform?: string;
+                /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
+                peak_gbs?: number | null;
+                /** @description Hold targets by the upper end of the prediction's interval. */
+                cautious?: boolean;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacementAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
