@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from storage.query import budget
 from storage.query.arrays import Int64, distinct, group_starts, ranges, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import function_key
@@ -38,6 +39,7 @@ class Occurrences:
     @classmethod
     def of(cls, named: Functions, samples: Samples, subject: Subject) -> "Occurrences":
         """Those of the subject's functions."""
+        budget.checkpoint()  # a thousand users have a tree each
         shape = samples.shape
         borne = Borne.of(shape, samples.facts.units, samples.weighted)
         used, which = distinct(shape.function)

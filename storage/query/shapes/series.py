@@ -3,6 +3,7 @@
 Visits weigh as in the whole selection, by stratum and UTC day, so that the points of a row add up to the row of the table.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from datetime import datetime
 import numpy as np
 
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.arrays import Int64, sum_at
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
@@ -183,11 +185,11 @@ def _points(evidence: Visits, found: ByVisit, step: Int64, count: int) -> list[t
     units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
     visits = np.bincount(place, minlength=found.rows * count).reshape(found.rows, count)
     lines: list[list[Point]] = [[] for _ in range(found.rows)]
-    for number in range(count):
-        inside = np.flatnonzero(step == number)
+    new = np.empty(len(evidence), np.int64)
+    each = zip(_by_step(step, count), _by_step(step[found.visit], count), strict=True)
+    for number, (inside, pairs) in enumerate(each):
+        budget.checkpoint()
         selected = float((evidence.weight[inside] * evidence.selected[inside]).sum())
-        pairs = step[found.visit] == number
-        new = np.full(len(evidence), -1, np.int64)
         new[inside] = np.arange(len(inside))
         here = _of(evidence, inside)
         moments = here.moments(
@@ -201,6 +203,13 @@ def _points(evidence: Visits, found: ByVisit, step: Int64, count: int) -> list[t
                 share = min(observed / selected, 1.0) if estimate is None else estimate.share.value
             line.append(Point(observed, share, estimate, int(visits[row, number])))
     return [tuple(line) for line in lines]
+
+
+def _by_step(step: Int64, count: int) -> list[Int64]:
+    """The places of each step, ascending."""
+    order = np.argsort(step, kind="stable")
+    bounds = np.searchsorted(step[order], np.arange(count + 1)).tolist()
+    return [order[low:high] for low, high in itertools.pairwise(bounds)]
 
 
 def _of(evidence: Visits, visits: Int64) -> Visits:

@@ -5,6 +5,7 @@ three samples with one in `malloc` is no program that spends a third of its time
 counts is the lower end of the share's binomial interval, samples taken as independent.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from analysis import estimate
 from storage.errors import BadSelection
 from storage.landing.markers import Kind
+from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
@@ -110,7 +112,7 @@ class Uses:
     samples: Int64
     """Of the application, which the share was seen in."""
 
-    def of(self, keep: Bool) -> "Uses":
+    def of(self, keep: Bool | Int64) -> "Uses":
         """Some of them."""
         return Uses(
             self.names,
@@ -187,14 +189,25 @@ def application_wholes(samples: Samples, grouping: Grouping) -> tuple[Float, Int
     return weights, sum_at(grouping.of, profiles.samples, size)
 
 
+def _by_key(uses: Uses, keys: Int64) -> Iterator[Uses]:
+    """Those of each of these keys; sorted once, since there may be a million pairs."""
+    order = np.flatnonzero(np.isin(uses.key, keys))
+    order = order[np.argsort(uses.key[order], kind="stable")]
+    sorted_keys = uses.key[order]
+    first = np.searchsorted(sorted_keys, keys)
+    last = np.searchsorted(sorted_keys, keys, side="right")
+    for low, high in zip(first.tolist(), last.tolist(), strict=True):
+        budget.checkpoint()
+        yield uses.of(order[low:high])
+
+
 def _described(reading: Reading, samples: Samples, uses: Uses, keys: Int64, by: str) -> tuple[SharedRow, ...]:
     """The rows of these keys, in their order."""
     together = Grouping(np.zeros(len(samples.profiles), np.int64), ({},))
     fleet = frame_rows(reading.functions, samples, together, (by,))
     rows = shown_rows(samples, fleet, fleet.places(keys))
     found = []
-    for key, row in zip(keys.tolist(), rows, strict=True):
-        mine = uses.of(uses.key == key)
+    for mine, row in zip(_by_key(uses, keys), rows, strict=True):
         lower = mine.lower()
         surest = int(np.lexsort((mine.share, lower))[-1])
         parts = mine.weight[mine.weight > 0] / mine.weight.sum()

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from storage.query import budget
 from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import FrameKeys, Numbering
@@ -122,6 +123,7 @@ class FrameGroup:
     def __init__(
         self, functions: Functions, samples: Samples, labels: dict[str, str], keys: FrameKeys
     ) -> None:
+        budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
         self._samples = samples
         self.labels = labels
         shape = samples.shape

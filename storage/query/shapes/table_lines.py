@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.lined import LinedSamples
 from storage.query.samples import Samples
@@ -85,6 +86,7 @@ class LineGroup:
     def __init__(
         self, functions: Functions, samples: Samples, labels: dict[str, str], keys: FrameKeys, lines: Lines
     ) -> None:
+        budget.checkpoint()
         self._samples = samples
         self._labels = labels
         self._by_function = keys[0] == "function"

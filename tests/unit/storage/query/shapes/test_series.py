@@ -1,0 +1,60 @@
+"""GIVEN what visits brought to rows WHEN it is put into steps of time THEN every step has its own visits, and a dropped question ends."""
+
+from collections import Counter
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.errors import QuestionDropped
+from storage.query.budget import Budget, Limits, Stop
+from storage.query.shapes import series
+from storage.query.shapes.series import _points
+from storage.query.weighing.by_visit import ByVisit
+from storage.query.weighing.evidence import Visits
+
+STEPS, ROWS = 4, 3
+brought = st.dictionaries(st.tuples(st.integers(0, ROWS - 1), st.integers(0, 7)), st.integers(1, 9))
+steps_of_visits = st.lists(st.integers(0, STEPS - 1), min_size=8, max_size=8)
+
+
+def visits(count: int) -> Visits:
+    """By hand, each with 100 units."""
+    whole = np.arange(count)
+    one, hundred = np.ones(count), np.full(count, 100)
+    return Visits(Mock(weights=None), whole, whole, whole, whole, one, whole, hundred)
+
+
+def by_visit(made: dict[tuple[int, int], int]) -> ByVisit:
+    pairs = np.array(sorted(made), np.int64).reshape(-1, 2)
+    return ByVisit(pairs[:, 0], pairs[:, 1], np.array([made[key] for key in sorted(made)], np.int64), ROWS)
+
+
+@given(brought, steps_of_visits)
+def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: list[int]):
+    found = _points(visits(8), by_visit(made), np.array(step), STEPS)
+    units, seen = Counter(), Counter()
+    for (row, visit), value in made.items():
+        units[row, step[visit]] += value
+        seen[row, step[visit]] += 1
+    for row, line in enumerate(found):
+        for number, point in enumerate(line):
+            whole = 100 * step.count(number)
+            assert (point.units, point.visits) == (units[row, number], seen[row, number])
+            assert point.share == (units[row, number] / whole if whole else None)
+
+
+def test_the_next_step_is_not_begun_for_a_question_that_was_dropped(monkeypatch: pytest.MonkeyPatch):
+    budget, begun = Budget(Limits()), []
+
+    def dropping(_: object, rows: int) -> list[None]:
+        begun.append(rows)
+        budget.stop(Stop.DROPPED)
+        return [None] * rows
+
+    monkeypatch.setattr(series, "estimates", dropping)
+    with budget.running(), pytest.raises(QuestionDropped):
+        _points(visits(8), by_visit({(0, 0): 1}), np.arange(8) % STEPS, STEPS)
+    assert len(begun) == 1
