@@ -15,6 +15,7 @@ from sqlalchemy import QueuePool
 
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
+from services.api.connections import CuttableConnection
 from services.api.kept_answers import KeptAnswers
 from services.api.symbols import CONCURRENT_SOURCES
 from services.data_api.running import EndingStreams, open_desk, streaming
@@ -151,6 +152,7 @@ def serve(
         )
         config = uvicorn.Config(
             app,
+            http=CuttableConnection,
             ssl_certfile=listen.tls_cert,
             ssl_keyfile=listen.tls_key,
             access_log=False,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from services.api.problems import Problem, of_storage
 from services.data_api.errors import TooManyStreams
-from services.data_api.places import Places
+from services.data_api.places import Places, nothing
 from services.data_api.streams import Streams
 from storage.data.errors import Stopped
 from storage.data.stopping import Stop
@@ -29,11 +29,16 @@ class DataDesk:
     """Gives back what the streams hold."""
     longest_s: float = LONGEST_S
 
-    def serve(self, stop: Stop, make: Callable[[], Iterator[_Record]]) -> Iterator[_Record]:
-        """The records of a stream that holds a place. Raises `Problem` for all that the store says."""
+    def serve(
+        self, stop: Stop, make: Callable[[], Iterator[_Record]], *, cut: Callable[[], object] = nothing
+    ) -> Iterator[_Record]:
+        """The records of a stream that holds a place. Raises `Problem` for all that the store says.
+
+        `cut` breaks the caller's connection, from any thread.
+        """
         try:
             until = time.monotonic() + self.longest_s
-            with self.places.taken(stop):
+            with self.places.taken(stop, cut):
                 for record in make():
                     self.places.offered(stop)
                     yield record

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from fleetpb import data_pb2
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
+from services.api.connections import cut_of
 from services.api.formats.accept import parse_accept
 from services.api.parameters import Selected
 from services.api.problems import Problem
@@ -76,7 +77,8 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
         framing = _framing(", ".join(request.headers.getlist("accept")))
         coding, packer = packed
         stop = Stop()
-        pump = Pump(desk.serve(stop, lambda: make(query, stop)), kind, stop, alone=query.follow)
+        records = desk.serve(stop, lambda: make(query, stop), cut=cut_of(request))
+        pump = Pump(records, kind, stop, alone=query.follow)
 
         async def in_thread(read: Callable[[Framing, Packer], _Read]) -> _Read:
             # Abandoned when the caller has gone: `_end` then makes it end.

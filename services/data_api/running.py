@@ -36,7 +36,8 @@ def streaming(desk: DataDesk, listen: DataListen | None, access: Access) -> Iter
     def keep_watch() -> None:
         while not ending.wait(_LOOK_S):
             if unread := desk.places.end_unread():
-                log.warning("streams ended that nobody read", streams=len(unread))
+                log.warning("streams cut that nobody read", streams=len(unread))
+            desk.places.end_old(desk.longest_s)
 
     watch = threading.Thread(target=keep_watch, name="data-watch", daemon=True)
     watch.start()

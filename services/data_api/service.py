@@ -69,7 +69,7 @@ class DataService(data_pb2_grpc.DataApiServicer):
             return  # the caller has gone already
         try:
             self._callers.demand(context, least)
-            yield from self._desk.serve(stop, lambda: make(stop))
+            yield from self._desk.serve(stop, lambda: make(stop), cut=context.cancel)
         except StorageError as error:  # of the query, before there was a stream
             _abort(context, of_storage(error))
         except Problem as problem:

@@ -1,0 +1,121 @@
+"""GIVEN callers that keep their streams open and read nothing WHEN their time is over THEN their places are for others."""
+
+import http.client
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+import uvicorn
+from fastapi import FastAPI, Request
+
+from fleetpb import data_pb2, data_pb2_grpc
+from services.api import problems
+from services.api.auth import Access, parse_tokens
+from services.api.connections import CuttableConnection
+from services.data_api.desk import DataDesk
+from services.data_api.http import data_router
+from services.data_api.places import STREAMS
+from services.data_api.server import DataListen, DataServer
+from services.data_api.streams import Streams
+from storage.data.stopping import Stop
+from tests.until import until
+
+pytestmark = pytest.mark.integration
+TOKEN = "v" * 24
+
+
+class Endless(Streams):
+    """Records that no buffer of a connection has room for, without a store."""
+
+    def __init__(self) -> None:
+        """Nothing is asked."""
+
+    def profiles(self, query: object, stop: Stop) -> Iterator[data_pb2.ProfileRecord]:
+        while True:  # sees no stop, like every stream while its record waits to be taken
+            yield data_pb2.ProfileRecord(cursor=os.urandom(500_000).hex())
+
+
+@contextmanager
+def by_grpc(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
+    server = DataServer(DataListen(f"unix:{folder}/s"), desk, Access(folder))
+    server.start()
+    channels = []
+
+    def begin() -> Callable[[], object]:
+        # Streams of one connection would share its window.
+        channels.append(grpc.insecure_channel(f"unix:{folder}/s", (("grpc.use_local_subchannel_pool", 1),)))
+        stream = data_pb2_grpc.DataApiStub(channels[-1]).Profiles(data_pb2.ProfileQuery())
+        return lambda: next(stream)
+
+    try:
+        yield begin
+    finally:
+        for channel in channels:
+            channel.close()
+        server.stop()
+
+
+@contextmanager
+def by_http(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
+    app = FastAPI()
+    problems.install(app)
+    app.include_router(data_router(desk, Access(folder, parse_tokens([f"viewer:{TOKEN}"]))))
+
+    @app.middleware("http")
+    async def name(request: Request, answer: Callable) -> object:
+        request.state.request_id = "r"
+        return await answer(request)
+
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, log_config=None, http=CuttableConnection, timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    until(lambda: server.started, "it listens")
+    port = server.servers[0].sockets[0].getsockname()[1]
+    connections = []
+
+    def begin() -> Callable[[], object]:
+        connections.append(http.client.HTTPConnection("127.0.0.1", port, timeout=60))
+        connections[-1].request("GET", "/api/v1/data/profiles", headers={"Authorization": f"Bearer {TOKEN}"})
+        response = connections[-1].getresponse()
+        if response.status != 200:
+            raise OSError(response.read())
+        return lambda: response.read(1)
+
+    try:
+        yield begin
+    finally:
+        for connection in connections:
+            connection.close()
+        desk.places.end_all()
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize("serving", [by_grpc, by_http])
+@pytest.mark.parametrize("bound", ["unread", "old"])
+def test_paused_readers_do_not_lock_others_out(serving, bound: str, tmp_path: Path):
+    desk = DataDesk(Endless())
+    with serving(desk, tmp_path) as begin:
+        paused = [begin() for _ in range(STREAMS)]
+        for read in paused:
+            read()
+        with pytest.raises((grpc.RpcError, OSError)) as refused:
+            begin()()
+        assert "16 streams are open" in str(refused.value)
+
+        def all_ended() -> bool:
+            # Paused before, so what is offered from now on is never taken.
+            if bound == "unread":
+                desk.places.end_unread(unread_s=0.2)
+            else:
+                desk.places.end_old(0.0, overtime_s=0.2)
+            return desk.places.open == 0
+
+        until(all_ended, "the places are free", seconds=30)
+        assert begin()(), "there is a place again"
