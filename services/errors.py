@@ -31,6 +31,10 @@ class CannotWrite(ServiceError):
     """Output cannot go where it was told to."""
 
 
+class NoRates(ServiceError):
+    """No request rates come from where they were to come from."""
+
+
 class BackupFailed(ServiceError):
     """A dump was not made, or not restored."""
 

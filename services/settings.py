@@ -159,6 +159,10 @@ class Settings(BaseSettings):
         ge=0,
         description="What an hour of one core costs, in any currency. Not set: answers are not shown in money.",
     )
+    prometheus_url: str | None = Field(
+        default=None,
+        description="Prometheus that `fleetprof report capacity --prometheus` asks for request rates, `http://prometheus:9090`.",
+    )
     query_seconds: float = Field(
         default=30.0,
         gt=0,
@@ -243,6 +247,17 @@ class Settings(BaseSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("prometheus_url")
+    @classmethod
+    def _server(cls, url: str | None) -> str | None:
+        """A server, and perhaps a path before its API's."""
+        parts = urlsplit(url or "")
+        if url and (
+            parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment
+        ):
+            raise ValueError("it is no URL such as http://prometheus:9090")
+        return url or None
 
     @field_validator("debuginfod_urls", mode="before")
     @classmethod

@@ -7,6 +7,7 @@ import typer
 
 from services.commands.asked import AsJson, Campaign, Since, Until
 from services.commands.reports.printing import Asked, Json, OfMachines, report
+from services.settings import read_settings
 
 if TYPE_CHECKING:
     from services.hottest import Queries
@@ -19,13 +20,19 @@ Coefficient = Annotated[
 
 
 def capacity(  # noqa: PLR0917 - the command line is its signature
+    select: OfMachines = "{}",
     rates: Annotated[
-        Path,
-        typer.Argument(
+        Path | None,
+        typer.Option(
             metavar="FILE", help="CSV of time and requests per second of all these machines together."
         ),
-    ],
-    select: OfMachines = "{}",
+    ] = None,
+    prometheus: Annotated[
+        str,
+        typer.Option(
+            metavar="QUERY", help="Or a query of the same to the server at FLEETPROF_PROMETHEUS_URL."
+        ),
+    ] = "",
     step: Annotated[
         str, typer.Option(help="Rates and load are means of steps so long, e.g. 1h, 10m.")
     ] = "1h",
@@ -39,18 +46,34 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
     """Print how many requests a service could serve, by CPU utilisation, which promises too much, and by APU beside it.
 
     Times in FILE are RFC 3339 with a zone or seconds since 1970; a heading is skipped. Match the machines of one service.
-    `fleetprof report capacity rates.csv '{cluster="search"}'` Ends with 3 where nothing can be said.
+    `fleetprof report capacity '{cluster="search"}' --rates rates.csv` Ends with 3 where nothing can be said.
     """
     from services.api.analysis.capacity import capacity_document  # noqa: PLC0415
     from services.api.analysis.told import step_of  # noqa: PLC0415
-    from services.commands.reports.request_rates import read_rates  # noqa: PLC0415
+    from services.commands.reports.request_rates import means_of, read_rates  # noqa: PLC0415
+    from services.prometheus import request_rates  # noqa: PLC0415
     from services.views.reports.capacity import capacity as view  # noqa: PLC0415
     from storage.query.models.capacity import MOST_STEPS, CapacityQuestion  # noqa: PLC0415
-    from storage.query.shapes.steps import steps  # noqa: PLC0415
+    from storage.query.shapes.steps import Steps, steps  # noqa: PLC0415
+
+    if (rates is None) is (not prometheus):
+        raise typer.BadParameter(
+            "Give a file or a query, one of the two.", param_hint="--rates, --prometheus"
+        )
+    server = read_settings().prometheus_url
+    if prometheus and server is None:
+        raise typer.BadParameter("Set FLEETPROF_PROMETHEUS_URL to ask it.", param_hint="--prometheus")
+
+    def mean_rates(selection: "Selection", over: Steps) -> tuple[float | None, ...]:
+        if rates is not None:
+            return read_rates(rates, over)
+        assert server is not None, "checked above"
+        times = selection.start.timestamp(), selection.end.timestamp()
+        return means_of(request_rates(server, prometheus, *times, over.step_s), over)
 
     def make(queries: "Queries", selection: "Selection") -> Json:
         length = step_of(step) or 3600
-        means = read_rates(rates, steps(selection, MOST_STEPS, length))
+        means = mean_rates(selection, steps(selection, MOST_STEPS, length))
         question = CapacityQuestion(selection, means, length, full, coefficient)
         return capacity_document(question, queries.ask(question))
 

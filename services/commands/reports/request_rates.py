@@ -1,4 +1,4 @@
-"""A file of request rates, as a monitoring system exports it, as means of the steps of a report."""
+"""Request rates of a file or of Prometheus, as means of the steps of a report."""
 
 import csv
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def means(lines: Iterable[str], over: Steps) -> tuple[float | None, ...]:
 
     A first line that is none of these is a heading. Raises `BadSelection` with the line's number.
     """
-    sums, counts = np.zeros(over.count), np.zeros(over.count, np.int64)
+    points = []
     for number, fields in enumerate(csv.reader(lines), 1):
         if not fields:
             continue
@@ -43,9 +43,16 @@ def means(lines: Iterable[str], over: Steps) -> tuple[float | None, ...]:
                 hint="2026-11-21T10:00:00Z,812.5",
                 parameter="rates",
             )
-        time, rate = found
+        points.append(found)
+    return means_of(points, over)
+
+
+def means_of(points: Iterable[tuple[float, float]], over: Steps) -> tuple[float | None, ...]:
+    """The same of times, seconds since 1970, and rates; what is no number of 0 or more does not count."""
+    sums, counts = np.zeros(over.count), np.zeros(over.count, np.int64)
+    for time, rate in points:
         step = int((time - over.first_s) // over.step_s)
-        if 0 <= step < over.count:
+        if 0 <= step < over.count and isfinite(rate) and rate >= 0:
             sums[step] += rate
             counts[step] += 1
     return tuple(

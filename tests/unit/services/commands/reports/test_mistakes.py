@@ -1,0 +1,43 @@
+"""GIVEN reports WHEN what is typed means nothing THEN it is said, and nobody is asked."""
+
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from services.cli import app
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a report with a database that is not there."""
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    monkeypatch.delenv("FLEETPROF_PROMETHEUS_URL", raising=False)
+    runner = CliRunner(env={"COLUMNS": "300", "TERM": "dumb"})
+    return lambda *words: runner.invoke(app, ["report", *words])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("cpi", "{platform="), 1, "SELECT:"),
+        (("cpi", "--by", '"application'), 1, "--by:"),
+        (("cpi", "--step", "soon"), 1, "step=1h"),
+        (("frequency", "--mhz", "fast"), 1, "no list of frequencies"),
+        (("load-test", "{}", "{cluster="), 1, "PRODUCTION:"),
+        (("load-test", "{}", "{}", "--production-from", "once"), 1, "--production-from:"),
+        (("capacity",), 2, "one of the two"),
+        (("capacity", "--rates", "a.csv", "--prometheus", "up"), 2, "one of the two"),
+        (("capacity", "--prometheus", "up"), 2, "FLEETPROF_PROMETHEUS_URL"),
+        (("capacity", "--rates", "/there/is/none.csv"), 1, "cannot be read"),
+        (("apu", "--coefficient", "0.5"), 2, "--coefficient"),
+        (("feature", "memcpy", "--speedup", "0"), 2, "--speedup"),
+    ],
+)
+def test_a_mistake_is_told(run: Run, words: tuple[str, ...], code: int, said: str):
+    result = run(*words)
+    assert result.exit_code == code, result.output
+    assert said in result.output
