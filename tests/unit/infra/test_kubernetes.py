@@ -1,6 +1,7 @@
 """GIVEN the Kubernetes manifests WHEN no cluster is at hand THEN the API's schema and the program still check them."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,24 @@ def test_every_command_in_it_exists(name: str):
     command = typer.main.get_command(app)
     for word in PODS[f"fleetprof-{name}"]["containers"][0]["args"]:
         command = command.commands[word]
+
+
+def test_the_collectors_lake_stays_below_its_limit():
+    (container,) = PODS["fleetprof-collector"]["containers"]
+    (lake,) = [each["value"] for each in container["env"] if each["name"] == "FLEETPROF_LAKE_MEMORY_BYTES"]
+    limit = container["resources"]["limits"]["memory"]
+    assert limit.endswith("Gi")
+    # An export was measured at half a gigabyte beside DuckDB, the collector itself at 164 MiB.
+    assert int(lake) + 700 * 2**20 <= int(limit[:-2]) * 2**30
+
+
+def test_the_image_reaches_the_object_store_that_the_page_names():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    page = (ROOT / "docs/deploy.md").read_text()
+    assert "FLEETPROF_ARCHIVE_URL=s3://" in page
+    assert any(each.startswith("s3fs") for each in extras["s3"])
+    dockerfile = (ROOT / "infra/docker/Dockerfile").read_text()
+    assert dockerfile.count("[server,s3]") == 2, "its wheel is built, and installed"
 
 
 def test_the_gateways_options_make_sense_to_it():
