@@ -51,10 +51,10 @@ def shared_code(answer: Answer, *, own: bool = True) -> RenderableType:
 def users(answer: Answer) -> RenderableType:
     """Who still uses a function, of what `/api/v1/shared-code/users` answers."""
     unseen = answer["unseen_hi"]
+    # Not whoever is not listed: the list may be cut.
+    who = "An application that" if list(answer["by"]) == ["application"] else "What"
     rare = (
-        []
-        if unseen is None
-        else [Text(f"Whoever is not listed has below {100 * unseen:.2g} %.", style="dim")]
+        [] if unseen is None else [Text(f"{who} no visit saw has below {100 * unseen:.2g} %.", style="dim")]
     )
     if not answer["rows"]:
         return Group(Text("No stack of the selection has such a function."), *rare)

@@ -91,4 +91,5 @@ def test_users_are_told_with_their_callers():
     text = text_of(shared_code.users(found))
     assert "main 100.0 %, (nobody) 25.0 %" in text
     assert "3 more" in text
-    assert "Whoever is not listed has below 63 %" in text
+    assert "An application that no visit saw has below 63 %." in text, "three more are seen and not listed"
+    assert "What no visit saw has below 63 %." in text_of(shared_code.users({**found, "by": ["version"]}))
