@@ -33,6 +33,9 @@ def movers(answer: Answer) -> RenderableType:
                 style="dim",
             )
         )
+    if answer["compared_part"] < 1:
+        told = f"What chance explains was judged by a random {share(answer['compared_part'])} of the visits."
+        lines.append(Text(told, style="dim"))
     if answer["part"] < 1:
         lines.append(
             Text(f"Causes were looked for in a random {share(answer['part'])} of the visits.", style="dim")

@@ -1,6 +1,7 @@
 """GIVEN two days of a fleet WHEN a release made a function slower THEN it is named, and so is the release."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -93,8 +94,10 @@ def test_the_release_is_named(landed: Engine, queries: QueryEngine):
 
 def test_the_document_says_what_was_found(landed: Engine, queries: QueryEngine):
     question = MoversQuestion(NOW, BASE, explain=1)
-    document = movers_document(question, queries.ask(question))
-    found = MoversAnswer.model_validate_json(as_json(document)[0])
+    answer = queries.ask(question)
+    judged = replace(answer, part=0.5, comparison=replace(answer.comparison, part=0.25))
+    found = MoversAnswer.model_validate_json(as_json(movers_document(question, judged))[0])
+    assert (found.part, found.compared_part) == (0.5, 0.25)
     first, *others = found.movers
     assert first.cause is not None
     assert first.cause.best is not None

@@ -101,6 +101,12 @@ class MoversAnswer(Answer):
         ge=0,
         le=1,
     )
+    compared_part: float = Field(
+        description="Share of the visits that p-values and power are of: a random part where shuffling all of them "
+        "would take too long. Shares and intervals are of all.",
+        ge=0,
+        le=1,
+    )
     part: float = Field(
         description="Share of the visits that causes were looked for in: a random part of many.", ge=0, le=1
     )
@@ -124,6 +130,7 @@ def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
         "least": question.least,
         "labels": list(found.labels),
         "power": power and power.power,
+        "compared_part": found.comparison.part,
         "part": found.part,
         "unsaid": found.unsaid and _unsaid(found.unsaid),
     }

@@ -2841,6 +2841,11 @@ export interface components {
             /** By */
             by: string[];
             /**
+             * Compared Part
+             * @description Share of the visits that p-values and power are of: a random part where shuffling all of them would take too long. Shares and intervals are of all.
+             */
+            compared_part: number;
+            /**
              * Examined
              * @description Rows that were compared; of those called significant at most 5 % are chance.
              */

@@ -109,4 +109,6 @@ def test_without_a_cause_the_reason_stands_there(moved: dict):
     unsaid = {"reason": "no_design", "detail": "Visits were not drawn at random."}
     text = text_of(movers.movers({**moved, "unsaid": unsaid, "part": 0.5}))
     assert text.strip() == "Nothing can be said to have moved. Visits were not drawn at random."
-    assert "a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
+    assert "looked for in a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
+    judged = {**moved, "compared_part": 0.25}
+    assert "judged by a random 25.0 % of the visits" in text_of(movers.movers(judged))
