@@ -6,15 +6,18 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.smt.capacity import Capacity
+from services.api.analysis.apu import Coefficient, coefficient_document
 from services.api.analysis.told import (
     AskedOf,
     Because,
     Figure,
     InputsAnswer,
+    LeftOut,
     asked_document,
     because_document,
     figure_document,
     inputs_document,
+    reasons_document,
     step_of,
 )
 from services.api.answer import Answer, Json
@@ -67,6 +70,8 @@ class CapacityAnswer(Answer):
     by_utilisation: ForecastAnswer
     by_apu: ForecastAnswer
     rows: list[StepRow]
+    coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
+    left_out: list[LeftOut] = Field(description="Visits without an APU.")
     inputs: InputsAnswer
     because: Because | None = Field(description="Why there is neither forecast.")
 
@@ -92,6 +97,8 @@ def capacity_document(question: CapacityQuestion, found: FoundCapacity) -> Json:
             }
             for step in found.steps
         ],
+        "coefficients": [coefficient_document(each) for each in found.coefficients],
+        "left_out": reasons_document(found.left_out),
         "inputs": inputs_document(found.inputs),
         "because": because_document(found.unsaid),
     }

@@ -15,7 +15,7 @@ def apu(answer: Answer) -> RenderableType:
 
 def _body(answer: Answer) -> RenderableType:
     table = _uses(answer) if answer["by"] == "application" else _loads(answer)
-    return Group(table, *few_note(answer["rows"]), *_coefficients(answer))
+    return Group(table, *few_note(answer["rows"]), *coefficients(answer))
 
 
 def _loads(answer: Answer) -> Table:
@@ -53,7 +53,8 @@ def _uses(answer: Answer) -> Table:
     return table
 
 
-def _coefficients(answer: Answer) -> list[Text]:
+def coefficients(answer: Answer) -> list[Text]:
+    """The overlap coefficients that were used."""
     return [
         Text(
             f"overlap coefficient of {one['platform'] or 'any platform'}"

@@ -4,12 +4,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.terminal import share
-from services.views.reports.told import Answer, amount, columns, figure, told, unsaid
+from services.views.reports.apu import coefficients
+from services.views.reports.told import Answer, amount, columns, figure, left_out, told, unsaid
 
 
 def capacity(answer: Answer) -> RenderableType:
     """The forecasts of /analysis/capacity, and the steps they are made of."""
-    return told(answer, lambda: _body(answer))
+    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
 def _body(answer: Answer) -> RenderableType:
@@ -25,7 +26,7 @@ def _body(answer: Answer) -> RenderableType:
     lines: list[Text] = []
     for name in ("utilisation", "apu"):
         lines += _forecast(answer[f"by_{name}"], {"apu": "APU"}.get(name, name), answer["full"])
-    return Group(table, *lines)
+    return Group(table, *lines, *coefficients(answer))
 
 
 def _forecast(found: Answer, name: str, full: float) -> list[Text]:

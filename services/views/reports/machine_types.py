@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.terminal import share
+from services.views.reports.apu import coefficients
 from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, told
 
 _SAYS = {
@@ -43,4 +44,4 @@ def _body(answer: Answer) -> RenderableType:
     if answer["stress_test"]:
         lines.append(Text("A stress test must decide.", "bold yellow"))
     note = Text("as far as machines of both types got equal traffic in this selection", "dim")
-    return Group(table, *few_note(answer["rows"]), *lines, note)
+    return Group(table, *few_note(answer["rows"]), *lines, note, *coefficients(answer))

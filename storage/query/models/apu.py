@@ -15,7 +15,7 @@ from analysis.smt.machine import MachineLoad
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
-from storage.query.models.machine_loads import machine_loads, no_load
+from storage.query.models.machine_loads import machine_loads, no_load, read_core_times
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
@@ -84,7 +84,7 @@ class ApuQuestion:
     def answer(self, reading: Reading) -> ApuAnswer:
         """The loads. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
-        found = machine_loads(reading, self.selection, self.coefficient)
+        found = machine_loads(reading, read_core_times(reading, self.selection), self.coefficient)
         visits, loads, left_out, used = found.visits, found.loads, found.left_out, found.used
         there = found.there
         inputs = Inputs(visits.coverage, len(visits), len(there))

@@ -4,6 +4,7 @@ The rate comes from whoever balances the service; the load is the fleet's own, b
 have two threads, and by APU beside it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,9 +13,10 @@ import numpy as np
 from analysis.errors import CannotSay
 from analysis.smt.capacity import Capacity, forecast
 from analysis.smt.fleet import of_cluster
+from storage.calibrations import Calibration
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
-from storage.query.models.machine_loads import MachineLoads, machine_loads, no_load
+from storage.query.models.machine_loads import MachineLoads, machine_loads, no_load, read_core_times
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
 from storage.query.reader import Reading
@@ -47,6 +49,10 @@ class CapacityAnswer:
     by_apu: Capacity | Unsaid
     steps: tuple[LoadStep, ...]
     step_s: int
+    coefficients: tuple[Calibration, ...]
+    """Overlap coefficients that were used."""
+    left_out: Mapping[str, int]
+    """Visits without an APU, by why."""
     inputs: Inputs
     unsaid: Unsaid | None
     """Why there is neither."""
@@ -69,8 +75,9 @@ class CapacityQuestion:
         """The forecasts. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         over = _steps(self)
         # Utilisation asks for no coefficient: with 1 every measure of a core is its utilisation.
-        plain = machine_loads(reading, self.selection, 1.0, calibrated=False)
-        weighed = machine_loads(reading, self.selection, self.coefficient)
+        times = read_core_times(reading, self.selection)
+        plain = machine_loads(reading, times, 1.0, calibrated=False)
+        weighed = machine_loads(reading, times, self.coefficient)
         drawn_at = reading.visit_times(self.selection).of(plain.visits.id)
         step = over.of(drawn_at)
         of_utilisation, of_apu = (_by_step(found, step, over.count) for found in (plain, weighed))
@@ -87,6 +94,8 @@ class CapacityQuestion:
             by_apu,
             rows,
             over.step_s,
+            weighed.coefficients,
+            dict(weighed.left_out),
             Inputs(plain.visits.coverage, len(plain.visits), len(plain.there)),
             by_utilisation if neither and isinstance(by_utilisation, Unsaid) else None,
         )

@@ -46,13 +46,19 @@ class MachineLoads:
         return np.array([place for place, load in enumerate(self.loads) if load is not None], np.int64)
 
 
-def machine_loads(
-    reading: Reading, selection: Selection, coefficient: float | None, *, calibrated: bool = True
-) -> MachineLoads:
-    """The loads, by calibrated overlap coefficients unless told otherwise, and by `coefficient` where there is none.
+@dataclass(frozen=True, slots=True)
+class CoreTimes:
+    """What loads are made of: how busy each logical CPU of each visit was, and what ran there."""
 
-    Raises `BadSelection` for too many visits, `UnknownCampaign`, `DatabaseError`.
-    """
+    visits: MachineVisits
+    cpus: LogicalCpus
+    used: TimeUsed
+    names: Mapping[int, str]
+    """Of the applications in `used`."""
+
+
+def read_core_times(reading: Reading, selection: Selection) -> CoreTimes:
+    """Those of a selection. Raises `BadSelection` for too many visits, `UnknownCampaign`, `DatabaseError`."""
     connection = reading.connection
     visits = read_machine_visits(connection, selection)
     if len(visits) > MOST_VISITS:
@@ -64,9 +70,17 @@ def machine_loads(
     used = read_time_used(connection, selection, visits)
     ids = np.unique(used.application)
     names = dict(zip(ids.tolist(), reading.label_values(APPLICATION, ids), strict=True))
-    coefficients = _Coefficients(calibrations.read(connection, Kind.SMT) if calibrated else (), coefficient)
-    loads, left_out = _loads(visits, cpus, used, names, coefficients)
-    return MachineLoads(visits, loads, left_out, used, names, coefficients.used)
+    return CoreTimes(visits, cpus, used, names)
+
+
+def machine_loads(
+    reading: Reading, times: CoreTimes, coefficient: float | None, *, calibrated: bool = True
+) -> MachineLoads:
+    """The loads, by calibrated overlap coefficients unless told otherwise, and by `coefficient` where there is none."""
+    known = calibrations.read(reading.connection, Kind.SMT) if calibrated else ()
+    coefficients = _Coefficients(known, coefficient)
+    loads, left_out = _loads(times.visits, times.cpus, times.used, times.names, coefficients)
+    return MachineLoads(times.visits, loads, left_out, times.used, times.names, coefficients.used)
 
 
 class _Coefficients:

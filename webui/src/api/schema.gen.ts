@@ -1357,9 +1357,19 @@ export interface components {
             because: components["schemas"]["Because"] | null;
             by_apu: components["schemas"]["ForecastAnswer"];
             by_utilisation: components["schemas"]["ForecastAnswer"];
+            /**
+             * Coefficients
+             * @description Overlap coefficients that were used.
+             */
+            coefficients: components["schemas"]["Coefficient"][];
             /** Full */
             full: number;
             inputs: components["schemas"]["InputsAnswer"];
+            /**
+             * Left Out
+             * @description Visits without an APU.
+             */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
             /** Rows */
             rows: components["schemas"]["StepRow"][];
             /** Step Seconds */

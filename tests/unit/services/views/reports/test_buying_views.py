@@ -16,7 +16,8 @@ INPUTS = {
     "used": 9,
     "missing": [],
 }
-ABOUT = {"asked": ASKED, "inputs": INPUTS, "because": None}
+OC = {"platform": "Z80", "workload": "", "value": 1.4, "measured": True}
+ABOUT = {"asked": ASKED, "inputs": INPUTS, "because": None, "left_out": [], "coefficients": [OC]}
 
 
 def text_of(renderable) -> str:
@@ -57,6 +58,7 @@ def test_both_forecasts_stand_below_their_steps():
     assert "do not trust it" in text
     assert "by APU: Cannot say, too_little: Nobody calibrated." in text
     assert "2026-11-17 03:00" in text
+    assert "overlap coefficient of Z80: 1.40, measured" in text
     assert "do not trust it" not in text_of(capacity({**answer, "by_utilisation": forecast()}))
 
 
