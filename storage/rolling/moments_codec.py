@@ -22,7 +22,7 @@ from storage.landing.errors import CorruptChunk
 from storage.rolling import visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, concatenated, empty
-from storage.rolling.sorting import Bool, Float64, Int64
+from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 
 VERSION = 1
 ONE, MANY = 1, 2
@@ -63,8 +63,8 @@ def encode(sums: Sums) -> list[bytes]:
     return blobs
 
 
-def decode(blobs: Blobs) -> Sums:
-    """The sums of many cells, in order. Raises CorruptCell."""
+def decode(blobs: Blobs, wanted: Bool | None = None) -> Sums:
+    """The sums of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
     if not blobs:
         return empty(0)
     heads, everything = parted(blobs)
@@ -78,7 +78,7 @@ def decode(blobs: Blobs) -> Sums:
             continue
         bodies = [everything[i] for i in chosen.tolist()]
         try:
-            parts.append(read(bodies, rows[chosen], divisor[chosen]))
+            parts.append(read(bodies, rows[chosen], divisor[chosen], wanted))
         except (CorruptChunk, struct.error) as error:
             raise CorruptCell(f"moments do not decode: {error}") from error
         places.append(chosen)
@@ -98,16 +98,15 @@ def parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
     return heads, [memoryview(blob)[HEAD.size :] for blob in blobs]
 
 
-def _decode_lists(bodies: Blobs, pairs: Int64, divisor: Int64) -> Sums:
+def _decode_lists(bodies: Blobs, pairs: Int64, divisor: Int64, wanted: Bool | None) -> Sums:
     """The sums of lists, a part at a time: a pair of two bytes takes two hundred while it is added up."""
     part = np.cumsum(pairs) // _PAIRS_AT_ONCE
     bounds = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(bodies)]
-    return concatenated(
-        [
-            visit_list_codec.decode(bodies[low:high], pairs[low:high], divisor[low:high]).sums()
-            for low, high in itertools.pairwise(bounds)
-        ]
-    )
+    found = []
+    for low, high in itertools.pairwise(bounds):
+        lists = visit_list_codec.decode(bodies[low:high], pairs[low:high], divisor[low:high])
+        found.append((lists if wanted is None else lists.of_functions(wanted)).sums())
+    return concatenated(found)
 
 
 def _is_single(sums: Sums) -> Bool:
@@ -227,29 +226,41 @@ def _total(own: Int64, rest: Int64) -> Int64:
     return total
 
 
-def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
+def _of_wanted(columns: Sequence[Int64], rows: Int64, wanted: Bool | None) -> tuple[Sequence[Int64], Int64]:
+    """The columns of those functions that are wanted, and how many each cell has; the first column has the functions."""
+    if wanted is None:
+        return columns, rows
+    keep = among(columns[0], wanted)
+    return [column[keep] for column in columns], counts(
+        np.repeat(np.arange(len(rows)), rows)[keep], len(rows)
+    )
+
+
+def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64, wanted: Bool | None) -> Sums:
     cells = [ONE_CELL.unpack_from(body) for body in bodies]
     machines = np.array([c[0] for c in cells], np.int64)
     x, xe = np.array([c[1] for c in cells]), np.array([c[2] for c in cells])
     _possible(x, xe)
     steps, own, rest = unpack([body[ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
+    (function, own, rest), rows = _of_wanted((_functions(steps, rows), own, rest), rows, wanted)
     total = _total(own, rest)
     of = np.repeat(x, rows)
     own2, total2, own4, total4 = _predictions(own, total)
     one = np.ones(len(own), np.int64)
     return Sums(
         divisor, np.ones(len(x), np.int64), machines, x, x * x, (x * x) * (x * x), xe, rows,
-        _functions(steps, rows), one, np.repeat(machines, rows), own, total,
+        function, one, np.repeat(machines, rows), own, total,
         own2, total2, own * of, total * of, own4, total4,
     )  # fmt: skip
 
 
-def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
+def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64, wanted: Bool | None) -> Sums:
     cells = [MANY_CELL.unpack_from(body) for body in bodies]
     visits, machines = (np.array([c[i] for c in cells], np.int64) for i in (0, 1))
     x, xx, xxxx, xe = (np.array([c[i] for c in cells], np.float64) for i in (2, 3, 4, 5))
-    packed = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
-    steps, row_visits, row_machines, own, rest = packed[:5]
+    packed: Sequence[Int64] = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
+    packed, rows = _of_wanted((_functions(packed[0], rows), *packed[1:]), rows, wanted)
+    function, row_visits, row_machines, own, rest = packed[:5]
     own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
     _possible(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
     total = _total(own, rest)
@@ -261,6 +272,6 @@ def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64) -> Sums:
         column[at[implied]] = guess[implied]
     return Sums(
         divisor, visits, machines, x, xx, xxxx, xe, rows,
-        _functions(steps, rows), row_visits, row_machines, own, total,
+        function, row_visits, row_machines, own, total,
         own2, total2, own_x, total_x, own4, total4,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from their chunks, and takes out what waits in `roll_replaced`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,22 @@ from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
 from storage.rolling.rows import MAX_BYTES, Columns
-from storage.rolling.sorting import Float64, Int64
+from storage.rolling.sorting import Bool, Float64, Int64
 from storage.rolling.weighted import Parts
 from storage.schema import exposure, roll, roll_weighted, stratum
 
 _CLASSES = (-1, 0, 1, 2, 3)
 _FACT_BYTES = 48
 """Of a pair of a cell while an answer adds it up."""
+
+
+class Functions(Enum):
+    """What moments say of functions, besides what is true of each cell as a whole."""
+
+    READ = auto()
+    LATER = auto()
+    """Nothing until `of_functions` is asked for some: a table shows a hundred of tens of thousands."""
+    NONE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +66,15 @@ class Cells:
     units: Int64
     moments: Sums | None
     """In units; None when not asked for."""
+    blobs: Sequence[memoryview] = ()
+    """What `of_functions` decodes."""
 
     def __len__(self) -> int:
         return len(self.stratum)
+
+    def of_functions(self, wanted: Bool) -> Sums:
+        """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
+        return moments_codec.decode(self.blobs, wanted).in_units()
 
     @property
     def cell(self) -> Int64:
@@ -93,9 +109,15 @@ class WeightedCells:
     weighted: Float64
     """The fleet's."""
     moments: Parts | None
+    blobs: Sequence[memoryview] = ()
+    """What `of_functions` decodes."""
 
     def __len__(self) -> int:
         return len(self.level)
+
+    def of_functions(self, wanted: Bool) -> Parts:
+        """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
+        return weighted.decode(self.blobs, wanted)
 
     @property
     def cell(self) -> Int64:
@@ -126,14 +148,13 @@ def read_cells(
     k2: Sequence[int] | None = None,
     facts: bool = True,
     moments: bool = True,
-    functions: bool = True,
+    functions: Functions = Functions.READ,
     limit: int = MAX_BYTES,
 ) -> Cells:
     """The raw cells of `cover.hours` and `cover.days`, where `k1` and `k2` are among these (None: any).
 
-    Without `facts` or `moments` those blobs are not read at all; without `functions` the moments say only
-    what is true of each cell as a whole. Raises `CorruptCell`, and `TooMuch`
-    past `limit` bytes.
+    Without `facts` or `moments` those blobs are not read at all. Raises `CorruptCell`, and `TooMuch` past
+    `limit` bytes.
     """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
     named = [roll.c.facts, roll.c.data] if facts else []
@@ -164,8 +185,9 @@ def read_cells(
     stack, units = _facts(data, columns["facts"])
     sums = None
     if moments:
-        sums = moments_codec.decode(blobs).in_units() if functions else moment_heads.decode_sums(blobs)
-    arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
+        read = functions is Functions.READ
+        sums = moments_codec.decode(blobs).in_units() if read else moment_heads.decode_sums(blobs)
+    arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums, blobs]
     return Cells(*arguments)  # in the order of its fields
 
 
@@ -178,7 +200,7 @@ def read_weighted(
     k2: Sequence[int] | None = None,
     facts: bool = True,
     moments: bool = True,
-    functions: bool = True,
+    functions: Functions = Functions.READ,
     limit: int = MAX_BYTES,
 ) -> WeightedCells:
     """The cells of `cover.weighted`; parameters and errors are those of `read_cells`."""
@@ -206,9 +228,10 @@ def read_weighted(
     doubles = weighted.decode_doubles(found[1] if facts else [], columns["facts"])
     parts = None
     if moments:
-        parts = weighted.decode(found[-1]) if functions else moment_heads.decode_parts(found[-1])
+        read = functions is Functions.READ
+        parts = weighted.decode(found[-1]) if read else moment_heads.decode_parts(found[-1])
     arguments: list[Any] = [columns[name] for name in _WEIGHTED]
-    arguments += [columns["facts"], stack, units, doubles, parts]
+    arguments += [columns["facts"], stack, units, doubles, parts, found[-1] if moments else ()]
     return WeightedCells(*arguments)
 
 
@@ -267,9 +290,9 @@ def _filtered(
     return statement
 
 
-def _moments(column: Column[Any], *, functions: bool) -> ColumnElement[bytes]:
+def _moments(column: Column[Any], *, functions: Functions) -> ColumnElement[bytes]:
     """The blobs, or of each only the part before its functions: the rest is then never fetched."""
-    if functions:
+    if functions is not Functions.NONE:
         return column
     return func.substring(column, 1, moment_heads.BYTES, type_=LargeBinary).label("moments")
 

@@ -64,3 +64,9 @@ def added_up(cell: Int64, values: Float64, cells: int) -> Float64:
     """Σ values by cell."""
     sums: Float64 = np.bincount(cell, values, cells).astype(np.float64)
     return sums
+
+
+def among(ids: Int64, wanted: Bool) -> Int64:
+    """Places of those ids ≥ 0 that are `wanted`, by id; what lies beyond it is not."""
+    inside = np.minimum(ids, len(wanted))
+    return np.flatnonzero(np.append(wanted, False)[inside])

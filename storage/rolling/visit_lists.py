@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.rolling.moments import Sums
-from storage.rolling.sorting import Bool, Int64, added_up, by_pair, counts, ranges, starts
+from storage.rolling.sorting import Bool, Int64, added_up, among, by_pair, counts, ranges, starts
 
 MOST_VISITS = 255
 """Of a cell that keeps them: their numbers are one byte each."""
@@ -96,6 +96,17 @@ class VisitLists:
             event=self.event * of_visit,
             own=self.own * of_pair,
             total=self.total * of_pair,
+        )
+
+    def of_functions(self, wanted: Bool) -> "VisitLists":
+        """All visits, with those functions alone that are `wanted` by id."""
+        keep = among(self.function, wanted)
+        return replace(
+            self,
+            visit=self.visit[keep],
+            function=self.function[keep],
+            own=self.own[keep],
+            total=self.total[keep],
         )
 
     def listed(self) -> Bool:

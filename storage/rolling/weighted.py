@@ -21,7 +21,7 @@ import zstandard
 from storage.landing.columns import pack_many, unpack
 from storage.landing.errors import CorruptChunk
 from storage.rolling.errors import CorruptCell
-from storage.rolling.sorting import Float64, Int64, by_pair, counts
+from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts
 
 _VERSION = 1
 _HEAD = struct.Struct("<BIq7dI")
@@ -111,8 +111,8 @@ def encode(parts: Parts) -> list[bytes]:
     return blobs
 
 
-def decode(blobs: Blobs) -> Parts:
-    """The parts of many cells, in order. Raises CorruptCell."""
+def decode(blobs: Blobs, wanted: Bool | None = None) -> Parts:
+    """The parts of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
     heads, packed, bodies = [], [], []
     decompressor = zstandard.ZstdDecompressor()
     for data in blobs:
@@ -131,18 +131,29 @@ def decode(blobs: Blobs) -> Parts:
         steps, visits, machines = unpack(packed, rows, 3)
     except CorruptChunk as error:
         raise CorruptCell(f"weighted moments do not decode: {error}") from error
-    doubles = [unshuffled(body[: n * 16], "<f8", 2, n) for body, n in zip(bodies, rows.tolist(), strict=True)]
-    found = [
-        unshuffled(body[n * 16 :], "<f8", len(_SQUARES), n)
-        for body, n in zip(bodies, rows.tolist(), strict=True)
-    ]
+    function, kept = _running(steps, rows), rows
+    chosen: list[Int64 | None] = [None] * len(blobs)
+    if wanted is not None and blobs:
+        keep = among(function, wanted)
+        cell = np.repeat(np.arange(len(rows)), rows)[keep]
+        function, visits, machines, kept = (
+            function[keep],
+            visits[keep],
+            machines[keep],
+            counts(cell, len(rows)),
+        )
+        chosen = list(np.split(keep - (np.cumsum(rows) - rows)[cell], np.cumsum(kept)[:-1]))
+    doubles, found = [], []
+    for body, n, of in zip(bodies, rows.tolist(), chosen, strict=True):
+        doubles.append(unshuffled(body[: n * 16], "<f8", 2, n, of))
+        found.append(unshuffled(body[n * 16 :], "<f8", len(_SQUARES), n, of))
     y = np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0))
     squares = _beside(found)
     if not (np.isfinite(y).all() and all(np.isfinite(column).all() for column in squares)):
         raise CorruptCell("a sum that is no number")
     scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
     bits = np.array([head[2] for head in heads], np.int64)
-    arguments: list[Any] = [bits, *scalars, rows, _running(steps, rows), visits, machines, *y, *squares]
+    arguments: list[Any] = [bits, *scalars, kept, function, visits, machines, *y, *squares]
     return Parts(*arguments)
 
 
@@ -152,10 +163,15 @@ def shuffled(table: npt.NDArray[np.generic]) -> bytes:
     return np.ascontiguousarray(flat.view(np.uint8).reshape(len(flat), flat.itemsize).T).tobytes()
 
 
-def unshuffled(data: bytes | memoryview, kind: str, columns: int, rows: int) -> npt.NDArray[np.float64]:
-    """The inverse of `shuffled`, of shape (columns, rows)."""
+def unshuffled(
+    data: bytes | memoryview, kind: str, columns: int, rows: int, chosen: Int64 | None = None
+) -> npt.NDArray[np.float64]:
+    """The inverse of `shuffled`, of shape (columns, rows), or of the chosen rows alone."""
     size = np.dtype(kind).itemsize
     planes = np.frombuffer(data, np.uint8).reshape(size, columns * rows)
+    if chosen is not None:
+        planes = planes[:, (np.arange(columns)[:, None] * rows + chosen).ravel()]
+        rows = len(chosen)
     numbers: npt.NDArray[np.float64] = np.ascontiguousarray(planes.T).view(kind).reshape(columns, rows)
     return numbers
 

@@ -12,8 +12,9 @@ from storage.query.weighing.by_visit import Brought, ByVisit
 from storage.query.weighing.design import Design
 from storage.query.weighing.estimates import Interval
 from storage.query.weighing.evidence import Details
-from storage.rolling.moments import machine_bit
+from storage.rolling.moments import Sums, machine_bit
 from storage.rolling.moments import machines as machines_of
+from storage.rolling.weighted import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,16 @@ class CellRows:
     """Ascending; none where rows are functions."""
     units: Int64
     weighted: Float
+
+
+@dataclass(frozen=True, slots=True)
+class _OfFunctions:
+    """The sums of some functions, and the row that each is of."""
+
+    sums: Sums
+    row: Int64
+    parts: Parts
+    closed_row: Int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,59 +125,60 @@ class Merged:
 
     def of_functions(self, functions: Int64, found: ByVisit, *, own: bool) -> Moments:
         """The moments of functions, `found` being what loose visits brought to them."""
-        rows, name = len(functions), "own" if own else "total"
-        sums, parts = self.open.sums, self.closed.parts
-        row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
-        here, there = row >= 0, closed_row >= 0
-        open_ = Pairs(
-            sums.cell[here],
-            row[here],
-            getattr(sums, name)[here].astype(np.float64),
-            getattr(sums, f"{name}2")[here],
-            getattr(sums, f"{name}_x")[here],
-            getattr(sums, f"{name}4")[here],
-            sums.row_visits[here].astype(np.float64),
-        ).each_once(rows)
-        closed = Pairs(
-            parts.cell[there],
-            closed_row[there],
-            getattr(parts, name)[there],
-            getattr(parts, f"{name}_vyy")[there],
-            getattr(parts, f"{name}_vxy")[there],
-            getattr(parts, f"{name}_fourth")[there],
-            parts.visits[there].astype(np.float64),
-            getattr(parts, f"{name}_second")[there],
-        ).each_once(rows)
-        return self._sources.moments(open_, found, closed, rows)
+        return self._moments(self._sums_of(functions), found, own=own)
 
     def details(self, brought: Brought, functions: Int64 | None) -> Details:
         """Details of functions; `brought` is what loose visits brought to them. Cells do not count samples."""
         if functions is None:
             raise TypeError("rows of cells are functions")
         rows = len(functions)
-        sums, parts = self.open.sums, self.closed.parts
-        row, closed_row = self._rows_of(functions, sums.function), self._rows_of(functions, parts.function)
-        here, there = row >= 0, closed_row >= 0
-        visits = weight_at(row[here], sums.row_visits[here].astype(np.float64), rows)
-        visits += weight_at(closed_row[there], parts.visits[there].astype(np.float64), rows)
+        known = self._sums_of(functions)
+        visits = weight_at(known.row, known.sums.row_visits.astype(np.float64), rows)
+        visits += weight_at(known.closed_row, known.parts.visits.astype(np.float64), rows)
         total = brought.total
         visits += weight_at(total.row, self.visits.sign[total.visit].astype(np.float64), rows)
-        bits = _ored(row[here], sums.row_machines[here], rows)
-        bits |= _ored(closed_row[there], parts.row_machines[there], rows)
+        bits = _ored(known.row, known.sums.row_machines, rows)
+        bits |= _ored(known.closed_row, known.parts.row_machines, rows)
         bits |= self._machines_of(total)
         return _details(
             visits,
             bits,
-            self.of_functions(functions, brought.own, own=True),
-            self.of_functions(functions, total, own=False),
+            self._moments(known, brought.own, own=True),
+            self._moments(known, total, own=False),
         )
 
-    def _rows_of(self, functions: Int64, found: Int64) -> Int64:
-        """For each function found its place among `functions`; -1: it is not among them."""
+    def _moments(self, known: "_OfFunctions", found: ByVisit, *, own: bool) -> Moments:
+        name = "own" if own else "total"
+        sums, parts = known.sums, known.parts
+        open_ = Pairs(
+            sums.cell,
+            known.row,
+            getattr(sums, name).astype(np.float64),
+            getattr(sums, f"{name}2"),
+            getattr(sums, f"{name}_x"),
+            getattr(sums, f"{name}4"),
+            sums.row_visits.astype(np.float64),
+        ).each_once(found.rows)
+        closed = Pairs(
+            parts.cell,
+            known.closed_row,
+            getattr(parts, name),
+            getattr(parts, f"{name}_vyy"),
+            getattr(parts, f"{name}_vxy"),
+            getattr(parts, f"{name}_fourth"),
+            parts.visits.astype(np.float64),
+            getattr(parts, f"{name}_second"),
+        ).each_once(found.rows)
+        return self._sources.moments(open_, found, closed, found.rows)
+
+    def _sums_of(self, functions: Int64) -> "_OfFunctions":
+        """What cells have of these functions, and of all that are called so now."""
         row_of = np.full(len(self.canonical) + 1, -1, np.int64)
         row_of[functions] = np.arange(len(functions))
-        inside = found < len(self.canonical)
-        return np.where(inside, row_of[self.canonical[np.where(inside, found, 0)]], -1)
+        row = row_of[self.canonical]  # of each function as the cells know it
+        wanted = row >= 0
+        sums, parts = self.open.of_functions(wanted), self.closed.of_functions(wanted)
+        return _OfFunctions(sums, row[sums.function], parts, row[parts.function])
 
     def of_applications(self, places: Int64, loose: ByVisit) -> Details:
         """Details of some rows that are applications; `loose` is what loose visits brought to them."""

@@ -5,6 +5,7 @@ Cells keep sums over their visits (`storage.rolling.moments`), closed days sums 
 the same moments as all visits one by one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ class OpenCells:
     """Cells of hours and days, and how they weigh."""
 
     sums: Sums
+    """Without functions."""
+    of_functions: Callable[[Bool], Sums]
+    """The sums with those functions that are wanted, by id."""
     weight: Float
     group: Int64
     """Variance stratum; -1: it weighs nothing."""
@@ -35,6 +39,9 @@ class ClosedCells:
     """Cells of many closed days; weights are in."""
 
     parts: Parts
+    """Without functions."""
+    of_functions: Callable[[Bool], Parts]
+    """The parts with those functions that are wanted, by id."""
     application: Int64
     visits: Int64
     """With a sample in the cell."""

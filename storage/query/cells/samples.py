@@ -37,7 +37,7 @@ from storage.rolling.cubes import (
     day_number,
 )
 from storage.rolling.moments import empty
-from storage.rolling.reading import Cells, WeightedCells
+from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
 
 
@@ -106,10 +106,10 @@ def read_cell_samples(
         if plan.cube is not APPLICATION:
             of_each = replace(read.source, cube=APPLICATION)
             more = reading.read_cells(
-                connection, of_each, covered, facts=False, functions=False, limit=ANSWER_BYTES
+                connection, of_each, covered, facts=False, functions=Functions.NONE, limit=ANSWER_BYTES
             )
             more_closed = reading.read_weighted(
-                connection, of_each, covered, facts=False, functions=False, limit=ANSWER_BYTES
+                connection, of_each, covered, facts=False, functions=Functions.NONE, limit=ANSWER_BYTES
             )
             row_cells, row_closed = weighing.open(more), _closed(more_closed)
         applications = _applications(more, row_cells, more_closed, _Loose(visits, loose, weight))
@@ -197,13 +197,14 @@ class _Read:
     def of(
         cls, connection: Connection, source: Source, plan: Plan, covered: Cover, visits: UnmergedVisits
     ) -> "_Read":
+        functions = Functions.NONE if plan.by_application else Functions.LATER
         return cls(
             source,
             reading.read_cells(
-                connection, source, covered, k1=plan.k1, functions=not plan.by_application, limit=ANSWER_BYTES
+                connection, source, covered, k1=plan.k1, functions=functions, limit=ANSWER_BYTES
             ),
             reading.read_weighted(
-                connection, source, covered, k1=plan.k1, functions=not plan.by_application, limit=ANSWER_BYTES
+                connection, source, covered, k1=plan.k1, functions=functions, limit=ANSWER_BYTES
             ),
             _Exposed.read(connection, source, merged_hours(plan, covered)),
             read_seconds(connection, visits, source.sample_type_id, stacks=source.stacks),
@@ -244,7 +245,7 @@ class _Weighing:
         """These cells with their weights."""
         row = self.strata.row(cells.stratum, cells.day)
         weight, group = self._of(row, cells.utilisation_class + 1)
-        return OpenCells(cells.moments or empty(0), weight, group, cells.k1)
+        return OpenCells(cells.moments or empty(0), cells.of_functions, weight, group, cells.k1)
 
     def of(self, visits: UnmergedVisits) -> tuple[Float, Int64]:
         """Weight and variance stratum of each visit; -1: it weighs nothing."""
@@ -261,7 +262,7 @@ class _Weighing:
 def _closed(cells: WeightedCells) -> ClosedCells:
     if cells.moments is None:
         raise TypeError("closed cells are read with their moments")
-    return ClosedCells(cells.moments, cells.k1, cells.visits)
+    return ClosedCells(cells.moments, cells.of_functions, cells.k1, cells.visits)
 
 
 @dataclass(frozen=True, slots=True)

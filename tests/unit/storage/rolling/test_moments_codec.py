@@ -1,6 +1,6 @@
 """Moments survive their blob exactly; damaged blobs are errors and nothing else."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,16 @@ def cell_of(visits: list[tuple[int, dict[int, tuple[int, int]], int]], divisor: 
     return cell
 
 
+def only(sums: Sums, wanted: list[bool]) -> Sums:
+    """Without the rows of other functions, one by one."""
+    keep = np.array([f < len(wanted) and wanted[f] for f in sums.function.tolist()], np.bool_)
+    rows = {name: getattr(sums, name)[keep] for name in ROW_COLUMNS}
+    return replace(sums, count=np.bincount(sums.cell[keep], minlength=len(sums)), **rows)
+
+
+ROW_COLUMNS = [field.name for field in fields(Sums)][8:]
+
+
 def assert_same(a: Sums, b: Sums) -> None:
     for field in fields(Sums):
         assert getattr(a, field.name).tolist() == getattr(b, field.name).tolist(), field.name
@@ -56,6 +66,15 @@ def assert_same(a: Sums, b: Sums) -> None:
 def test_sums_survive(cells: list[Any]) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
     assert_same(moments_codec.decode(moments_codec.encode(sums)), sums)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(VISITS, st.just(10)), max_size=5), st.lists(st.booleans(), max_size=12))
+def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], wanted: list[bool]) -> None:
+    sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
+    assert_same(
+        moments_codec.decode(moments_codec.encode(sums), np.array(wanted, np.bool_)), only(sums, wanted)
+    )
 
 
 @settings(deadline=None)

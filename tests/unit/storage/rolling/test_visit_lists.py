@@ -227,6 +227,21 @@ def test_many_cells_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
         assert_same(moments_codec.decode(blobs), whole)
 
 
+def test_of_wanted_functions_the_rows_are_those_of_all() -> None:
+    cells = joined(
+        [cell_of([(m, {n: (1, m) for n in range(m, 9)}, 5), (7, {3: (2, 4)}, 5)]) for m in (1, 4, 6)]
+    )
+    blobs = cell_moments.encode_lists(cells)
+    assert blobs[0][1] == visit_list_codec.KIND
+    whole = moments_codec.decode(blobs)
+    for wanted in ([3], [4, 5, 8], [], [1, 2, 3, 4, 5, 6, 7, 8]):
+        found = moments_codec.decode(blobs, np.isin(np.arange(9), wanted))
+        keep = np.isin(whole.function, wanted)
+        assert found.x.tolist() == whole.x.tolist()
+        assert found.cell.tolist() == whole.cell[keep].tolist()
+        assert [c.tolist() for c in found.row_columns()] == [c[keep].tolist() for c in whole.row_columns()]
+
+
 def test_moments_that_are_lacking_are_damage_and_no_new_cell() -> None:
     with pytest.raises(CorruptCell):
         cell_moments.add([b""], cell_of([(1, {1: (1, 1)}, 1)]))

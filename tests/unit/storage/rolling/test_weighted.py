@@ -46,6 +46,19 @@ def test_parts_survive(cells: list[Any]) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-70)
 
 
+@given(CELLS, st.lists(st.integers(0, 4)))
+def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], left_out: list[int]) -> None:
+    # Ids go up to 2³¹: numbered anew, so that a table of all can be had.
+    ids = sorted({function for _, _, functions in cells for function in functions})
+    small = [(*cell[:2], {ids.index(f) + 1: values for f, values in cell[2].items()}) for cell in cells]
+    fewer = [(*cell[:2], {f: values for f, values in cell[2].items() if f not in left_out}) for cell in small]
+    wanted = np.array([f not in left_out for f in range(len(ids) + 1)])
+    read = weighted.decode(weighted.encode(parts_of(small)), wanted)
+    expected = weighted.decode(weighted.encode(parts_of(fewer)))
+    for field in fields(Parts):
+        assert getattr(read, field.name).tolist() == getattr(expected, field.name).tolist(), field.name
+
+
 @given(CELLS)
 def test_adding_up_in_parts_is_adding_up_at_once(cells: list[Any]) -> None:
     parts = parts_of(cells)
