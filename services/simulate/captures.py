@@ -83,7 +83,8 @@ def take(
                 assembly.segment(message, [])
         began += max(event.seconds for event in turn)
     if schedule.counters:
-        add_counters(assembly, schedule, random, window=window, physical=has_counters(fleet, machine))
+        physical = has_counters(fleet, machine)
+        add_counters(assembly, schedule, random, window=window, sampled=numbers, physical=physical)
     add_usage(assembly, schedule.seconds, random, fleet=fleet, machine=machine, busy=window.busy)
     return Taken(assembly.finish(), window.busy, schedule.seconds, tuple(builds.values()))
 

@@ -1,6 +1,6 @@
 """Counters and per-CPU times of a simulated window, in accord with its utilisation."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -26,11 +26,18 @@ _UNEVENNESS = 0.8
 
 
 def add_counters(
-    assembly: Assembly, schedule: Schedule, random: np.random.Generator, *, window: Window, physical: bool
+    assembly: Assembly,
+    schedule: Schedule,
+    random: np.random.Generator,
+    *,
+    window: Window,
+    sampled: Collection[int],
+    physical: bool,
 ) -> None:
     """Add what was counted over the window, as gateways do: of the machine, of sockets, and of control groups.
 
-    A machine that is not `physical` has no hardware counters.
+    `sampled` are the numbers of the process groups that have samples: no others' control groups are counted. A machine that is
+    not `physical` has no hardware counters.
     """
     can = _SOFTWARE | HARDWARE if physical else _SOFTWARE
     drawn = _Drawn(window, schedule.seconds, random)
@@ -39,7 +46,7 @@ def add_counters(
         _add_standing(assembly, drawn, [name for name in names if name in can], names)
     _add_memory(assembly, drawn, physical=physical)
     counted = [name for name in OF_CGROUPS if name in can]
-    for number in _most_run(window, max(schedule.counted_cgroups, _GROUPS_READ)):
+    for number in _most_run(window, sampled, max(schedule.counted_cgroups, _GROUPS_READ)):
         reading = _reading(assembly, drawn, cgroup=assembly.text(window.groups[number].identity.cgroup))
         for name in counted:
             _add(assembly, reading, name, int(drawn.of(name)[number]))
@@ -91,11 +98,10 @@ def _add_memory(assembly: Assembly, drawn: _Drawn, *, physical: bool) -> None:
             _add(assembly, reading, name, value, unit="bytes")
 
 
-def _most_run(window: Window, most: int) -> list[int]:
+def _most_run(window: Window, sampled: Collection[int], most: int) -> list[int]:
     """The groups with most CPU time of those in a control group."""
-    having = [number for number, group in enumerate(window.groups) if group.identity.cgroup]
-    busy = [number for number in having if window.cores[number] > 0]
-    return sorted(busy, key=lambda number: -window.cores[number])[:most]
+    having = [number for number in sampled if window.groups[number].identity.cgroup]
+    return sorted(having, key=lambda number: -window.cores[number])[:most]
 
 
 def _reading(

@@ -130,6 +130,78 @@ def test_counters_agree_with_the_load():
         assert sum(reading.counters[0].value for reading in of_groups) <= whole["cycles"].value
 
 
+def counted(machine: int, *events: str, cgroups: int = 0) -> capture_pb2.Capture:
+    plan = gateway_pb2.Plan(
+        visit_id=uuid4().bytes,
+        counters=True,
+        events=[event("cpu", rate=99.0)],
+        counter_events=events,
+        counted_cgroups=cgroups,
+    )
+    planned = schedule(plan, Limits(), Capacity(int(FLEET.cpus[machine]), 30e-6, 2400.0), find_event)
+    packed = take(FLEET, machine, planned, plan.visit_id, at=AT, random=np.random.default_rng(1)).packed
+    return decode_capture(packed.data)
+
+
+def test_sockets_count_bytes_as_their_makers_tell_them():
+    for machine in range(0, FLEET.size, 20):
+        message = capture(machine)
+        by_package: dict[int, dict[str, int]] = {}
+        for reading in message.counters:
+            if reading.package:
+                by_package[reading.package - 1] = {
+                    message.strings[counter.name]: counter.value for counter in reading.counters
+                }
+                assert {message.strings[counter.unit] for counter in reading.counters} == {"bytes"}
+        if not has_counters(FLEET, machine):
+            assert not by_package
+            continue
+        assert set(by_package) == set(range(message.machine.packages))
+        amd = message.machine.platform.startswith("AMD")
+        names = {"memory-moved"} if amd else {"memory-read", "memory-written"}
+        assert all(set(values) == names for values in by_package.values())
+
+
+def test_control_groups_are_counted_that_run_most_and_no_process_groups():
+    machine = max(range(FLEET.size), key=lambda m: (FLEET.base[m] > 0.5).sum() * has_counters(FLEET, m))
+    few, many = counted(machine), counted(machine, cgroups=12)
+    assert len([reading for reading in many.counters if reading.cgroup]) > 8
+    for message, most in ((few, 8), (many, 12)):
+        readings = [reading for reading in message.counters if reading.cgroup]
+        assert 4 < len(readings) <= most
+        assert not any(reading.group for reading in message.counters)
+        clocks = []
+        for reading in readings:
+            values = {message.strings[counter.name]: counter.value for counter in reading.counters}
+            assert set(values) == {"cycles", "instructions", "task-clock"}
+            clocks.append(values["task-clock"])
+            hertz = values["cycles"] / (values["task-clock"] / 1e9)
+            assert hertz == pytest.approx(FLEET.mhz[machine] * 1e6, rel=0.01)
+            assert message.strings[reading.cgroup] in {
+                message.strings[group.cgroup] for group in message.groups
+            }
+        assert clocks == sorted(clocks, reverse=True)
+
+
+def test_counters_are_added_that_the_plan_asks_for():
+    physical, virtual = (
+        next(m for m in range(FLEET.size) if has_counters(FLEET, m) is there) for there in (True, False)
+    )
+    for machine, support in (
+        (physical, capture_pb2.SUPPORT_OK), (virtual, capture_pb2.SUPPORT_UNSUPPORTED),
+    ):  # fmt: skip
+        message = counted(machine, "l2-lines-in", "cycles")
+        found = [
+            (message.strings[counter.name], counter.support)
+            for reading in message.counters
+            if not reading.cgroup
+            for counter in reading.counters
+        ]
+        assert ("l2-lines-in", support) in found
+        assert [name for name, _ in found].count("cycles") == 1
+        assert "l2-lines-in" not in capture(machine).strings
+
+
 def test_events_in_turn_and_unknown_ones():
     physical = next(
         m for m in range(FLEET.size) if has_counters(FLEET, m) and FLEET.at(slot_of(AT)).utilisation[m] > 0.2
