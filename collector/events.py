@@ -74,8 +74,22 @@ class ServerAway:
     """database or broker."""
 
 
-BEATS = ("draw", "describe", "sweep", "merge", "tidy", "ask")
-Event = RoundDrawn | VisitEnded | VisitsCalledOff | CampaignStopped | BeatDone | Swept | ServerAway
+@dataclass(frozen=True, slots=True)
+class LakeTended:
+    """Where a round of the lake is, or how it ended."""
+
+    due: int
+    """Days still to be exported."""
+    kept: int
+    """Days that are not replaced, because the lake has more of them than the database."""
+    whole: bool
+    """The round is over, and nothing failed."""
+
+
+BEATS = ("draw", "describe", "sweep", "merge", "tidy", "ask", "lake")
+Event = (
+    RoundDrawn | VisitEnded | VisitsCalledOff | CampaignStopped | BeatDone | Swept | ServerAway | LakeTended
+)
 Watcher = Callable[[Event], None]
 
 

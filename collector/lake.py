@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import structlog
 from sqlalchemy import Engine
 
-from storage.errors import DatabaseError, StorageError
+from collector.events import LakeTended, Watcher, nobody
+from storage.errors import DatabaseError, DatabaseUnavailable, PartitionMissing, StorageError
 from storage.lake.duck import Limits
-from storage.lake.export import due, export_day
+from storage.lake.export import export_day
 from storage.lake.place import Lake
 from storage.lake.retain import retain
+from storage.lake.waiting import look
 
 _log = structlog.get_logger("collector")
 
@@ -29,31 +31,68 @@ class _Stopped(Exception):
     """The collector is to end; what was being written does not count."""
 
 
-def tend(engine: Engine, terms: LakeTerms, now: datetime, stopping: Callable[[], bool]) -> None:
-    """Export what is due, drop what is too old, and tell the log. Raises `DatabaseError`.
+def tend(
+    engine: Engine,
+    terms: LakeTerms,
+    now: datetime,
+    stopping: Callable[[], bool],
+    watcher: Watcher = nobody,
+) -> None:
+    """Export what is due, drop what is too old, and tell the log and `watcher`. Raises `DatabaseError`.
 
-    A lake that fails is logged and tried again the next time: sampling goes on.
+    A lake that fails is logged and tried again the next time: sampling goes on. A day that fails stops neither the
+    others nor retention.
     """
-
-    def on_facts(_: int) -> None:
-        if stopping():
-            raise _Stopped
-
     first = now.date() - timedelta(days=terms.keep_days)
     try:
         with engine.connect() as connection:
-            days = [day for day in due(connection, terms.lake, now) if day >= first]
+            waiting = look(connection, terms.lake, now)
+        days = [day for day in waiting.due if day >= first]
+        why = {day: reason for day, reason in waiting.kept.items() if day >= first}
+        due, kept, whole = len(days), len(why), True
+        watcher(LakeTended(due, kept, whole=False))
+        for day, reason in why.items():
+            _log.error(
+                "a day of the lake is not replaced; see `fleetprof lake status`",
+                day=day.isoformat(),
+                why=reason,
+            )
         for day in days:
             if stopping():
                 return
-            made = export_day(engine, terms.lake, day, limits=terms.limits, on_facts=on_facts)
-            if made is not None:
-                _log.info("day exported", day=day.isoformat(), facts=made.facts, bytes=made.bytes)
+            done = _export(engine, terms, day, stopping)
+            due -= done
+            whole &= done
+            watcher(LakeTended(due, kept, whole=False))
         for day in retain(terms.lake, first):
             _log.info("day deleted from the lake", day=day.isoformat())
+        watcher(LakeTended(due, kept, whole=whole))
     except _Stopped:
         return
     except DatabaseError:
         raise
     except StorageError as error:
         _log.error("the lake is not up to date", why=str(error))
+
+
+def _export(engine: Engine, terms: LakeTerms, day: date, stopping: Callable[[], bool]) -> bool:
+    """Whether nothing is left to do of the day. Raises `DatabaseUnavailable`, `_Stopped`."""
+
+    def on_facts(_: int) -> None:
+        if stopping():
+            raise _Stopped
+
+    try:
+        made = export_day(engine, terms.lake, day, limits=terms.limits, on_facts=on_facts, stopping=stopping)
+    except PartitionMissing:
+        return True  # retention dropped it meanwhile
+    except DatabaseUnavailable:
+        raise
+    except StorageError as error:
+        if stopping():
+            raise _Stopped from error
+        _log.error("the lake is not up to date", day=day.isoformat(), why=str(error))
+        return False
+    if made is not None:
+        _log.info("day exported", day=day.isoformat(), facts=made.facts, bytes=made.bytes)
+    return True

@@ -1,6 +1,6 @@
 """`fleetprof lake`: closed days as Parquet, exported, listed and checked."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated
 
 import typer
@@ -24,9 +24,17 @@ def export(
     since: Since = None,
     until: Until = None,
     again: Annotated[bool, typer.Option("--again", help="Also days whose copy is up to date.")] = False,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            help="Also days of which the lake has more than PostgreSQL, or another database's: what it has of them is lost.",
+        ),
+    ] = False,
 ) -> None:
     """Export the days that are closed and not in the lake, or not as they are now; the collector does it every hour.
 
+    A day of which the lake has more than PostgreSQL, as after the restore of an older dump, is left alone.
     A day counts once its files were read back and add up to what PostgreSQL has. Safe to break off, and to
     run beside everything else: what was being written does not count.
     """
@@ -36,32 +44,54 @@ def export(
 
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
+    from storage.errors import PartitionMissing  # noqa: PLC0415
     from storage.lake import landed  # noqa: PLC0415
-    from storage.lake.export import due, export_day  # noqa: PLC0415
+    from storage.lake.errors import LakeError  # noqa: PLC0415
+    from storage.lake.export import export_day  # noqa: PLC0415
+    from storage.lake.waiting import look  # noqa: PLC0415
+    from storage.landing.errors import CorruptChunk  # noqa: PLC0415
+
+    def asked(day: date) -> bool:
+        return (not since or day >= since.date()) and (not until or day <= until.date())
 
     settings = read_settings()
     lake, limits = needed_lake(settings), limits_of(settings)
     engine = open_engine(settings.needed_database_url(), application="lake")
     now = datetime.now(UTC)
     with engine.connect() as connection:
-        days = landed.closed(connection, now) if again else due(connection, lake, now)
-        days = [
-            day for day in days if (not since or day >= since.date()) and (not until or day <= until.date())
-        ]
+        waiting = look(connection, lake, now)
+        kept = {} if replace else {day: why for day, why in waiting.kept.items() if asked(day)}
+        chosen = landed.closed(connection, now) if again else sorted({*waiting.due, *waiting.kept})
+        days = [day for day in chosen if asked(day) and day not in kept]
         facts = {day: sum(total.facts for total in landed.totals(connection, day)) for day in days}
+    failed = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, disable=not days) as progress:
         bar = progress.add_task("facts", total=sum(facts.values()))
         for day in days:
             progress.update(bar, description=str(day))
-            made = export_day(
-                engine, lake, day, limits=limits, on_facts=lambda count: progress.advance(bar, count)
-            )
+            try:
+                made = export_day(
+                    engine,
+                    lake,
+                    day,
+                    limits=limits,
+                    on_facts=lambda count: progress.advance(bar, count),
+                    replace=replace,
+                )
+            except (LakeError, CorruptChunk, PartitionMissing) as error:
+                failed = True
+                progress.console.print(str(error))
+                continue
             if made is None:
                 progress.console.print(f"{day}: somebody else exports it.")
             else:
                 progress.console.print(f"{day}: {made.facts:,} facts, {made.bytes / 1e6:,.1f} MB.")
     engine.dispose()
+    for why in kept.values():
+        typer.echo(f"{why} It is not replaced without --replace.", err=True)
+    if failed or kept:
+        raise typer.Exit(1)
     if not days:
         typer.echo("Every closed day is in the lake.")
 
@@ -78,7 +108,7 @@ def status() -> None:
     from storage.database import open_engine  # noqa: PLC0415
     from storage.lake import manifest  # noqa: PLC0415
     from storage.lake.errors import LakeDamaged  # noqa: PLC0415
-    from storage.lake.export import due  # noqa: PLC0415
+    from storage.lake.waiting import look  # noqa: PLC0415
 
     settings = read_settings()
     lake = needed_lake(settings)
@@ -107,10 +137,12 @@ def status() -> None:
         return
     engine = open_engine(url, application="lake")
     with engine.connect() as connection:
-        waiting = due(connection, lake, datetime.now(UTC))
+        waiting = look(connection, lake, datetime.now(UTC))
     engine.dispose()
-    if waiting:
-        typer.echo(f"To be exported: {', '.join(map(str, waiting))}.")
+    if waiting.due:
+        typer.echo(f"To be exported: {', '.join(map(str, waiting.due))}.")
+    for why in waiting.kept.values():
+        typer.echo(f"{why} It is not replaced without `fleetprof lake export --replace`.")
 
 
 @app.command()

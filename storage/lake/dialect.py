@@ -17,8 +17,8 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
 from sqlalchemy.pool import StaticPool
 
-from storage.errors import BadSelection, DatabaseBusy
-from storage.lake.errors import LakeChanged, LakeDamaged
+from storage.errors import BadSelection
+from storage.lake.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
 from storage.query.copy_binary import TooMuch
 
 NAME = "duckdb"
@@ -142,7 +142,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException as error:
-        raise DatabaseBusy("DuckDB took too long and was stopped.") from error
+        raise LakeBusy("DuckDB took too long and was stopped.") from error
     except duckdb.OutOfMemoryException as error:
         raise TooMuch(
             "The selection needs more memory than FLEETPROF_LAKE_MEMORY_BYTES lets DuckDB have.",
@@ -159,6 +159,8 @@ def translated() -> Iterator[None]:
         raise LakeChanged(
             f"A file of the lake is not there any more, or not readable: {_first_line(error)}"
         ) from error
+    except duckdb.Error as error:
+        raise LakeError(f"DuckDB failed: {_first_line(error)}") from error
 
 
 def bound(value: Any) -> Any:

@@ -1,12 +1,13 @@
 """An embedded DuckDB whose tables are the lake's days under the names that the store's queries know."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
+from time import monotonic
 
 import duckdb
 
@@ -31,6 +32,8 @@ _VIEWS = (
         "SELECT s.*, CAST(v.visit_id AS UUID) AS visit_id FROM segments s JOIN visits v ON v.day = s.day AND v.visit = s.visit",
     ),
 )
+_LOOK_S = 0.2
+"""Between looks whether DuckDB is to stop."""
 _NEWEST = (
     # (view, table, key): the same row may stand in many days; the one exported last has the best name.
     ("function", "functions", "function_id"),
@@ -59,17 +62,20 @@ class Limits:
     """0: one for each CPU."""
     spill: Path | None = None
     """Folder for what does not fit into memory; None, or one that cannot be written: it fails."""
-    timeout_s: float = 300.0
+    timeout_s: float | None = 300.0
+    """None: as long as it takes."""
 
 
 DEFAULT = Limits()
 
 
 @contextmanager
-def opened(lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory over these days, at least one; it reads nothing else of the disk.
+def opened(
+    lake: Lake, manifests: Sequence[Manifest], limits: Limits, stopping: Callable[[], bool] = lambda: False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB in memory over these days of one database, at least one; it reads nothing else of the disk.
 
-    Raises `DatabaseBusy` in whoever uses it for longer than `limits.timeout_s`.
+    `LakeBusy` is raised in whoever uses it for longer than `limits.timeout_s`, or when `stopping`.
     """
     with duckdb.connect(":memory:") as connection:
         _limit(connection, limits)
@@ -87,13 +93,31 @@ def opened(lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> Iterato
             connection.execute(f"SET allowed_directories = [{_quoted(lake.root)}]")
             connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        timer = Timer(limits.timeout_s, connection.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
+        with _interrupted(connection, limits.timeout_s, stopping):
             yield connection
-        finally:
-            timer.cancel()
+
+
+@contextmanager
+def _interrupted(
+    connection: duckdb.DuckDBPyConnection, timeout_s: float | None, stopping: Callable[[], bool]
+) -> Iterator[None]:
+    """Interrupts statements, each anew: an interrupt between two of them is lost."""
+    over = Event()
+    end = None if timeout_s is None else monotonic() + timeout_s
+
+    def watch() -> None:
+        wait_s = _LOOK_S if timeout_s is None else min(_LOOK_S, timeout_s)
+        while not over.wait(wait_s):
+            if stopping() or (end is not None and monotonic() > end):
+                connection.interrupt()
+
+    watching = Thread(target=watch, name="duckdb-interrupt", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watching.join()
 
 
 def table_of(lake: Lake, name: str, manifests: Sequence[Manifest]) -> str:

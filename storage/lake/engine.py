@@ -1,9 +1,10 @@
 """Answers out of the lake: the same questions as PostgreSQL's engine takes, the same answers."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from storage.errors import BadSelection
@@ -12,6 +13,7 @@ from storage.lake.bulk import LakeReads
 from storage.lake.dialect import connected
 from storage.lake.duck import DEFAULT, Limits, opened
 from storage.lake.errors import LakeChanged
+from storage.lake.manifest import Manifest
 from storage.lake.place import Lake
 from storage.query.elsewhere import set_elsewhere
 from storage.query.reader import Question, Reading
@@ -21,6 +23,7 @@ from storage.query.selections.selection import Selection
 _Answer = TypeVar("_Answer")
 _TRIES = 3
 """Of an answer whose files are replaced while it is made."""
+_RUNS_TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class LakeEngine:
         """`limits` bound DuckDB; what is made of its rows takes as much memory as with PostgreSQL."""
         self._lake = lake
         self._limits = limits
+        self._database = ""
         self._source = SampleSource()
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
@@ -75,6 +79,11 @@ class LakeEngine:
                     raise
         raise AssertionError("the last try raises")
 
+    def _source_of(self, database: str) -> SampleSource:
+        if database != self._database:
+            self._database, self._source = database, SampleSource()
+        return self._source
+
     def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         there = manifest.days(self._lake)
         if not there:
@@ -89,14 +98,29 @@ class LakeEngine:
                 f"The lake has nothing of that time: it has {there[0]} to {there[-1]}.",
                 hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
             )
+        source = self._source_of(_one_database(known))
         with (
             opened(self._lake, known, self._limits) as duck,
             connected(duck) as connection,
         ):
             set_elsewhere(connection, LakeReads(connection, duck))
-            answer = question.answer(LakeReading(connection, self._source))
+            answer = question.answer(LakeReading(connection, source))
         days = tuple(found.day for found in known)
         return LakeAnswer(answer, days, tuple(_missing(ranges, there, days)), there[0], there[-1])
+
+
+def _one_database(known: Sequence[Manifest]) -> str:
+    """The database that all the days are of. Raises `BadSelection`: the ids of two cannot be told apart."""
+    runs = [list(days) for _, days in groupby(known, key=lambda found: found.database)]
+    if len({found.database for found in known}) > 1:
+        spelled = [f"{run[0].day} to {run[-1].day}" if len(run) > 1 else str(run[0].day) for run in runs]
+        told = ", ".join(spelled[:_RUNS_TOLD]) + (" …" if len(spelled) > _RUNS_TOLD else "")
+        raise BadSelection(
+            "The lake has these days of several databases, or of one before and after it was restored, and their numbers"
+            f" of functions, stacks and machines differ: {told}.",
+            hint="Ask for the days of one. SQL over the lake's `samples`, which goes by names, may have them all.",
+        )
+    return known[0].database
 
 
 def _selections(question: Any) -> list[Selection]:

@@ -5,25 +5,28 @@ exclude each other; a day that is dropped under an exporter's eyes is dropped af
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sqlalchemy import Connection, Engine, func, select, text
 
-from storage import partitions
+from storage import identity, partitions
 from storage.database import snapshot
 from storage.errors import PartitionMissing
 from storage.lake import dictionaries, landed, manifest
 from storage.lake.dictionaries import columns_of
 from storage.lake.duck import DEFAULT, Limits
-from storage.lake.errors import LakeDamaged, LakeDiffers
+from storage.lake.errors import LakeAhead, LakeDamaged, LakeDiffers, LakeError
 from storage.lake.facts import Weights, write_facts
 from storage.lake.manifest import Manifest
 from storage.lake.place import Lake, folder_of
 from storage.lake.tables import TABLES
 from storage.lake.verify import faults
+from storage.lake.waiting import reason_to_keep
 from storage.lake.writer import ROWS_A_FILE, TableWriter
 from storage.query.arrays import Int64
 from storage.query.copy_binary import read_fixed
@@ -38,11 +41,6 @@ _ROWS_AT_ONCE = 20_000
 _EPOCH = date(1970, 1, 1)
 
 
-def due(connection: Connection, lake: Lake, now: datetime) -> list[date]:
-    """The closed days whose copy in the lake is missing, damaged or old, ascending. Raises `LakeUnavailable`."""
-    return [day for day in landed.closed(connection, now) if not _up_to_date(connection, lake, day)]
-
-
 def export_day(
     engine: Engine,
     lake: Lake,
@@ -52,12 +50,16 @@ def export_day(
     limits: Limits = DEFAULT,
     now: datetime | None = None,
     rows_a_file: int = ROWS_A_FILE,
+    replace: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Manifest | None:
     """Put a day into the lake, in place of what it has of it; None: somebody else is doing that.
 
-    `on_facts` gets the number of facts of each batch. Raises `DatabaseError` (`PartitionMissing` for a day without facts), `LakeUnavailable`, and
-    `LakeDiffers` when what was written does not add up: then the lake is as it was.
+    `on_facts` gets the number of facts of each batch. With `replace` also in place of a copy that has more than PostgreSQL. `stopping` ends the
+    check of what was written. Raises `DatabaseError` (`PartitionMissing` for a day without facts), `LakeUnavailable`, `LakeAhead`,
+    `LakeBusy` when it is to stop, and `LakeDiffers` when what was written does not add up. The lake then is as it was.
     """
+    database = identity.ensure(engine)
     stamp = manifest.stamp_of((now or datetime.now(UTC)).astimezone(UTC), secrets.token_hex(4))
     with snapshot(engine) as connection:
         partitions.keep(connection)
@@ -69,11 +71,13 @@ def export_day(
             return None
         if day not in partitions.existing(connection):
             raise PartitionMissing(f"PostgreSQL has no facts of {day} any more, or none yet.")
-        made = _Day(connection, lake, day, stamp, rows_a_file).write(on_facts)
-        if wrong := faults(lake, made, limits):
-            _discard(lake, made)
-            raise LakeDiffers(f"{day} was not exported. {' '.join(wrong)}")
-        manifest.write(lake, made)
+        if not replace and (why := reason_to_keep(connection, lake, day)):
+            raise LakeAhead(f"{day} was not exported. {why}")
+        with _undone(lake, day, stamp):
+            made = _Day(connection, lake, day, database, stamp, rows_a_file).write(on_facts)
+            if wrong := faults(lake, made, limits, stopping):
+                raise LakeDiffers(f"{day} was not exported. {' '.join(wrong)}")
+            manifest.write(lake, made)
         clear(lake, made)
     return made
 
@@ -89,26 +93,46 @@ def clear(lake: Lake, made: Manifest) -> int:
     return deleted
 
 
-def _up_to_date(connection: Connection, lake: Lake, day: date) -> bool:
+@contextmanager
+def _undone(lake: Lake, day: date, stamp: str) -> Iterator[None]:
+    """Whatever fails inside, the files of this export go again. Where that fails too, the next export deletes them."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(LakeError):
+            # The answer to a put may be lost, and the manifest be there.
+            if not _counts(lake, day, stamp):
+                _discard(lake, day, stamp)
+        if isinstance(error, pa.ArrowException):
+            raise LakeDiffers(f"{day} was not exported: it cannot be written as Parquet: {error}") from error
+        raise
+
+
+def _counts(lake: Lake, day: date, stamp: str) -> bool:
     try:
         known = manifest.read(lake, day)
     except LakeDamaged:
         return False
-    return known is not None and known.landed == landed.landed(connection, day)
+    return known is not None and known.stamp == stamp
 
 
-def _discard(lake: Lake, made: Manifest) -> None:
+def _discard(lake: Lake, day: date, stamp: str) -> None:
     for table in TABLES:
-        for key in made.keys(table):
-            lake.delete(key)
+        folder = folder_of(table, day)
+        for key in lake.keys(folder):
+            if key.startswith(f"{folder}/{stamp}-"):
+                lake.delete(key)
 
 
 class _Day:
     """One export."""
 
-    def __init__(self, connection: Connection, lake: Lake, day: date, stamp: str, rows_a_file: int) -> None:
+    def __init__(  # noqa: PLR0917 - what an export is of
+        self, connection: Connection, lake: Lake, day: date, database: str, stamp: str, rows_a_file: int
+    ) -> None:
         self._connection = connection
         self._day = day
+        self._database = database
         self._stamp = stamp
         self._writers = {
             name: TableWriter(lake, name, day, stamp, rows_a_file=rows_a_file) for name in TABLES
@@ -137,6 +161,7 @@ class _Day:
         dictionaries.write_machines(connection, open_table("machines"), met.machines)
         return Manifest(
             day=day,
+            database=self._database,
             stamp=self._stamp,
             landed=landed.landed(connection, day),
             totals=landed.totals(connection, day),

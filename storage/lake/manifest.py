@@ -16,8 +16,9 @@ from storage.lake.errors import LakeDamaged
 from storage.lake.place import Lake, folder_of
 from storage.lake.tables import TABLES
 
-FORMAT = 1
+FORMAT = 2
 _KEY = re.compile(r"manifests/day=(\d{4}-\d\d-\d\d)\.json")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}-[0-9]{5}\.parquet")
 
 
@@ -28,6 +29,8 @@ class File:
     name: str
     rows: int
     bytes: int
+    sha256: str
+    """Of its bytes, in hex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Manifest:
     """A day as it was exported."""
 
     day: date
+    database: str
+    """Whose ids it has (`storage.identity`): those of days of another database mean something else."""
     stamp: str
     """Begins the names of its files; later exports have greater ones."""
     landed: Landed
@@ -113,6 +118,7 @@ def render(manifest: Manifest) -> str:
     document = {
         "format": FORMAT,
         "day": manifest.day.isoformat(),
+        "database": manifest.database,
         "stamp": manifest.stamp,
         "landed": asdict(manifest.landed),
         "totals": [asdict(total) for total in manifest.totals],
@@ -129,6 +135,7 @@ def parse(text: str, day: date) -> Manifest:
         _check_format(document["format"], day)
         manifest = Manifest(
             day=date.fromisoformat(document["day"]),
+            database=str(document["database"]),
             stamp=str(document["stamp"]),
             landed=Landed(**document["landed"]),
             totals=tuple(TypeTotals(**total) for total in document["totals"]),
@@ -156,6 +163,8 @@ def _file(entry: Any) -> File:
         raise ValueError(f"{file.name!r} is no name of a file")
     if not isinstance(file.rows, int) or not isinstance(file.bytes, int):
         raise TypeError("rows and bytes are numbers")
+    if not isinstance(file.sha256, str) or not _SHA256.fullmatch(file.sha256):
+        raise ValueError(f"{file.sha256!r} is no SHA-256")
     return file
 
 

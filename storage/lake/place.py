@@ -4,7 +4,8 @@ A file is there whole or not at all, and never changes: a later export of the sa
 names (`storage.lake.manifest` says which count).
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -15,9 +16,10 @@ import fsspec
 from storage.blob_bucket import BlobBucket
 from storage.blob_directory import BlobDirectory
 from storage.errors import ArchiveError, BlobMissing
-from storage.lake.errors import LakeDamaged, LakeUnavailable
+from storage.lake.errors import LakeBusy, LakeDamaged, LakeUnavailable
 
 _LONGEST_MANIFEST = 16 << 20
+_LARGEST_FILE = 1 << 40
 _UNREADABLE = frozenset("*?[]{}\\'\"\0\n\r")
 """DuckDB and Spark take the first ones in a path for a pattern, and know no way to write them otherwise."""
 
@@ -66,6 +68,20 @@ class Lake:
             return None
         except UnicodeDecodeError as error:
             raise LakeDamaged(f"{self.path(key)} is no text.") from error
+
+    def digest(self, key: str, stopping: Callable[[], bool] = lambda: False) -> tuple[int, str] | None:
+        """A file's bytes and their SHA-256 in hex, by reading it; None: it is not there. Raises `LakeBusy` when it is to stop."""
+        size, digest = 0, hashlib.sha256()
+        try:
+            with self._errors():
+                for chunk in self._store.chunks(key, _LARGEST_FILE):
+                    if stopping():
+                        raise LakeBusy("The check of a day was told to stop.")
+                    size += len(chunk)
+                    digest.update(chunk)
+        except BlobMissing:
+            return None
+        return size, digest.hexdigest()
 
     def keys(self, prefix: str) -> list[str]:
         """Every file below a folder, in order."""

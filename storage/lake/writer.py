@@ -4,6 +4,7 @@ A file holds at most a few million rows, some 20 MB, so that a day of any size n
 that, and readers have something to divide among them.
 """
 
+import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -105,5 +106,5 @@ class TableWriter:
         data = self._buffer.getbuffer()
         name = f"{self._stamp}-{len(self._files):05d}.parquet"
         self._lake.put(f"{self._folder}/{name}", data)
-        self._files.append(File(name, self._rows, len(data)))
+        self._files.append(File(name, self._rows, len(data), hashlib.sha256(data).hexdigest()))
         self._buffer, self._writer, self._rows = io.BytesIO(), None, 0

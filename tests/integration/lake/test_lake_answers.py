@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,11 +13,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from storage.errors import BadSelection, DatabaseBusy, UnknownCampaign
+from storage.errors import BadSelection, UnknownCampaign
 from storage.lake import manifest
 from storage.lake.dialect import translated
 from storage.lake.duck import DEFAULT, Limits, opened
 from storage.lake.engine import LakeEngine
+from storage.lake.errors import LakeBusy
 from storage.lake.place import Lake
 from storage.query.copy_binary import TooMuch
 from storage.query.facts import scan
@@ -33,7 +33,7 @@ from tests.alike import differences
 from tests.facts import FactWriter
 from tests.lakes import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,15 +56,6 @@ SOME = [
     Drawn(119 * n, groups=(("nginx", "red", (n, 2, 1, 0, 0, 3)), ("db", "", (1, 0, 0, n, 2, 0))))
     for n in range(1, 36)
 ]
-
-
-@pytest.fixture
-def store(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    # Visit by visit: cells know fewer figures, and estimate the variance of some otherwise.
-    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_, **__: None)
-    made = Store(engine, Lake(str(tmp_path / "the lake")))
-    yield made
-    made.postgres.close()
 
 
 @settings(
@@ -247,7 +238,7 @@ def test_what_does_not_fit_into_memory_goes_to_disk(store: Store, tmp_path: Path
 def test_duckdb_stops_at_its_limits_and_reads_the_lake_alone(store: Store, tmp_path: Path):
     store.land(SOME)
     made = store.export()
-    with opened(store.lake, made, Limits(timeout_s=0.3)) as duck, pytest.raises(DatabaseBusy), translated():
+    with opened(store.lake, made, Limits(timeout_s=0.3)) as duck, pytest.raises(LakeBusy), translated():
         duck.execute("SELECT count(*) FROM range(1000000000000) a WHERE hash(a.range) = 1").fetchall()
     with opened(store.lake, made, Limits()) as duck:
         (tmp_path / "secret.csv").write_text("a\n1\n")

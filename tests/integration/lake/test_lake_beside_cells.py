@@ -1,13 +1,9 @@
 """GIVEN days merged into cells WHEN PostgreSQL answers from these THEN the lake, which has visits alone, says the same."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
 
-from storage.lake.place import Lake
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.fold import fold
@@ -22,16 +18,9 @@ UNKNOWN_TO_CELLS = ("machines", "path", "_samples")
 """Cells count machines to a few percent, and no samples of rows."""
 
 
-@pytest.fixture
-def store(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def test_counts_estimates_and_intervals_are_those_of_cells(store: Store, monkeypatch: pytest.MonkeyPatch):
     # The made store is too small for cells to save anything.
     monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
-    made = Store(engine, Lake(str(tmp_path / "lake")))
-    yield made
-    made.postgres.close()
-
-
-def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
     store.land(SOME)
     roller = Roller(store.engine)
     while roller.roll().entries:

@@ -1,12 +1,7 @@
 """GIVEN days in the lake WHEN trees, graphs, series and movers are asked THEN DuckDB's answers are PostgreSQL's."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from sqlalchemy import Engine
 
-from storage.lake.place import Lake
 from storage.query.shapes.call_graph import CallGraphQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.flame_diff import FlameDiffQuestion
@@ -14,7 +9,7 @@ from storage.query.shapes.movers import MoversQuestion
 from storage.query.shapes.series import SeriesQuestion
 from tests.lakes import WHOLE, Drawn, Store, minutes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
 
 FIRST, SECOND = minutes(0, 1440), minutes(1440, WHOLE)
 VISITS = [
@@ -26,17 +21,9 @@ VISITS = [
 ]
 
 
-@pytest.fixture
-def store(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_, **__: None)
-    made = Store(engine, Lake(str(tmp_path / "lake")))
-    made.land(VISITS)
-    made.export()
-    yield made
-    made.postgres.close()
-
-
 def test_shapes_are_answered_alike(store: Store):
+    store.land(VISITS)
+    store.export()
     whole = minutes(30, WHOLE)
     inverted = store.check(FlameQuestion(whole, inverted=True, by=("application",)))
     assert inverted.flame.labels

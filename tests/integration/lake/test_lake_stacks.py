@@ -1,21 +1,16 @@
 """Stacks out of the lake are those of PostgreSQL, and so are the files that hold them."""
 
-from pathlib import Path
-
 import pytest
-from sqlalchemy import Engine
 
 from services.api.formats import collapsed, pprof
 from services.api.formats.stack_profile import Value, profile_of
-from storage.lake.place import Lake
 from storage.query.shapes.stack_samples import StackSamplesQuestion
 from tests.lakes import WHOLE, Drawn, Store, minutes
 
 pytestmark = pytest.mark.integration
 
 
-def test_the_lake_has_the_same_stacks(engine: Engine, tmp_path: Path) -> None:
-    store = Store(engine, Lake(str(tmp_path / "lake")))
+def test_the_lake_has_the_same_stacks(store: Store) -> None:
     store.land(
         [
             Drawn(119 * n, groups=(("nginx", "red", (n, 2, 1, 0, 0, 3)), ("db", "", (1, 0, 0, n, 2, 0))))
@@ -32,4 +27,3 @@ def test_the_lake_has_the_same_stacks(engine: Engine, tmp_path: Path) -> None:
     assert b"".join(pprof.plain(one)) == b"".join(pprof.plain(other))
     written = [b"".join(collapsed.lines(of, Value.ESTIMATE)) for of in (one, other)]
     assert written[0] == written[1] != b""
-    store.postgres.close()

@@ -16,10 +16,15 @@ from storage.lake.tables import TABLES
 
 DAY = date(2026, 11, 18)
 STAMP = manifest.stamp_of(datetime(2026, 11, 21, 1, 2, 3, 45, UTC), "0a1b2c3d")
+SHA256 = "0f" * 32
 
 counts = st.integers(0, 2**62)
 files = st.builds(
-    File, name=st.integers(0, 99999).map(lambda n: f"{STAMP}-{n:05d}.parquet"), rows=counts, bytes=counts
+    File,
+    name=st.integers(0, 99999).map(lambda n: f"{STAMP}-{n:05d}.parquet"),
+    rows=counts,
+    bytes=counts,
+    sha256=st.just(SHA256),
 )
 totals = st.builds(
     TypeTotals, campaign=st.text(max_size=9), event=st.text(max_size=9), unit=st.text(max_size=9), stacks=st.booleans(),
@@ -28,6 +33,7 @@ totals = st.builds(
 manifests = st.builds(
     Manifest,
     day=st.just(DAY),
+    database=st.uuids().map(str),
     stamp=st.just(STAMP),
     landed=st.builds(Landed, counts, counts, counts, counts),
     totals=st.lists(totals, max_size=3).map(tuple),
@@ -44,10 +50,11 @@ def test_what_was_written_is_read(made: Manifest):
 def a_document() -> dict:
     made = Manifest(
         DAY,
+        "7a1c",
         STAMP,
         Landed(1, 1, 1, 1),
         (),
-        {name: (File(f"{STAMP}-00000.parquet", 1, 2),) for name in TABLES},
+        {name: (File(f"{STAMP}-00000.parquet", 1, 2, SHA256),) for name in TABLES},
         {},
     )
     return json.loads(manifest.render(made))
@@ -74,11 +81,19 @@ def test_a_file_of_another_name_is_never_opened(name: object):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", "7", "{}", '{"format": 2}', "[" * 100_000, '{"format": 1, "day": "2026-11-18"}'],
+    ["", "{", "[]", "null", "7", "{}", '{"format": 1}', "[" * 100_000, '{"format": 2, "day": "2026-11-18"}'],
 )
 def test_what_is_no_manifest_is_damaged(text: str):
     with pytest.raises(LakeDamaged):
         manifest.parse(text, DAY)
+
+
+@pytest.mark.parametrize("digest", ["", SHA256.upper(), f"{SHA256}\n", None])
+def test_a_file_has_a_digest(digest: object):
+    document = a_document()
+    document["tables"]["samples"][0]["sha256"] = digest
+    with pytest.raises(LakeDamaged):
+        manifest.parse(json.dumps(document), DAY)
 
 
 @pytest.mark.parametrize("member", sorted(a_document()))

@@ -1,0 +1,24 @@
+"""A store of closed days and a lake beside it, for every test of the lake."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from storage.lake.place import Lake
+from tests.lakes import Store
+
+
+@pytest.fixture
+def store(engine: Engine, tmp_path: Path) -> Iterator[Store]:
+    """Empty; the lake's path has a space in it."""
+    made = Store(engine, Lake(str(tmp_path / "the lake")))
+    yield made
+    made.postgres.close()
+
+
+@pytest.fixture
+def without_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL answers visit by visit: cells know fewer figures, and estimate the variance of some otherwise."""
+    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_, **__: None)
