@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
+    from collector.events import Watcher
+
 _GIVE_BACK_S = 15.0
 """Merging, once a minute, leaves three times as much free as the rest of the process needs."""
 
@@ -79,7 +81,7 @@ def collector(
                 visitor=Visitor(gateway_credentials(settings)),
                 watcher=metrics.watch,
                 asks=ask_terms(settings, engine, archive),
-                tend_lake=_lake_tender(settings, engine),
+                tend_lake=_lake_tender(settings, engine, metrics.watch),
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
                     keep=Keep(
@@ -94,7 +96,7 @@ def collector(
 
 
 def _lake_tender(
-    settings: Settings, engine: "Engine"
+    settings: Settings, engine: "Engine", watcher: "Watcher"
 ) -> "Callable[[datetime, Callable[[], bool]], None] | None":
     """What exports closed days. Arrow and DuckDB, 60 MB of them, are loaded only where there is a lake."""
     if settings.lake_url is None:
@@ -103,4 +105,4 @@ def _lake_tender(
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
 
     terms = LakeTerms(needed_lake(settings), settings.lake_retention_days, limits_of(settings))
-    return lambda now, stopping: tend(engine, terms, now, stopping)
+    return lambda now, stopping: tend(engine, terms, now, stopping, watcher)

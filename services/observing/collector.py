@@ -76,7 +76,7 @@ class CollectorMetrics:
         )
         self._beats = Histogram(
             "fleetprof_beat_seconds",
-            "Time of one beat: draw, describe, sweep, merge, tidy (partitions, retention, orphans), ask.",
+            "Time of one beat: draw, describe, sweep, merge, tidy (partitions, retention, orphans), ask, lake.",
             ("beat",),
             registry=r,
             buckets=_SECONDS,
@@ -91,6 +91,19 @@ class CollectorMetrics:
             "fleetprof_server_failures",
             "Uses of a server that failed and are tried again: database, broker.",
             ("server",),
+            registry=r,
+        )
+        self._lake_due = Gauge(
+            "fleetprof_lake_days_due", "Closed days that are not in the lake as they are now.", registry=r
+        )
+        self._lake_kept = Gauge(
+            "fleetprof_lake_days_kept",
+            "Days that are not replaced, because the lake has more of them than the database.",
+            registry=r,
+        )
+        self._lake_at = Gauge(
+            "fleetprof_lake_last_success_timestamp_seconds",
+            "When everything due was exported and old days were deleted, seconds since 1970; 0: not since the start.",
             registry=r,
         )
         for server in ("database", "broker"):
@@ -123,6 +136,11 @@ class CollectorMetrics:
             case events.Swept():
                 self._adopted.inc(event.adopted)
                 self._lost.inc(event.lost)
+            case events.LakeTended():
+                self._lake_due.set(event.due)
+                self._lake_kept.set(event.kept)
+                if event.whole:
+                    self._lake_at.set(time())
             case events.ServerAway():
                 self._away.labels(event.server).inc()
 

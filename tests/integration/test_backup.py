@@ -27,7 +27,7 @@ from services.backup import dump, restore
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.programs import program_folders
 from services.errors import BackupFailed
-from storage import captures, migrate, visits
+from storage import captures, identity, migrate, visits
 from storage.archive import Archive, capture_key
 from storage.captures import NewCapture
 from storage.condition import is_empty, server_version
@@ -270,6 +270,7 @@ def test_the_data_of_up_goes_from_one_folder_to_another_while_it_does_not_run(
     migrate.upgrade(server.url())
     engine = open_engine(server.url(), application="test")
     make_world(engine, 2)
+    former = identity.ensure(engine)
     engine.dispose()
     server.stop()
     file = tmp_path / "it.dump"
@@ -287,6 +288,9 @@ def test_the_data_of_up_goes_from_one_folder_to_another_while_it_does_not_run(
         with engine.connect() as connection:
             assert connection.execute(select(func.count()).select_from(capture)).scalar_one() == 2
             assert migrate.differences(connection) == []
+            names = identity.known(connection)
+        assert names.former == {former}
+        assert names.current not in {None, former}, "ids it gives away from now on may mean others in copies"
         engine.dispose()
     finally:
         server.stop()

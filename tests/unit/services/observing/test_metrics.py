@@ -78,6 +78,7 @@ def collector_metrics() -> CollectorMetrics:
         collector_events.Swept(1, 2),
         collector_events.ServerAway("broker"),
         collector_events.VisitsCalledOff(3),
+        collector_events.LakeTended(due=2, kept=1, whole=False),
     ):
         metrics.watch(event)
     return metrics
@@ -129,6 +130,19 @@ def test_names_follow_prometheus_conventions(monkeypatch: pytest.MonkeyPatch):
     found = exported(monkeypatch)
     assert all(re.fullmatch(r"fleetprof_[a-z][a-z_]*", name) for name in found)
     assert not [name for name in found if re.search(r"_(ms|kb|mb|minutes|hours)(_|$)", name)]
+
+
+def test_a_lake_that_fails_is_seen():
+    metrics = collector_metrics()
+    found = samples(metrics.text())
+    assert found["fleetprof_lake_days_due",] == 2
+    assert found["fleetprof_lake_days_kept",] == 1
+    assert found["fleetprof_lake_last_success_timestamp_seconds",] == 0
+    assert found["fleetprof_beat_seconds_count", ("beat", "lake")] == 0
+    metrics.watch(collector_events.LakeTended(due=0, kept=1, whole=True))
+    found = samples(metrics.text())
+    assert found["fleetprof_lake_days_due",] == 0
+    assert found["fleetprof_lake_last_success_timestamp_seconds",] > 0
 
 
 def test_what_a_collector_did_is_counted():
