@@ -131,7 +131,6 @@ class FrameGroup:
         totals = shape.totals(own)
         own_weight = shape.weight_at(samples.weighted)
         total_weight = shape.weight_totals(own_weight)
-        used = np.flatnonzero(totals[1:]) + 1
         self._by_function = keys == ("function",)
         if self._by_function:  # a function is its own number, and the tree knows its outermost nodes
             self._numbering = Numbering.of(functions, shape.function[:0], keys)
@@ -141,17 +140,18 @@ class FrameGroup:
             self._numbering = Numbering.of(functions, there, keys)
             key = self._numbering.numbers[which]
             outermost = prefix_tree.outermost(key, shape.end)
-        self.keys, row = distinct(key[used])
-        row_of = np.full(int(key.max()) + 1, -1, np.int64)
-        row_of[self.keys] = np.arange(len(self.keys))
-        self._row = row_of[key]  # of nodes without units too: visits may add there and take away as much
-        self._row[prefix_tree.ROOT] = -1
-        self._outer = np.flatnonzero(outermost & (self._row >= 0))
-        outer_row = self._row[self._outer]
-        self.own = sum_at(row, own[used], len(self.keys))
-        self.total = sum_at(outer_row, totals[self._outer], len(self.keys))
-        self.own_weight = weight_at(row, own_weight[used], len(self.keys))
-        self.total_weight = weight_at(outer_row, total_weight[self._outer], len(self.keys))
+        # Whatever has units has an outermost node with units, and what ends in a node is at a few of them.
+        outer = np.flatnonzero(outermost[1:] & (totals[1:] > 0)) + 1
+        self.keys, row = distinct(key[outer])
+        self._key, self._outermost = key, outermost
+        self._row_of = np.full(int(key.max()) + 1, -1, np.int64)
+        self._row_of[self.keys] = np.arange(len(self.keys))
+        leaves = np.flatnonzero(own[1:]) + 1
+        leaf_row = self._row_of[key[leaves]]
+        self.own = sum_at(leaf_row, own[leaves], len(self.keys))
+        self.total = sum_at(row, totals[outer], len(self.keys))
+        self.own_weight = weight_at(leaf_row, own_weight[leaves], len(self.keys))
+        self.total_weight = weight_at(row, total_weight[outer], len(self.keys))
 
     def shared(self) -> Int64:
         """A number of each row's frame keys that other selections have too."""
@@ -168,21 +168,26 @@ class FrameGroup:
     def brought(self, rows: Int64, *, totals: bool) -> Brought:
         """What each visit brought to some rows: with the facts sorted by node, a row's are a few slices of them."""
         evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.seen
+        if not len(seen.leaf):  # all of it is in cells
+            none = by_visit.joined([], len(rows))
+            return Brought(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), none, none)
         order, below = shape.by_node(seen.leaf)
         leaf, counts, units = seen.leaf[order], seen.samples[order], seen.units[order]
         visit, visits = seen.visit[order], len(evidence)
-        row_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more: the root's -1
-        row_of[rows] = np.arange(len(rows))
-        own_row = row_of[self._row[leaf]]
+        place_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more, for what is no row
+        place_of[rows] = np.arange(len(rows))
+        row_of = place_of[self._row_of]
+        own_row = np.where(leaf == prefix_tree.ROOT, -1, row_of[self._key[leaf]])
         own = by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits)
         there = own_row >= 0
         own_samples = sum_at(own_row[there], counts[there], len(rows))
         if not totals:
             return Brought(own_samples, own_samples, own, own)
-        by_row = self._outer[sorting(self._row[self._outer])]
-        low, high = np.searchsorted(self._row[by_row], [rows, rows + 1])
-        first = np.concatenate(([0], np.cumsum(high - low)))
-        nodes = np.concatenate([by_row[:0], *(by_row[a:b] for a, b in zip(low, high, strict=True))])
+        # Of nodes without units too: visits may add there and take away as much.
+        nodes = np.flatnonzero(self._outermost[1:] & (row_of[self._key[1:]] >= 0)) + 1
+        of = row_of[self._key[nodes]]
+        nodes = nodes[sorting(of)]
+        first = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(rows)))))
         starts, ends = below[nodes], below[shape.end[nodes]]
         running = np.concatenate(([0], np.cumsum(counts)))
         in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))

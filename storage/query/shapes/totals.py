@@ -7,7 +7,7 @@ import numpy as np
 
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import sum_at
+from storage.query.arrays import Bool, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.samples import Samples
 from storage.query.stacks import prefix_tree
@@ -53,10 +53,13 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     status, kind = functions.status(shape.function), functions.kind(shape.function)
     marker = kind == Kind.MARKER
     nameless = (status < Status.SYMTAB) & ~marker
-    own = shape.self_at(samples.facts.units)
     unnamed = prefix_tree.below_any(nameless, shape.end)
     leafless = nameless | marker  # no code of its own: what ran there is not known
     incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
+
+    def share_without(nodes: Bool) -> float:
+        return _share(units - int(samples.facts.units[nodes[shape.leaf]].sum()), units)
+
     return Totals(
         samples=behind.samples,
         units=units,
@@ -64,9 +67,9 @@ def totals(functions: Functions, samples: Samples) -> Totals:
         visits=behind.visits,
         profiles=behind.profiles,
         kept=_share(float(samples.weighted.sum()), samples.whole),
-        symbolized=_share(units - int(own[unnamed | (leafless & (own > 0))].sum()), units),
-        leaf_symbolized=_share(units - int(own[leafless].sum()), units),
-        complete=_share(units - int(own[incomplete].sum()), units),
+        symbolized=share_without(unnamed | leafless),
+        leaf_symbolized=share_without(leafless),
+        complete=share_without(incomplete),
         coverage=samples.evidence.design.coverage,
         estimate=behind.estimate,
         path=behind.path,

@@ -177,12 +177,14 @@ def outermost_among(nodes: Int64, key: npt.NDArray[np.integer], end: npt.NDArray
 
 def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
     """Nodes in preorder that are chosen or lie below a chosen one."""
-    count = len(chosen)
-    edges = np.zeros(count + 1, np.int64)
     nodes = np.flatnonzero(chosen)
-    edges[nodes] += 1
-    np.subtract.at(edges, end[nodes], 1)
-    return np.cumsum(edges[:-1]) > 0
+    ends = end[nodes].astype(np.int64)
+    # Subtrees nest or are disjoint: one that begins where those before it have ended is in none of them.
+    outer = np.ones(len(nodes), np.bool_)
+    outer[1:] = nodes[1:] >= np.maximum.accumulate(ends)[:-1]
+    bounds = np.stack((nodes[outer], ends[outer]), axis=1).ravel()
+    lengths = np.diff(bounds, prepend=0, append=len(chosen))
+    return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
 
 
 def closed_upward(nodes: Int64, size: int, parent: Callable[[Int64], Int64]) -> Int64:

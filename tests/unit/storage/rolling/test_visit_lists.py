@@ -229,7 +229,7 @@ def test_many_cells_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_of_wanted_functions_the_rows_are_those_of_all() -> None:
     cells = joined(
-        [cell_of([(m, {n: (1, m) for n in range(m, 9)}, 5), (7, {3: (2, 4)}, 5)]) for m in (1, 4, 6)]
+        [cell_of([(m, dict.fromkeys(range(m, 9), (1, m)), 5), (7, {3: (2, 4)}, 5)]) for m in (1, 4, 6)]
     )
     blobs = cell_moments.encode_lists(cells)
     assert blobs[0][1] == visit_list_codec.KIND
