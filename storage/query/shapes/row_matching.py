@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from storage.query import budget
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Float, Int64, group_starts
 from storage.query.shapes.table_frames import FrameRows
 from storage.query.shapes.table_rows import LabelRows, Rows
 
 NOWHERE = -1
-_ROW_BYTES = 64
+_ROW_BYTES = 80
 """Of a row while it is looked for on the other side."""
 
 
@@ -41,7 +41,8 @@ def heaviest(sides: tuple[Rows, Rows], shares: Sequence[Float], limit: int) -> H
     np.maximum.at(largest, which, share)
     chosen = found[np.lexsort((first, -largest))[:limit]]
     places = _places(numbers[0], chosen), _places(numbers[1], chosen)
-    return Heaviest(places, len(np.unique(np.concatenate(numbers))))
+    # Each side's are nearly sorted: this takes 0.01 s for two million, np.unique 2 s.
+    return Heaviest(places, len(group_starts(np.sort(np.concatenate(numbers), kind="stable"))))
 
 
 def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
@@ -58,14 +59,18 @@ def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
         ]
         groups.append(np.array(group, np.int64)[known.group])
         frames.append(known.frame)
-    used, frame = np.unique(np.concatenate(frames), return_inverse=True)
-    number = np.concatenate(groups) * max(len(used), 1) + frame
+    frame = np.concatenate(frames)
+    size = int(frame.max(initial=0)) + 1
+    if len(of_labels) * size >= 1 << 63:  # as pairs of a file and a binary are
+        used, frame = np.unique(frame, return_inverse=True)
+        size = len(used)
+    number = np.concatenate(groups) * size + frame
     return np.split(number, [len(frames[0])])
 
 
 def _places(numbers: Int64, wanted: Int64) -> Int64:
     """Where these numbers stand among those of a side's rows."""
-    order = np.argsort(numbers)
+    order = np.argsort(numbers, kind="stable")
     at = np.searchsorted(numbers, wanted, sorter=order)
     places = np.full(len(wanted), NOWHERE)
     inside = np.flatnonzero(at < len(numbers))
