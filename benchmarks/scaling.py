@@ -18,8 +18,16 @@ PAGE: Final = Path(__file__).parents[1] / "docs/scaling.md"
 FLEETS: Final = (10, 100, 1_000, 10_000, 100_000)
 DEFAULT_VISITS: Final = 4_320
 """A day, of the standing campaign: 3 a minute."""
-RAW_DAYS, CELL_DAYS, LAKE_DAYS = 35, 35, 1100
-"""Defaults of the settings; cells of hours and days are kept as long as chunks, then buckets of many days."""
+RAW_DAYS, HOUR_DAYS, CELL_DAYS, LAKE_DAYS = 35, 35, 463, 1100
+"""Raw captures and profiles; cells of hours; cells of days, buckets and visits, which go in whole buckets of 64 days, so
+that 400 become as many as 463; the lake."""
+VISIT_ROW_BYTES: Final = 920
+"""Of `visit`, `capture`, `capture_segment`, `coverage` and `exposure`, a visit. It and the next two were measured by hand, of a
+day with 3 946 visits over its 24 hours: the benchmark's fleet, 2 campaigns, 8 strata, 10⁶ stacks, 28.8 million facts."""
+BUCKET_BYTES: Final = 10.0
+"""A fact, in buckets of 4, 16 and 64 days (`roll_weighted`) that had that day alone. At most: days share stacks."""
+WHOLE_DAY_BYTES: Final = 4.7
+"""A fact, in the cells of that day."""
 DAY_S: Final = 86_400
 _CPUS: Final = 64
 _PROMISED: Final = 0.1
@@ -46,8 +54,13 @@ class Measured:
     server_s: float
     export_s: float
     profile_bytes: float
-    """A fact in PostgreSQL, profiles, chunks, lines, and what visits say beside samples."""
-    cell_bytes: float
+    """A fact in PostgreSQL, profiles, chunks and lines; so are the next ones."""
+    hour_bytes: float
+    """In cells of hours."""
+    day_bytes: float
+    """In cells of days with few visits: the benchmark's have them in an hour and a half, and share little."""
+    visit_bytes: float
+    """A visit, whatever its facts: its rows, and one for each of its CPUs."""
     lake_bytes: float
     stack_bytes: float
 
@@ -57,6 +70,8 @@ def measured(folder: Path = RESULTS) -> Measured:
     overhead, gateway, store, lake = (
         json.loads((folder / f"{name}.json").read_text()) for name in ("overhead", "gateway", "store", "lake")
     )
+    # What is loaded in bulk has no lines, no CPUs and no binaries: these are of the captures that were landed.
+    landed = store["facts"] / store["facts_landed"]
     kernel_s = lake["samples_per_visit"] * overhead["kernel_us_per_sample"] * _MICRO
     reading_s = lake["samples_per_visit"] * gateway["cpu_ms_per_1000_samples"] * _MICRO
     return Measured(
@@ -74,11 +89,12 @@ def measured(folder: Path = RESULTS) -> Measured:
         )
         * _MICRO,
         export_s=lake["export_cpu_us_per_fact"] * _MICRO,
-        profile_bytes=sum(
-            store[f"bytes_per_fact_{table}"]
-            for table in ("profile", "chunk", "line_chunk", "capture_cpu", "capture_binary")
-        ),
-        cell_bytes=store["bytes_per_fact_roll"],
+        profile_bytes=store["bytes_per_fact_profile"]
+        + store["bytes_per_fact_chunk"]
+        + landed * (store["bytes_per_fact_line_chunk"] + store["bytes_per_fact_capture_binary"]),
+        hour_bytes=store["bytes_per_fact_roll"],
+        day_bytes=store["bytes_per_fact"] - store["bytes_per_fact_unfolded"],
+        visit_bytes=landed * store["bytes_per_fact_capture_cpu"] * lake["facts_per_visit"] + VISIT_ROW_BYTES,
         lake_bytes=lake["bytes_per_fact"],
         stack_bytes=store["bytes_per_stack"],
     )
@@ -113,6 +129,31 @@ class Fleet:
         needed = DEFAULT_VISITS * (self.given.halfwidth / _PROMISED) ** 2
         return needed / (30 * self.visits)
 
+    @property
+    def profiles(self) -> float:
+        """Bytes in PostgreSQL, once retention has begun to drop them; so are the next ones."""
+        return self.facts * self.given.profile_bytes * RAW_DAYS
+
+    @property
+    def hours(self) -> float:
+        """Cells of hours."""
+        return self.facts * self.given.hour_bytes * HOUR_DAYS
+
+    @property
+    def days(self) -> float:
+        """Cells of days."""
+        return self.facts * WHOLE_DAY_BYTES * CELL_DAYS
+
+    @property
+    def buckets(self) -> float:
+        """Cells of many days."""
+        return self.facts * BUCKET_BYTES * CELL_DAYS
+
+    @property
+    def rows_of_visits(self) -> float:
+        """Rows that stay as long as cells do."""
+        return self.visits * self.given.visit_bytes * CELL_DAYS
+
     def cores(self, cpu_s_per_fact: float) -> float:
         """Cores that are busy all day."""
         return self.facts * cpu_s_per_fact / DAY_S
@@ -135,8 +176,15 @@ class Fleet:
             ("raw captures, a day", _size(raw)),
             ("raw captures kept (35 days)", _size(raw * RAW_DAYS)),
             ("network, mean", f"{_size(raw / DAY_S)}/s"),
-            ("PostgreSQL: profiles and lines (35 days)", _size(self.facts * given.profile_bytes * RAW_DAYS)),
-            ("PostgreSQL: cells, at most (35 days)", _size(self.facts * given.cell_bytes * CELL_DAYS)),
+            ("PostgreSQL: profiles and lines (35 days)", _size(self.profiles)),
+            ("PostgreSQL: cells of hours (35 days)", _size(self.hours)),
+            ("PostgreSQL: cells of days (463 days)", _size(self.days)),
+            ("PostgreSQL: buckets of days, at most (463 days)", _size(self.buckets)),
+            ("PostgreSQL: visits (463 days)", _size(self.rows_of_visits)),
+            (
+                "PostgreSQL, at most, stacks apart",
+                _size(self.profiles + self.hours + self.days + self.buckets + self.rows_of_visits),
+            ),
             ("lake, a day", _size(self.facts * given.lake_bytes)),
             ("lake kept (1 100 days)", _size(self.facts * given.lake_bytes * LAKE_DAYS)),
             ("busy cores: workers", _plain(self.cores(given.land_s))),
@@ -199,9 +247,21 @@ def _inputs(given: Measured) -> str:
         (
             "a fact in PostgreSQL",
             f"{_plain(given.profile_bytes)} B",
-            "`store.bytes_per_fact_` profile + chunk + line_chunk + capture_cpu + capture_binary",
+            "`store.bytes_per_fact_` profile + chunk + (line_chunk + capture_binary) · `facts` / `facts_landed`",
         ),
-        ("a fact in cells, at most", f"{_plain(given.cell_bytes)} B", "`store.bytes_per_fact_roll`"),
+        ("… in cells of hours", f"{_plain(given.hour_bytes)} B", "`store.bytes_per_fact_roll`"),
+        (
+            "… in cells of days with few visits",
+            f"{_plain(given.day_bytes)} B",
+            "`store.bytes_per_fact` − `store.bytes_per_fact_unfolded`",
+        ),
+        ("… in cells of whole days", f"{_plain(WHOLE_DAY_BYTES)} B", "by hand: 3 946 visits in 24 hours"),
+        ("… in buckets of days, at most", f"{_plain(BUCKET_BYTES)} B", "by hand, the same day"),
+        (
+            "a visit, its rows",
+            f"{_plain(given.visit_bytes / 1000)} kB",
+            "`store.bytes_per_fact_capture_cpu` · `facts` / `facts_landed` · `lake.facts_per_visit`, and by hand",
+        ),
         ("a fact in the lake", f"{_plain(given.lake_bytes)} B", "`lake.bytes_per_fact`"),
         ("a stack, once", f"{_plain(given.stack_bytes)} B", "`store.bytes_per_stack`"),
         (

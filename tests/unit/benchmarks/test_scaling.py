@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,13 @@ from benchmarks import scaling
 from benchmarks.scaling import DEFAULT_VISITS, FLEETS, PAGE, Fleet, Measured, measured, tables, written
 from collector.standing import STANDING
 from services.settings import Settings
+from storage.retention.retain import Keep
+from storage.rolling.cubes import HOURS_KEPT_DAYS, WEIGHTED_LEVELS, bucket_days
 
 ROUND = Measured(
     visit_cpu_s=0.64, samples_per_visit=1000, facts_per_visit=500, raw_bytes_per_sample=10, halfwidth=0.08, land_s=4e-6,
-    roll_s=2e-6, server_s=1e-6, export_s=1e-6, profile_bytes=8, cell_bytes=4, lake_bytes=2, stack_bytes=100,
+    roll_s=2e-6, server_s=1e-6, export_s=1e-6, profile_bytes=8, hour_bytes=4, day_bytes=3,
+    visit_bytes=10_000, lake_bytes=2, stack_bytes=100,
 )  # fmt: skip
 
 
@@ -28,7 +32,12 @@ def test_its_constants_are_the_programs():
     assert (
         defaults["retention_days"],
         defaults["lake_retention_days"],
-    ) == (scaling.RAW_DAYS, scaling.LAKE_DAYS)
+        HOURS_KEPT_DAYS,
+    ) == (scaling.RAW_DAYS, scaling.LAKE_DAYS, scaling.HOUR_DAYS)
+    largest = bucket_days(WEIGHTED_LEVELS[-1])
+    begins = [date(2026, 1, 1) + timedelta(days=n) for n in range(largest)]
+    kept = [(today - Keep(35, defaults["cell_retention_days"]).cells_from(today)).days for today in begins]
+    assert max(kept) == scaling.CELL_DAYS
 
 
 def test_a_fleet_is_reckoned_by_hand():
@@ -38,6 +47,9 @@ def test_a_fleet_is_reckoned_by_hand():
     assert rows["raw captures, a day"] == "43 MB"  # 4 320 × 1 000 × 10
     assert rows["raw captures kept (35 days)"] == "1.5 GB"
     assert rows["PostgreSQL: profiles and lines (35 days)"] == "600 MB"  # 2.16 · 10⁶ × 8 × 35
+    assert rows["PostgreSQL: cells of hours (35 days)"] == "300 MB"
+    assert rows["PostgreSQL: cells of days (463 days)"] == "4.7 GB"  # 2.16 · 10⁶ × 4.7 × 463
+    assert rows["PostgreSQL: visits (463 days)"] == "20 GB"  # 4 320 × 10 000 × 463
     assert rows["lake kept (1 100 days)"] == "4.8 GB"
     assert rows["share of the fleet's CPU time"] == "0.00005 %"  # 4.32 × 0.64 / (64 × 86 400)
     assert rows["busy cores: workers"] == "0.0001"
