@@ -292,9 +292,9 @@ def _by_stack(
     own = facts.units * loose.sign[facts.profile]
     stack, place = distinct(np.concatenate((cells.stack, closed.stack, facts.stack)))
     units = np.concatenate((cells.units, closed.units, own))
-    added = units > 0
-    observed = sum_at(place[added], units[added], len(stack))
-    observed -= sum_at(place[~added], -units[~added], len(stack))
+    observed = sum_at(place, np.maximum(units, 0), len(stack))
+    if len(own) and int(own.min()) < 0:
+        observed -= sum_at(place, np.maximum(-units, 0), len(stack))
     weights = (cells.units * open_.weight[cells.cell], closed.weighted, own * loose.of_visit[facts.profile])
     weighted = weight_at(place, np.concatenate(weights), len(stack))
     # A stack that was taken out wholly stays, without units: its functions are still in the cells' moments.

@@ -149,6 +149,10 @@ class Functions:
         return self._rows[id_]
 
     def _unknown(self, ids: Int64) -> Int64:
+        if not len(ids) or (
+            int(ids.max()) < len(self._canonical) and ((self._canonical[ids] > 0) | (ids <= 0)).all()
+        ):
+            return ids[:0]  # as a rule; then nothing needs to be sorted
         distinct = np.unique(ids)
         distinct = distinct[distinct > 0]
         known = np.zeros(len(distinct), np.bool_)
