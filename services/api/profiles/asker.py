@@ -9,11 +9,12 @@ from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
+from services.api.connections import cut_of
 from services.api.formats.forms import Forms, file_name
 from services.api.kept_answers import KeptAnswers
 from services.api.problems import Problem, described
 from services.api.replies import zipped
-from services.api.sending import Places, Sent
+from services.api.sending import UNREAD_S, Places, Sent
 from services.api.waiting import in_thread
 from storage.query.engine import QueryEngine
 
@@ -47,6 +48,8 @@ class Asker:
 
     sending: Places = field(default_factory=lambda: Places(_SENT_AT_ONCE))
     """For answers that are sent part by part."""
+    unread_s: float = UNREAD_S
+    """Whoever takes none of these parts for so long is cut off."""
 
     async def answer(self, request: Request, forms: Forms[_Asked], asked: _Asked) -> Response:
         """What was asked, in the form that the request wants; compressed if it allows that.
@@ -91,7 +94,9 @@ class Asker:
             self.sending.give_back()
             raise
         assert isinstance(made, StreamingResponse)
-        made.body_iterator = Sent(made.body_iterator, self._was_sent)
+        made.body_iterator = Sent(
+            made.body_iterator, self._was_sent, cut=cut_of(request), unread_s=self.unread_s
+        )
         return made
 
     async def _made(self, request: Request, make: Callable[[], Response]) -> Response:

@@ -2,26 +2,23 @@
 
 import http.client
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
 import pytest
-import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 
 from fleetpb import data_pb2, data_pb2_grpc
-from services.api import problems
 from services.api.auth import Access, parse_tokens
-from services.api.connections import CuttableConnection
 from services.data_api.desk import DataDesk
 from services.data_api.http import data_router
 from services.data_api.places import STREAMS
 from services.data_api.server import DataListen, DataServer
 from services.data_api.streams import Streams
 from storage.data.stopping import Stop
+from tests.listening import listening
 from tests.until import until
 
 pytestmark = pytest.mark.integration
@@ -62,21 +59,7 @@ def by_grpc(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], 
 @contextmanager
 def by_http(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
     app = FastAPI()
-    problems.install(app)
     app.include_router(data_router(desk, Access(folder, parse_tokens([f"viewer:{TOKEN}"]))))
-
-    @app.middleware("http")
-    async def name(request: Request, answer: Callable) -> object:
-        request.state.request_id = "r"
-        return await answer(request)
-
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_config=None, http=CuttableConnection, timeout_graceful_shutdown=1)
-    )
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    until(lambda: server.started, "it listens")
-    port = server.servers[0].sockets[0].getsockname()[1]
     connections = []
 
     def begin() -> Callable[[], object]:
@@ -87,14 +70,13 @@ def by_http(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], 
             raise OSError(response.read())
         return lambda: response.read(1)
 
-    try:
-        yield begin
-    finally:
-        for connection in connections:
-            connection.close()
-        desk.places.end_all()
-        server.should_exit = True
-        thread.join()
+    with listening(app) as port:
+        try:
+            yield begin
+        finally:
+            for connection in connections:
+                connection.close()
+            desk.places.end_all()
 
 
 @pytest.mark.parametrize("serving", [by_grpc, by_http])

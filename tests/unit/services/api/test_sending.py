@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from services.api.sending import Places, Sent
@@ -51,3 +52,21 @@ def test_what_nobody_reads_is_done_too() -> None:
 
     anyio.run(let_go)
     assert done == [1]
+
+
+@pytest.mark.parametrize("reading", [False, True])
+def test_who_takes_nothing_is_cut(reading: bool) -> None:
+    async def send() -> bool:
+        cut = anyio.Event()
+        sent = Sent(parts(), lambda: None, cut=cut.set, unread_s=0.0)
+        assert await anext(sent) == b"one"
+        if reading:  # the loop does not turn meanwhile
+            assert [part async for part in sent] == [b"two"]
+            for _ in range(3):
+                await anyio.lowlevel.checkpoint()
+        else:
+            with anyio.fail_after(60):
+                await cut.wait()
+        return cut.is_set()
+
+    assert anyio.run(send) is not reading

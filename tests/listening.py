@@ -1,0 +1,42 @@
+"""An application behind a real server, with connections that it can cut, in a thread of the test's."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+from services.api import problems
+from services.api.connections import CuttableConnection
+from tests.until import until
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[int]:
+    """Serve the app, its errors as problem documents; the port."""
+    problems.install(app)
+
+    async def named(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["request_id"] = "of-a-test"
+        await app(scope, receive, send)
+
+    server = uvicorn.Server(
+        uvicorn.Config(
+            named,
+            port=0,
+            lifespan="off",
+            log_config=None,
+            http=CuttableConnection,
+            timeout_graceful_shutdown=1,
+        )
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started, "it listens")
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
