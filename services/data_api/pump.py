@@ -1,7 +1,8 @@
 """Pulling a stream's records batch by batch, each in whichever thread there is, and ending it from outside."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 from google.protobuf.message import Message
 
@@ -12,7 +13,8 @@ from services.data_api.packing import Packer
 from storage.data.stopping import Stop
 
 BATCH_BYTES = 256 << 10
-"""Of records that are there; one that has to be waited for goes alone."""
+"""Of records; a batch goes with the record that comes later than `LINGER_S`, or that says how far the stream is."""
+LINGER_S = 1.0
 _PASSING = 500
 """HTTP's statuses from here on say that the same may succeed later."""
 
@@ -20,12 +22,21 @@ _PASSING = 500
 class Pump:
     """One stream. Batches are asked for one at a time."""
 
-    def __init__(self, records: Iterator[Message], kind: type[Message], stop: Stop, *, alone: bool) -> None:
-        """`alone`: no record waits for another, because the next one may take long."""
+    def __init__(
+        self,
+        records: Iterator[Message],
+        kind: type[Message],
+        stop: Stop,
+        *,
+        alone: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`alone`: no record waits for another, because the next one may take long; `clock` tells seconds."""
         self._records = records
         self._kind = kind
         self._stop = stop
         self._alone = alone
+        self._clock = clock
         self._lock = threading.Lock()
         self._failed = False
 
@@ -36,11 +47,14 @@ class Pump:
                 return None
             parts: list[bytes] = []
             size = 0
+            begun = self._clock()
             try:
                 for record in self._records:
                     parts.append(framing.framed(record))
                     size += len(parts[-1])
-                    if self._alone or size >= BATCH_BYTES:
+                    full = size >= BATCH_BYTES or self._clock() - begun >= LINGER_S
+                    # `progress` comes where nothing else has for long, or ever will.
+                    if self._alone or full or record.HasField("progress"):
                         break
             except Problem as problem:
                 self._failed = True

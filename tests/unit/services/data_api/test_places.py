@@ -38,3 +38,22 @@ def test_those_nobody_reads_are_ended():
         assert (unread.is_set, read.is_set, working.is_set) == (True, False, False)
         places.end_all()
         assert (read.is_set, working.is_set) == (True, True)
+
+
+def test_those_that_are_too_old_are_ended_and_cut_if_they_wait():
+    now, cut = 0.0, []
+    places = Places(clock=lambda: now)
+    working, waiting, young = Stop(), Stop(), Stop()
+    with (
+        places.taken(working, lambda: cut.append(working)),
+        places.taken(waiting, lambda: cut.append(waiting)),
+    ):
+        places.offered(waiting)
+        now = 50.0
+        with places.taken(young, lambda: cut.append(young)):
+            places.offered(young)
+            now = 105.0
+            assert places.end_old(100.0, overtime_s=200.0) == [working, waiting]
+            assert (working.is_set, waiting.is_set, young.is_set, cut) == (True, True, False, [])
+            assert places.end_old(100.0, overtime_s=30.0) == []
+            assert cut == [waiting]
