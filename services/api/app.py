@@ -9,11 +9,14 @@ from typing import Any
 
 from anyio import CapacityLimiter, create_task_group
 from fastapi import FastAPI
-from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware, IdentityResponder
+from starlette.types import Receive, Scope, Send
 
 from services.api import problems
 from services.api.auth import Access
 from services.api.formats import pprof
+from services.api.formats.accept import accepted_codings
 from services.api.guard import Guard
 from services.api.health import health_router
 from services.api.kept_answers import KeptAnswers
@@ -55,6 +58,22 @@ class _Described(FastAPI):
                             problems.MEDIA_TYPE: response["content"].pop("application/json")
                         }
         return document
+
+
+class _Zipping(GZipMiddleware):
+    """Starlette's, but for whoever says `gzip;q=0`: that is no gzip."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, compressed if that is wanted."""
+        if scope["type"] == "http" and "gzip" not in accepted_codings(
+            Headers(scope=scope).get("accept-encoding", "")
+        ):
+            plain = IdentityResponder(
+                self.app, self.minimum_size, exclude_content_types=self.exclude_content_types
+            )
+            await plain(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def create_app(
@@ -135,7 +154,7 @@ def create_app(
     app.include_router(ui_router(static))
     # The last added is the outermost.
     app.add_middleware(
-        GZipMiddleware,
+        _Zipping,
         minimum_size=1400,
         exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, pprof.MEDIA_TYPE),
     )

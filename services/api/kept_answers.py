@@ -4,7 +4,7 @@ An answer is given again for a few seconds at most (`fresh_s`), so no answer is 
 the very latest sends `Cache-Control: no-cache`. It is kept as it was sent, for the request's path, query
 and what it accepts: `now-1h` of five seconds ago is within the same promise. What was asked lately more than
 once, the home page and views that people keep open, is asked again before it is too old (`warming`), as
-the one who asked last did. Source: DIGEST G13.
+the one who asked last did; not if making it takes so long that it would be too old when it is there. Source: DIGEST G13.
 """
 
 import threading
@@ -18,13 +18,16 @@ import anyio
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Scope
 
+from services.api.formats.accept import accepted_codings
 from storage.query.cache_size import CacheSize
 
 WARMED = "fleetprof.warmed"
 """In the scope of a request that nobody waits for."""
 _NOT_MODIFIED = 304
 _OVERHEAD = 4000
-"""Bytes of an entry besides its content."""
+"""Bytes of an entry besides its texts."""
+_COPIES = 4
+"""Of the texts of a request: in the key, and as its scope has them, raw and read."""
 _WATCHED_S = 300.0
 """A page that is open asks more often than that."""
 _MOST_WARMED = 8
@@ -43,7 +46,7 @@ class Key:
     def of(cls, request: Request) -> "Key":
         """That of a request."""
         headers = request.headers
-        zipped = "gzip" if "gzip" in headers.get("accept-encoding", "") else ""
+        zipped = "gzip" if "gzip" in accepted_codings(headers.get("accept-encoding", "")) else ""
         return cls(request.url.path, request.url.query, ", ".join(headers.getlist("accept")), zipped)
 
 
@@ -58,11 +61,16 @@ class Kept:
     """Of the request, to ask again."""
     asked: tuple[float, ...]
     """When somebody asked, the last two times; answers made for nobody do not count."""
+    took_s: float
+    """From the question to the answer."""
 
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return len(self.content) + _OVERHEAD
+        request = len(self.scope["path"]) + len(self.scope["query_string"])
+        request += sum(len(name) + len(value) for name, value in self.scope["headers"])
+        sent = sum(len(name) + len(value) for name, value in self.headers)
+        return len(self.content) + sent + _COPIES * request + _OVERHEAD
 
 
 class KeptAnswers:
@@ -78,6 +86,7 @@ class KeptAnswers:
         self._lock = threading.Lock()
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
         self._bytes = 0
+        self._sorted_out_at = clock()
         self.hits = 0
         """Requests answered from here."""
         self.misses = 0
@@ -116,6 +125,7 @@ class KeptAnswers:
                 if len(kept.asked) > 1
                 and now - kept.asked[0] < _WATCHED_S
                 and now - kept.made_at > self._fresh_s / 2
+                and kept.took_s <= self._fresh_s / 2
             ]
         watched.sort(key=lambda kept: -kept.asked[-1])
         return [kept.scope for kept in watched[:_MOST_WARMED]]
@@ -129,7 +139,10 @@ class KeptAnswers:
         tag = f'"{blake2b(content, digest_size=16).hexdigest()}"'
         headers = tuple((name, value) for name, value in response.headers.items() if name != "content-length")
         again = request.scope.get(WARMED, False)
-        kept = Kept(content, (*headers, ("etag", tag)), asked_at, request.scope, (asked_at,))
+        # The request's state has its connection, which is not to be kept.
+        scope = {**request.scope, "state": {}}
+        took_s = self._clock() - asked_at
+        kept = Kept(content, (*headers, ("etag", tag)), asked_at, scope, (asked_at,), took_s)
         if self.on and kept.size <= self._most:
             with self._lock:
                 before = self._drop(Key.of(request))
@@ -137,6 +150,7 @@ class KeptAnswers:
                 kept = replace(kept, asked=asked if again else (*asked[-1:], asked_at))
                 self._kept[Key.of(request)] = kept
                 self._bytes += kept.size
+                self._sort_out()
                 while self._bytes > self._most:
                     self._drop(next(iter(self._kept)))
         return _response(kept, request)
@@ -156,6 +170,22 @@ class KeptAnswers:
     def now(self) -> float:
         """By the clock."""
         return self._clock()
+
+    def _sort_out(self) -> None:
+        """Of answers that are too old keep only who asked, for as long as that may come to be watched."""
+        now = self._clock()
+        if now - self._sorted_out_at < self._fresh_s:
+            return
+        self._sorted_out_at = now
+        for key, kept in list(self._kept.items()):
+            if now - kept.made_at <= self._fresh_s:
+                continue
+            self._bytes -= kept.size
+            if kept.asked and now - kept.asked[-1] < _WATCHED_S:
+                self._kept[key] = old = replace(kept, content=b"", headers=())
+                self._bytes += old.size
+            else:
+                del self._kept[key]
 
     def _drop(self, key: Key) -> Kept | None:
         gone = self._kept.pop(key, None)

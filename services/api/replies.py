@@ -11,6 +11,8 @@ from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
+from services.api.formats.accept import accepted_codings
+
 Made = tuple[bytes, str]
 """An answer's bytes and their media type."""
 _SMALLEST_ZIPPED = 1400
@@ -44,7 +46,7 @@ def zipped(
     headers = {"Cache-Control": "no-store", "Vary": vary}
     if file_name is not None:
         headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-    may_zip = not packed and "gzip" in request.headers.get("accept-encoding", "")
+    may_zip = not packed and "gzip" in accepted_codings(request.headers.get("accept-encoding", ""))
     if not isinstance(content, bytes):
         if may_zip:
             headers["Content-Encoding"] = "gzip"

@@ -1,10 +1,11 @@
 """Content codings of an HTTP stream, flushed with every batch so that no record waits for the next."""
 
 import zlib
-from collections.abc import Sequence
 from typing import Protocol
 
 import zstandard
+
+from services.api.formats.accept import accepted_codings
 
 _LEVEL = 3
 _GZIP_LEVEL = 1
@@ -68,18 +69,9 @@ class Zstd:
 
 def chosen(accept_encoding: str) -> tuple[str, Packer]:
     """The best coding that a header accepts, zstd before gzip; `identity` if it names neither."""
-    accepted = _accepted(accept_encoding.split(","))
+    accepted = accepted_codings(accept_encoding)
     if "zstd" in accepted:
         return "zstd", Zstd()
     if "gzip" in accepted:
         return "gzip", Gzip()
     return "identity", Plain()
-
-
-def _accepted(parts: Sequence[str]) -> set[str]:
-    found = set()
-    for part in parts:
-        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        if not any(p.startswith("q=") and not p[2:].strip("0.") for p in parameters):
-            found.add(name)
-    return found

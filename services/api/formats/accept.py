@@ -47,3 +47,14 @@ def parse_accept(header: str) -> Accept:
         if _QUALITY.fullmatch(quality):
             ranges.append((name, float(quality)))
     return Accept(tuple(ranges), bool(header.strip()))
+
+
+def accepted_codings(header: str) -> frozenset[str]:
+    """The content codings that an `Accept-Encoding` names and does not refuse (`q=0`), in lower case; `*` is no name."""
+    found = set()
+    for part in header.split(","):
+        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        qualities = ("".join(p.split()).removeprefix("q=") for p in parameters if p.startswith("q"))
+        if name and all(quality.strip("0.") for quality in qualities):
+            found.add(name)
+    return frozenset(found)

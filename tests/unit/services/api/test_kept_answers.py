@@ -136,3 +136,52 @@ def test_what_is_watched_is_asked_again_and_not_for_its_own_sake(kept: KeptAnswe
     clock.now = 900.0
     assert kept.warming() == [], "nobody has asked for long"
     assert WARMED not in request().scope
+
+
+def test_what_takes_longer_than_it_is_fresh_is_not_warmed(kept: KeptAnswers, clock: Clock):
+    for query, took_s in (("quick", 5.0), ("slow", 5.1)):
+        clock.now = 100.0
+        for _ in range(2):
+            clock.now += took_s
+            kept.keep(request(query), answer(), asked_at=clock.now - took_s)
+    clock.now += 6.0
+    assert [scope["query_string"] for scope in kept.warming()] == [b"quick"]
+
+
+def test_what_was_asked_counts(clock: Clock):
+    kept = KeptAnswers(1 << 20, fresh_s=10.0, clock=clock)
+    for n in range(100):
+        kept.keep(request(f"n={n}&x={'y' * 60_000}", accept="z" * 10_000), answer(), asked_at=clock.now)
+    assert kept.size.bytes <= 1 << 20
+    assert 60_000 * 2 * kept.size.rows < 1 << 20
+
+
+def test_old_answers_go_and_who_asked_is_remembered(kept: KeptAnswers, clock: Clock):
+    kept.keep(request("once"), answer(bytes(20_000)), asked_at=100.0)
+    kept.keep(request("watched"), answer(bytes(20_000)), asked_at=100.0)
+    clock.now = 111.0
+    kept.keep(request("watched"), answer(bytes(20_000)), asked_at=111.0)
+    assert (kept.size.rows, kept.size.bytes < 30_000) == (2, True), "of the one too old only the request"
+    clock.now = 500.0
+    kept.keep(request("other"), answer(), asked_at=500.0)
+    assert kept.size.rows == 1
+    clock.now = 900.0
+    kept.keep(request("other"), answer(), asked_at=900.0)
+    one = KeptAnswers(100_000, fresh_s=10.0, clock=clock)
+    one.keep(request("other"), answer(), asked_at=900.0)
+    assert kept.size == one.size
+
+
+def test_connections_are_not_kept(kept: KeptAnswers, clock: Clock):
+    asked = request("watched")
+    asked.scope["state"] = {"fleetprof.abort": object()}
+    kept.keep(asked, answer(), asked_at=100.0)
+    kept.keep(asked, answer(), asked_at=100.0)
+    clock.now = 106.0
+    assert [scope["state"] for scope in kept.warming()] == [{}]
+
+
+def test_gzip_that_is_refused_is_not_given(kept: KeptAnswers):
+    kept.keep(request(accept_encoding="gzip"), answer(b"packed"), asked_at=100.0)
+    assert kept.answer(request(accept_encoding="gzip;q=0")) is None
+    assert kept.answer(request(accept_encoding="br, GZIP;q=0.1")) is not None

@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from fastapi import Request
 
-from services.api.replies import as_json
+from services.api.replies import as_json, zipped
 
 
 @pytest.mark.parametrize("figure", [float("nan"), float("inf"), -float("inf")])
@@ -23,3 +24,13 @@ def test_answers_are_compactas_json() -> None:
     assert content == '{"names":["größer",null],"share":0.5}'.encode()
     assert json.loads(content)["share"] == 0.5
     assert media_type == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [("gzip", "gzip"), ("br, gzip; q=0.2", "gzip"), ("gzip;q=0", None), ("gzip; Q=0.00", None)],
+)
+def test_gzip_only_for_those_who_take_it(accepted: str, coding: str | None) -> None:
+    request = Request({"type": "http", "headers": [(b"accept-encoding", accepted.encode())]})
+    for content in (b"x" * 5000, iter([b"x" * 5000])):
+        assert zipped(request, content, "text/plain").headers.get("content-encoding") == coding
