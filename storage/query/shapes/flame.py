@@ -182,7 +182,7 @@ def cut(
     tree = labelled.tree
     weights = tree.total_weight
     # A caller weighs at least as much as its callees and stands before them: sorting keeps it first.
-    heaviest = np.argsort(-weights, kind="stable")[:most]
+    heaviest = np.argsort(-weights, kind="stable")[:most] if most < len(tree) else np.arange(len(tree))
     heaviest = heaviest[(weights[heaviest] >= min_share * weights[0]) | (heaviest == prefix_tree.ROOT)]
     kept = tree.of(np.sort(heaviest))
     position, _ = prefix_tree.preorder(kept.parent, kept.depth, -kept.total_weight)
