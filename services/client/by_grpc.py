@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar, cast
 import grpc
 
 from fleetpb import data_pb2, data_pb2_grpc
-from services.client.errors import Broken, Refused
+from services.client.errors import Broken, Closed, Refused
 from services.client.transport import MOST_RECORD_BYTES
 
 _AROUND = 1 << 20
@@ -53,13 +53,16 @@ class GrpcTransport:
         else:
             self._channel = grpc.insecure_channel(target, options=_OPTIONS)
         self._stub = data_pb2_grpc.DataApiStub(self._channel)
+        self._closed = False
 
     def profiles(self, query: data_pb2.ProfileQuery) -> Iterator[data_pb2.ProfileRecord]:
         """As `Transport` says."""
+        self._check()
         return self._records(self._stub.Profiles(query, metadata=self._metadata))
 
     def captures(self, query: data_pb2.CaptureQuery) -> Iterator[data_pb2.CaptureRecord]:
         """As `Transport` says."""
+        self._check()
         return self._records(self._stub.Captures(query, metadata=self._metadata))
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:  # noqa: ARG002 - as `Transport`
@@ -68,12 +71,18 @@ class GrpcTransport:
 
     def close(self) -> None:
         """Close the channel."""
+        self._closed = True
         self._channel.close()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise Closed("The client is closed.")
 
     def _records(self, stream: "_Stream[_Record_co]") -> Iterator[_Record_co]:
         try:
             yield from stream
         except grpc.RpcError as error:
+            self._check()
             raise _meaning(error) from error
         finally:
             stream.cancel()
@@ -93,7 +102,12 @@ def _meaning(error: grpc.RpcError) -> Refused | Broken:
     metadata = cast("Iterable[tuple[str, str | bytes]]", error.trailing_metadata() or ())
     said = {key: value for key, value in metadata if isinstance(value, str)}
     if code in _PASSING and "larger than max" not in detail:
-        return Broken(f"{detail or code.name} ({code.name})")
+        after = said.get("fleetprof-retry-after", "")
+        return Broken(
+            f"{detail or code.name} ({code.name})",
+            hint=said.get("fleetprof-hint", ""),
+            after_s=float(after) if after.isdecimal() else 0.0,
+        )
     if code is grpc.StatusCode.INTERNAL and "RST_STREAM" in detail:
         return Broken(detail)
     at = said.get("fleetprof-at", "")

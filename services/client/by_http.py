@@ -2,28 +2,53 @@
 
 import http.client
 import json
+import socket
 import ssl
+import threading
 import urllib.error
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from email.message import Message
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, Never, TypeVar
 from urllib.parse import urlencode
 
 from fleetpb import data_pb2
 from services.client.delimited import messages
-from services.client.errors import Broken, Refused
+from services.client.errors import Broken, Closed, Refused
 
 _MEDIA_TYPE = "application/vnd.fleetprof.data+protobuf"
 _SILENCE_S = 60.0
 """A stream says every ten seconds that it is still there; answers take no longer than half of this."""
 _PIECE = 1 << 16
+_BREAKS = (OSError, http.client.HTTPException, zlib.error, EOFError)
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _GZIP_WINDOW = 31
 _Record = TypeVar("_Record", data_pb2.ProfileRecord, data_pb2.CaptureRecord)
 _SELECTION = {"from_time": "from", "to_time": "to"}
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects: urllib would send the token along to whatever host one names."""
+
+    def redirect_request(  # noqa: PLR0917 - urllib's own
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,  # noqa: ARG002 - urllib's own
+        headers: Message,  # noqa: ARG002 - urllib's own
+        newurl: str,
+    ) -> Never:
+        fp.close()
+        raise Refused(
+            f"{req.host} sends to {newurl[:200]!r} (HTTP {code}).",
+            kind="redirect",
+            hint="Tokens are not sent on; if that is the server, connect to its own URL.",
+        )
 
 
 class HttpTransport:
@@ -36,8 +61,11 @@ class HttpTransport:
         context = ssl.create_default_context(cafile=None if ca is None else str(ca))
         # A proxy of the environment is not for machines of the fleet.
         self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context), _NoRedirects()
         )
+        self._lock = threading.Lock()
+        self._closed = False
+        self._reading: set[http.client.HTTPResponse] = set()
 
     def profiles(self, query: data_pb2.ProfileQuery) -> Iterator[data_pb2.ProfileRecord]:
         """As `Transport` says."""
@@ -52,26 +80,55 @@ class HttpTransport:
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:
         """As `Transport` says."""
-        with self._open(route, parameters, accept, "gzip") as response:
+        with self._opened(route, parameters, accept, "gzip") as response:
             try:
-                return b"".join(_unpacked(response))
-            except (OSError, http.client.HTTPException, zlib.error) as error:
+                content = b"".join(_unpacked(response))
+            except _BREAKS as error:
+                self._check()
                 raise Broken(f"The answer broke off: {error!r}") from error
+            self._check()  # what `close` broke off may look like an end
+            return content
 
     def close(self) -> None:
-        """Nothing: a stream's connection ends with its iterator."""
+        """Break off what is being read, in whatever thread."""
+        with self._lock:
+            self._closed = True
+            reading = list(self._reading)
+        for response in reading:
+            _shut(response)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise Closed("The client is closed.")
 
     def _records(self, route: str, parameters: Mapping[str, str], kind: type[_Record]) -> Iterator[_Record]:
         coding = "zstd, gzip" if find_spec("zstandard") else "gzip"
-        with self._open(route, parameters, _MEDIA_TYPE, coding) as response:
+        with self._opened(route, parameters, _MEDIA_TYPE, coding) as response:
             try:
                 for data in messages(_unpacked(response)):
                     record = kind.FromString(data)
                     if record.HasField("failure"):
                         raise _failed(record.failure)
                     yield record
-            except (OSError, http.client.HTTPException, zlib.error, EOFError) as error:
+            except _BREAKS as error:
+                self._check()
                 raise Broken(f"The stream broke off: {error!r}") from error
+
+    @contextmanager
+    def _opened(
+        self, route: str, parameters: Mapping[str, str], accept: str, coding: str
+    ) -> Iterator[http.client.HTTPResponse]:
+        """A response that `close` breaks off. Raises `Closed`."""
+        self._check()
+        with self._open(route, parameters, accept, coding) as response:
+            with self._lock:
+                self._check()
+                self._reading.add(response)
+            try:
+                yield response
+            finally:
+                with self._lock:
+                    self._reading.discard(response)
 
     def _open(
         self, route: str, parameters: Mapping[str, str], accept: str, coding: str
@@ -86,7 +143,7 @@ class HttpTransport:
             response: http.client.HTTPResponse = self._opener.open(request, timeout=_SILENCE_S)
         except urllib.error.HTTPError as error:
             with error:
-                raise _meaning(error.code, error.read(_PIECE)) from error
+                raise _meaning(error.code, error.headers, error.read(_PIECE)) from error
         except (OSError, http.client.HTTPException) as error:
             raise Broken(f"{self._url} does not answer: {error}") from error
         return response
@@ -118,13 +175,22 @@ def _unpacked(response: http.client.HTTPResponse) -> Iterator[bytes]:
         yield unpack(piece)
 
 
+def _shut(response: http.client.HTTPResponse) -> None:
+    """End a read that another thread is in: closing the file would wait for it."""
+    raw = getattr(response.fp, "raw", None)
+    connection = getattr(raw, "_sock", None)
+    if connection is not None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
 def _failed(failure: data_pb2.StreamFailure) -> Refused | Broken:
     if failure.passing:
-        return Broken(failure.detail)
+        return Broken(failure.detail, hint=failure.hint)
     return Refused(failure.detail, kind=failure.kind, hint=failure.hint)
 
 
-def _meaning(status: int, body: bytes) -> Refused | Broken:
+def _meaning(status: int, headers: Message, body: bytes) -> Refused | Broken:
     try:
         document = json.loads(body)
         detail, hint = str(document["detail"]), str(document.get("hint", ""))
@@ -132,5 +198,8 @@ def _meaning(status: int, body: bytes) -> Refused | Broken:
     except (ValueError, KeyError, TypeError):
         detail, hint, kind, at = body[:500].decode("utf-8", "replace"), "", "", None
     if status in _PASSING:
-        return Broken(f"{detail} (HTTP {status})")
+        after = headers.get("Retry-After", "")
+        return Broken(
+            f"{detail} (HTTP {status})", hint=hint, after_s=float(after) if after.isdecimal() else 0.0
+        )
     return Refused(detail, kind=kind, hint=hint, at=at if isinstance(at, int) else None)

@@ -4,6 +4,7 @@ ServiceError
 └── ClientError
     ├── Refused         user: the server said no; `hint` says what to change
     ├── Broken          user: the server cannot be reached, or breaks off again and again
+    ├── Closed          programmer: the client was closed before
     └── NeedsPackage    user: install what the text names
 """
 
@@ -27,6 +28,16 @@ class Refused(ClientError):
 
 class Broken(ClientError):
     """The connection or the stream broke; the same may succeed later."""
+
+    def __init__(self, message: str, *, hint: str = "", after_s: float = 0.0) -> None:
+        """`after_s`: the server wants to be left alone for so many seconds."""
+        super().__init__(f"{message} {hint}".rstrip())
+        self.hint = hint
+        self.after_s = after_s
+
+
+class Closed(ClientError):
+    """The client was closed; another can be connected."""
 
 
 class NeedsPackage(ClientError):

@@ -11,9 +11,11 @@ from services.client.errors import Broken
 _Record = TypeVar("_Record", data_pb2.ProfileRecord, data_pb2.CaptureRecord)
 
 RETRIES = 8
-"""In a row without a record between them; together about two minutes."""
+"""In a row without a step between them; together about two minutes."""
 _FIRST_REST_S = 0.5
 _LONGEST_REST_S = 30.0
+_LONGEST_AFTER_S = 300.0
+"""However long the server wants to be left alone."""
 
 
 class Resuming(Generic[_Record]):
@@ -42,7 +44,9 @@ class Resuming(Generic[_Record]):
         while True:
             try:
                 for record in self._begin(self.cursor):
-                    failures = 0
+                    # A server that says how far it is and breaks off, again and again, gets nowhere.
+                    if record.cursor != self.cursor or not record.HasField("progress"):
+                        failures = 0
                     if record.HasField("progress"):
                         self.progress = record.progress
                         self.cursor = record.cursor
@@ -59,4 +63,5 @@ class Resuming(Generic[_Record]):
             if failures > self._retries:
                 raise broken
             rest_s = min(_FIRST_REST_S * 2.0 ** (failures - 1), _LONGEST_REST_S)
-            self._sleep(rest_s * random.uniform(0.5, 1.0))  # noqa: S311 - so that many do not come at once
+            rest_s *= random.uniform(0.5, 1.0)  # noqa: S311 - so that many do not come at once
+            self._sleep(max(rest_s, min(broken.after_s, _LONGEST_AFTER_S)))

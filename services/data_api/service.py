@@ -79,7 +79,11 @@ class DataService(data_pb2_grpc.DataApiServicer):
 
 def _abort(context: grpc.ServicerContext, problem: Problem) -> NoReturn:
     """End the call as the problem says; its hint and its position go along as metadata."""
-    said = {"fleetprof-kind": problem.kind, "fleetprof-hint": problem.hint}
+    said = {
+        "fleetprof-kind": problem.kind,
+        "fleetprof-hint": problem.hint,
+        "fleetprof-retry-after": problem.headers.get("Retry-After", ""),
+    }
     if problem.at is not None:
         said["fleetprof-at"] = str(problem.at)
     # Metadata is ASCII; a hint may quote a name that is not.

@@ -78,3 +78,37 @@ def test_the_cursor_is_behind_what_was_given_out():
     assert [next(records).cursor, stream.cursor] == ["0", "0"]
     rest, _, _ = read(Server(5, []), cursor=stream.cursor)
     assert rest == [1, 2, 3, 4]
+
+
+def test_progress_that_gets_nowhere_is_no_success():
+    def begin(cursor: str):
+        yield data_pb2.CaptureRecord(cursor="c", progress=data_pb2.StreamProgress())
+        raise Broken("archive")
+
+    rests: list[float] = []
+    with pytest.raises(Broken, match="archive"):
+        list(Resuming(begin, "c", sleep=rests.append))
+    assert len(rests) == RETRIES
+
+
+def test_progress_that_gets_on_is():
+    at = 0
+
+    def begin(cursor: str):
+        nonlocal at
+        at += 1
+        yield data_pb2.CaptureRecord(cursor=str(at), progress=data_pb2.StreamProgress(done=at == 3 * RETRIES))
+        raise Broken("cut")
+
+    assert list(Resuming(begin, sleep=lambda _: None)) == []
+
+
+def test_it_waits_as_long_as_the_server_wants():
+    def begin(cursor: str):
+        raise Broken("full", hint="Come again.", after_s=45.0)
+        yield
+
+    rests: list[float] = []
+    with pytest.raises(Broken, match="full Come again"):
+        list(Resuming(begin, retries=2, sleep=rests.append))
+    assert rests == [45.0, 45.0]
