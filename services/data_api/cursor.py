@@ -22,6 +22,8 @@ from storage.data.place import Order, Place
 VERSION = 1
 LONGEST = 1000
 """Characters of a cursor."""
+_EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 2, tzinfo=UTC)
+"""As selections have them, and the end of what follows for ever."""
 _HINT = "Give back the `cursor` of the last record as it came, with the same query."
 
 
@@ -76,12 +78,20 @@ def read_cursor(text: str) -> Cursor:
         if _decoded(checksum) != _checksum(known):
             raise BadCursor("The cursor is damaged.", hint=_HINT)
         return _cursor(json.loads(known))
-    except (binascii.Error, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (
+        binascii.Error,
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise BadCursor("This is no cursor.", hint=_HINT) from error
 
 
 def _cursor(known: Any) -> Cursor:
-    if known["v"] != VERSION:
+    if known["v"] != VERSION or isinstance(known["v"], bool):
         raise BadCursor(
             f"The cursor is of version {known['v']!r:.20}; this program knows {VERSION}.",
             hint="Begin anew without it.",
@@ -106,6 +116,9 @@ def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError("a moment without a zone")
+    moment = moment.astimezone(UTC)
+    if not _EARLIEST <= moment <= _LATEST:
+        raise ValueError("a moment that no stream has")
     return moment
 
 

@@ -25,7 +25,6 @@ from services.data_api.packing import Packer, Plain, chosen
 from services.data_api.places import STREAMS
 from services.data_api.pump import Pump
 from services.data_api.query import (
-    DEFAULT_FROM,
     DEFAULT_TO,
     LEAST_RECORD_BYTES,
     MOST_RECORD_BYTES,
@@ -174,7 +173,7 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
 
 
 def _times(request: Request) -> tuple[str, str]:
-    return request.query_params.get("from", DEFAULT_FROM), request.query_params.get("to", DEFAULT_TO)
+    return request.query_params.get("from", ""), request.query_params.get("to", DEFAULT_TO)
 
 
 def _framing(accept: str) -> Framing:

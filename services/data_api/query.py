@@ -1,6 +1,7 @@
 """What a caller asks for, whichever way it came."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from fleetpb import data_pb2
 from services.data_api.cursor import Cursor, fingerprint, read_cursor
@@ -20,6 +21,7 @@ DEFAULT_RECORD_BYTES = (4 << 20) - (64 << 10)
 MOST_RECORD_BYTES = 256 << 20
 LEAST_RECORD_BYTES = 1 << 10
 DEFAULT_FROM, DEFAULT_TO = "now-1h", "now"
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +66,21 @@ def make_query(
     record_bytes: int = 0,
     only_matching: bool = False,
 ) -> StreamQuery:
-    """The query these parts make. Raises `BadCursor` for a cursor of another one, `BadSelection`."""
+    """The query these parts make. Raises `BadCursor` for a cursor of another one, `BadSelection`.
+
+    Of `times` the first may be "": not given. That is `DEFAULT_FROM`, but all times for a stream that follows: what
+    lands now may have been drawn long ago.
+    """
     if record_bytes and not LEAST_RECORD_BYTES <= record_bytes <= MOST_RECORD_BYTES:
         raise BadSelection(
             f"A record may have {LEAST_RECORD_BYTES:,} to {MOST_RECORD_BYTES:,} bytes, not {record_bytes:,}."
         )
+    if follow and not times[0]:
+        selection = replace(selection, start=_EVER)
     query = StreamQuery(
         of=of,
         selection=selection,
-        times=times,
+        times=(times[0] or DEFAULT_FROM, times[1]),
         cursor=read_cursor(cursor) if cursor else None,
         follow=follow,
         record_bytes=record_bytes or DEFAULT_RECORD_BYTES,
@@ -86,11 +94,11 @@ def make_query(
 def of_message(of: str, message: data_pb2.ProfileQuery | data_pb2.CaptureQuery) -> StreamQuery:
     """A query that came as protobuf. Raises as `make_query` does."""
     asked = message.selection
-    times = (asked.from_time or DEFAULT_FROM, asked.to_time or DEFAULT_TO)
+    times = (asked.from_time, asked.to_time or DEFAULT_TO)
     selection = parse_selection(
         event=asked.event or DEFAULT_EVENT,
         unit=asked.unit,
-        start=times[0],
+        start=times[0] or DEFAULT_FROM,
         end=times[1],
         select=asked.select or "{}",
         campaign=asked.campaign or DEFAULT_CAMPAIGN,

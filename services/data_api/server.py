@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import ssl
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -86,6 +87,7 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
         raise SettingsProblem(
             "FLEETPROF_DATA_CLIENT_CA needs FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY."
         )
+    _check_pair(listen)
     if _is_loopback(found["host"]):
         return
     missing = []
@@ -98,6 +100,27 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
             f"The data API would listen on {listen.address}, where others can reach it; set {' and '.join(missing)}, "
             "or let it listen on a Unix socket or a loopback address."
         )
+
+
+def _check_pair(listen: DataListen) -> None:
+    """Raises SettingsProblem for files that are no certificates: gRPC would say no more than that it cannot listen."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if listen.tls_cert is not None and listen.tls_key is not None:
+        try:
+            # An empty password: OpenSSL would ask the terminal for that of an encrypted key.
+            context.load_cert_chain(listen.tls_cert, listen.tls_key, password="")
+        except (ssl.SSLError, ValueError) as error:
+            raise SettingsProblem(
+                f"FLEETPROF_API_TLS_CERT ({listen.tls_cert}) and FLEETPROF_API_TLS_KEY ({listen.tls_key}) are no "
+                f"certificate and its unencrypted key, in PEM: {error}"
+            ) from error
+    if listen.client_ca is not None:
+        try:
+            context.load_verify_locations(listen.client_ca)
+        except ssl.SSLError as error:
+            raise SettingsProblem(
+                f"FLEETPROF_DATA_CLIENT_CA ({listen.client_ca}) has no certificate in PEM: {error}"
+            ) from error
 
 
 class DataServer:

@@ -91,3 +91,32 @@ def test_zones_do_not_matter():
 
 def test_fingerprints_tell_texts_apart():
     assert fingerprint("a", "b") != fingerprint("ab", "") != fingerprint("", "ab")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"visit": 5},
+        {"visit": None},
+        {"v": True},
+        {"at": 7},
+        {"at": "0001-01-01T00:00:00+14:00"},
+        {"at": "9999-12-31T23:59:59-14:00"},
+        {"from": "0001-01-01T00:00:00+00:00"},
+        {"to": "9999-12-31T23:59:59+00:00"},
+        {"order": []},
+    ],
+)
+def test_a_forged_one_is_none(forged: dict[str, object]):
+    from services.data_api import cursor as module
+
+    body = ONE.text().partition(".")[0]
+    known = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    changed = json.dumps({**known, **forged}).encode()
+    with pytest.raises(BadCursor):
+        read_cursor(f"{module._encoded(changed)}.{module._encoded(module._checksum(changed))}")
+
+
+def test_one_that_follows_for_ever_is_read():
+    following = replace(ONE, start=datetime(1970, 1, 1, tzinfo=UTC), end=datetime(9999, 1, 1, tzinfo=UTC))
+    assert read_cursor(following.text()) == following

@@ -1,14 +1,36 @@
 """GIVEN an address WHEN the data API is to listen there THEN it says what is missing, or nothing."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
 
+from services.certificates.authority import key_pem, new_key
 from services.data_api.server import DataListen, check_data_exposure
 from services.errors import SettingsProblem
 
 TOKENS = ("viewer:" + "t" * 24,)
-HERE = Path(__file__)
+HERE, CERT, KEY = Path(__file__), Path("cert"), Path("key")
+"""The latter two stand for those of `pair`."""
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory) -> Path:
+    """A folder with a certificate, `cert`, and its `key`."""
+    folder = tmp_path_factory.mktemp("pair")
+    key = new_key()
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "api")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(datetime(2026, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2027, 1, 1, tzinfo=UTC))
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "key").write_bytes(key_pem(key))
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -18,11 +40,12 @@ HERE = Path(__file__)
         (DataListen("127.0.0.1:7080"), ()),
         (DataListen("[::1]:0"), TOKENS),
         (DataListen("localhost:7080"), TOKENS),
-        (DataListen("0.0.0.0:7080", HERE, HERE), TOKENS),
-        (DataListen("node.example:7080", HERE, HERE, HERE), ()),
+        (DataListen("0.0.0.0:7080", CERT, KEY), TOKENS),
+        (DataListen("node.example:7080", CERT, KEY, CERT), ()),
     ],
 )
-def test_what_is_safe_enough(listen: DataListen, tokens):
+def test_what_is_safe_enough(listen: DataListen, tokens, pair: Path, monkeypatch):
+    monkeypatch.chdir(pair)
     check_data_exposure(listen, tokens)
 
 
@@ -40,13 +63,34 @@ def test_what_is_safe_enough(listen: DataListen, tokens):
             (),
             "FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS or FLEETPROF_DATA_CLIENT_CA",
         ),
-        (DataListen("10.0.0.1:7080", HERE, HERE), (), "set FLEETPROF_API_TOKENS or FLEETPROF_DATA_CLIENT_CA"),
+        (DataListen("10.0.0.1:7080", CERT, KEY), (), "set FLEETPROF_API_TOKENS or FLEETPROF_DATA_CLIENT_CA"),
         (DataListen("10.0.0.1:7080", None, None, HERE), TOKENS, "FLEETPROF_DATA_CLIENT_CA needs"),
         (DataListen("10.0.0.1:7080", HERE, None), TOKENS, "set FLEETPROF_API_TLS_CERT"),
         (DataListen("10.0.0.1:7080", Path("/nowhere"), HERE), TOKENS, "/nowhere cannot be read"),
     ],
 )
-def test_what_is_not(listen: DataListen, tokens, said: str):
+def test_what_is_not(listen: DataListen, tokens, said: str, pair: Path, monkeypatch):
+    monkeypatch.chdir(pair)
     with pytest.raises(SettingsProblem) as refused:
         check_data_exposure(listen, tokens)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (("text", "key"), ("FLEETPROF_API_TLS_CERT", "/text)", "no certificate and its unencrypted key")),
+        (("cert", "text"), ("FLEETPROF_API_TLS_KEY", "/text)", "no certificate and its unencrypted key")),
+        (("cert", "other"), ("FLEETPROF_API_TLS_KEY", "/other)", "no certificate and its unencrypted key")),
+        (("cert", "locked"), ("FLEETPROF_API_TLS_KEY", "/locked)", "no certificate and its unencrypted key")),
+        (("cert", "key", "text"), ("FLEETPROF_DATA_CLIENT_CA", "/text)", "has no certificate")),
+    ],
+)
+@pytest.mark.parametrize("address", ["10.0.0.1:7080", "127.0.0.1:0"])
+def test_files_that_are_no_certificates_are_named(pair: Path, files, said, address: str):
+    (pair / "text").write_text("garbage")
+    (pair / "other").write_bytes(key_pem(new_key()))
+    (pair / "locked").write_bytes(key_pem(new_key(), "secret"))
+    with pytest.raises(SettingsProblem) as refused:
+        check_data_exposure(DataListen(address, *(pair / name for name in files)), TOKENS)
+    assert all(part in str(refused.value) for part in said)

@@ -78,3 +78,22 @@ def test_defaults_are_the_apis():
 def test_sizes_have_bounds(size: int):
     with pytest.raises(BadSelection, match="bytes"):
         query(record_bytes=size)
+
+
+def test_who_follows_without_a_beginning_misses_nothing_that_was_drawn_long_ago():
+    def start(of: str = "profiles", **more):
+        message = data_pb2.ProfileQuery if of == "profiles" else data_pb2.CaptureQuery
+        asked = {name: more.pop(name) for name in ("from_time",) if name in more}
+        return of_message(of, message(selection=data_pb2.Selection(**asked), **more)).selection.start
+
+    for of in ("profiles", "captures"):
+        assert start(of, follow=True) == datetime(1970, 1, 1, tzinfo=UTC)
+        assert start(of, follow=True, from_time=TIMES[0]) == MOMENT
+        assert start(of).year > 1970
+
+
+def test_no_beginning_is_the_default_one():
+    given, left_out = (
+        make_query("profiles", parse_selection(start="now-1h"), (start, "now")) for start in ("now-1h", "")
+    )
+    assert given.fingerprint == left_out.fingerprint
