@@ -19,6 +19,7 @@ class Stop:
         self._reading = threading.Condition()
         self._set = threading.Event()
         self._cancel: Callable[[], None] | None = None
+        self._cancelled = False
 
     @property
     def is_set(self) -> bool:
@@ -33,6 +34,7 @@ class Stop:
         self._set.set()
         with self._reading:
             while self._cancel is not None:
+                self._cancelled = True
                 with suppress(psycopg2.Error):  # the connection is gone, and with it the statement
                     self._cancel()
                 # Between two statements there is nothing to cancel, and the next one may wait for a lock.
@@ -49,7 +51,11 @@ class Stop:
 
     @contextmanager
     def cancelling(self, connection: Connection) -> Iterator[None]:
-        """Have what this connection is asked inside be cancelled by `set`."""
+        """Have what this connection is asked inside be cancelled by `set`.
+
+        One on which something was cancelled is closed: the server may get to the request only when the next
+        statement runs, which is another's. Raises `Stopped` then, if nothing else is raised.
+        """
         driver = connection.connection.dbapi_connection
         assert driver is not None
         with self._reading:
@@ -61,3 +67,7 @@ class Stop:
             with self._reading:
                 self._cancel = None
                 self._reading.notify_all()
+            if self._cancelled:
+                connection.invalidate()
+        if self._cancelled:
+            self.check()

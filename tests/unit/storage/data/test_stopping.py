@@ -25,22 +25,32 @@ class Connection:
     def __init__(self) -> None:
         self.connection = self.dbapi_connection = self
         self.cancelled = threading.Semaphore(0)
+        self.closed = False
 
     def cancel(self) -> None:
         self.cancelled.release()
+
+    def invalidate(self) -> None:
+        self.closed = True
 
 
 def test_it_cancels_until_the_reader_has_ended():
     """A statement may begin just behind the first cancellation."""
     stop, connection = Stop(), Connection()
-    with stop.cancelling(connection):
-        setter = threading.Thread(target=stop.set)
-        setter.start()
-        for _ in range(3):
-            assert connection.cancelled.acquire(timeout=60)
-        assert setter.is_alive()
+    setter = threading.Thread(target=stop.set)
+
+    def read() -> None:
+        with stop.cancelling(connection):
+            setter.start()
+            for _ in range(3):
+                assert connection.cancelled.acquire(timeout=60)
+            assert setter.is_alive()
+
+    with pytest.raises(Stopped):
+        read()
     setter.join(60)
     assert not setter.is_alive()
+    assert connection.closed, "the server may get to the last request only at another's statement"
 
 
 def test_it_cancels_nothing_that_others_do():
@@ -49,3 +59,4 @@ def test_it_cancels_nothing_that_others_do():
         pass
     stop.set()
     assert not connection.cancelled.acquire(blocking=False)
+    assert not connection.closed
