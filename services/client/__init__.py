@@ -4,7 +4,7 @@ Needs grpcio, protobuf and numpy; pandas, pyarrow and zstandard only for what re
 """
 
 from services.client.connection import Client, connect
-from services.client.errors import Broken, ClientError, NeedsPackage, Refused
+from services.client.errors import Broken, ClientError, Closed, NeedsPackage, Refused
 from services.client.visit import Visit
 
-__all__ = ["Broken", "Client", "ClientError", "NeedsPackage", "Refused", "Visit", "connect"]
+__all__ = ["Broken", "Client", "ClientError", "Closed", "NeedsPackage", "Refused", "Visit", "connect"]
