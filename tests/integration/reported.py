@@ -1,11 +1,24 @@
 """What `fleetprof report` prints of the simulated fleet: that every report runs, agrees with its route, and says why it says nothing."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
 
-from services.api.analysis import affinity, apu, composition, cross_check, frequency, ratios, side_by_side
+from services.api.analysis import (
+    affinity,
+    apu,
+    composition,
+    cross_check,
+    feature,
+    frequency,
+    load_test,
+    machine_types,
+    ratios,
+    side_by_side,
+    stability,
+)
 from services.api.answer import Answer
 from services.cli import app
 from storage.query.selections.selection import Selection
@@ -14,7 +27,7 @@ from storage.query.selections.times import format_time
 _NO_ANSWER = 3
 
 
-def check_reports(whole: Selection, platforms: tuple[str, ...]) -> None:
+def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) -> None:
     """Ask every report for all of a landed past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
     shown = asking.told(ratios.RatioAnswer, "cpi", "--by", "platform")
@@ -38,7 +51,19 @@ def check_reports(whole: Selection, platforms: tuple[str, ...]) -> None:
     assert "last step" in asking.told(
         composition.CompositionAnswer, "composition", "--by", "platform", "--step", "3h"
     )
+    assert "touched:" in asking.told(feature.FeatureAnswer, "feature", "^mem", "--speedup", "3")
+    assert "are at wrong rows" in asking.told(stability.StabilityAnswer, "stability")
+    both = ('{application="search-ranker"}', '{application!="search-ranker"}')
+    assert "does not represent" in asking.told(load_test.LoadTestAnswer, "load-test", *both)
+    types = ("machine-types", *platforms, "--new-price", "1.33", "--coefficient", "1.4")
+    assert "1.33 times the price" in asking.told(machine_types.MachineTypesAnswer, *types)
+    rates = folder / "rates.csv"
+    rates.write_text("".join(f"{whole.start.timestamp() + 3600 * hour},100\n" for hour in range(12)))
+    assert "request rates do not vary" in asking.unsaid("capacity", "--rates", str(rates)).lower()
+    rates.write_text("tomorrow,100\n1,2\nnow,3\n")
+    assert "Line 3 is no time" in asking.refused("capacity", "--rates", str(rates))
 
+    assert "Z80" in asking.unsaid("machine-types", platforms[0], "Z80", "--coefficient", "1.4")
     assert "calibrate" in asking.unsaid("apu")
     assert "calibrate" in asking.unsaid("frequency")
     assert "Z80" in asking.unsaid("platforms", platforms[0], "Z80")

@@ -31,6 +31,7 @@ from storage.query.models.apu import ApuQuestion
 from storage.query.models.composition import CompositionQuestion
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.models.frequency import FrequencyQuestion
+from storage.query.models.interference import TargetQuestion
 from storage.query.models.ratios import RatioQuestion
 from storage.query.models.side_by_side import SideQuestion
 from storage.query.selections.grammar import parse_matchers
@@ -39,6 +40,7 @@ from storage.schema import capture
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
+from tests.integration.audited import check_audits
 from tests.integration.reported import check_reports
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -81,7 +83,7 @@ def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]
 
 
 def test_models_find_what_is_true_of_the_fleet(
-    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     queries = landed.queries
     _check_cpi(landed)
@@ -91,8 +93,10 @@ def test_models_find_what_is_true_of_the_fleet(
     _check_frequencies(queries)
     _check_two_platforms(landed)
     _check_composition(landed)
+    _check_interference(queries)
+    check_audits(landed.queries, landed.fleet, WHOLE)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
-    check_reports(WHOLE, tuple(platform.name for platform in PLATFORMS[:2]))
+    check_reports(WHOLE, tuple(platform.name for platform in PLATFORMS[:2]), tmp_path)
 
 
 def _check_cpi(landed: Landed) -> None:
@@ -245,3 +249,20 @@ def _check_composition(landed: Landed) -> None:
             held += point.lo <= part <= point.hi
     assert given >= 8
     assert held >= 0.75 * given
+
+
+def _check_interference(queries: QueryEngine) -> None:
+    # Of the fleet's many services hardly one was ever alone often enough in half a day.
+    name = APPLICATIONS[0].name
+    for platform in PLATFORMS[:2]:
+        found = queries.ask(TargetQuestion(WHOLE, name, platform.name))
+        assert found.inputs.used + sum(found.left_out.values()) == found.inputs.visits
+        several = [why for why in found.left_out if "several sockets" in why]
+        assert several
+        assert found.left_out[several[0]] > 10
+        if platform.packages > 1:
+            assert found.unsaid is not None
+            assert found.unsaid.reason == "too_little"
+            assert found.inputs.used == 0
+        else:
+            assert found.inputs.used > 20
