@@ -11,6 +11,7 @@ from services.api.analysis import (
     capacity,
     composition,
     cross_check,
+    events,
     feature,
     frequency,
     interference,
@@ -60,7 +61,7 @@ _SHAPES = (
 _MODELS = (
     *(ratios, cross_check, affinity, apu, frequency, side_by_side),
     *(composition, feature, load_test, stability),
-    *(capacity, machine_types, interference, placement_advice),
+    *(capacity, machine_types, interference, placement_advice, events),
 )
 
 

@@ -104,6 +104,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/analysis/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events that decide how fast an application runs
+         * @description Gradient-boosted trees of an application's instructions per cycle on the events that were counted, the least important left out again and again; and which parameter of machines moves the most important ones.
+         */
+        get: operations["events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/analysis/feature": {
         parameters: {
             query?: never;
@@ -1534,6 +1554,28 @@ export interface components {
             money_a_year: components["schemas"]["IntervalAnswer"] | null;
         };
         /**
+         * CoupledPair
+         * @description An event and a parameter.
+         */
+        CoupledPair: {
+            /**
+             * Coupling
+             * @description Dependence × importance of the event, 0…1.
+             */
+            coupling: number;
+            /**
+             * Dependence
+             * @description Share of the event's variance of ranks between settings, 0…1.
+             */
+            dependence: number;
+            /** Event */
+            event: string;
+            /** Parameter */
+            parameter: string;
+            /** Significant */
+            significant: boolean;
+        };
+        /**
          * CrossCheckAnswer
          * @description Whether two independent accounts of CPU time say the same.
          */
@@ -1808,6 +1850,29 @@ export interface components {
             test_share: number;
         };
         /**
+         * EventRow
+         * @description One event of the most accurate model.
+         */
+        EventRow: {
+            /**
+             * Counted
+             * @description Share of the intervals in which it was counted, 0…1.
+             */
+            counted: number;
+            /**
+             * Dominates
+             * @description It stands out: one of the one to three before the steepest drop.
+             */
+            dominates: boolean;
+            /** Event */
+            event: string;
+            /**
+             * Importance
+             * @description Of the model's splits, 0…1; all of the model add up to 1.
+             */
+            importance: number;
+        };
+        /**
          * EventStatus
          * @description Something that has been sampled.
          */
@@ -1816,6 +1881,62 @@ export interface components {
             event: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * EventsAnswer
+         * @description The events that an application's instructions per cycle depend on.
+         */
+        EventsAnswer: {
+            /** All Events Error */
+            all_events_error: number | null;
+            /** Application */
+            application: string;
+            asked: components["schemas"]["AskedOf"];
+            /**
+             * Baseline Error
+             * @description Of always saying the mean IPC.
+             */
+            baseline_error: number | null;
+            because: components["schemas"]["Because"] | null;
+            /** @description Why nothing is coupled. */
+            coupling_because: components["schemas"]["Because"] | null;
+            /**
+             * Error
+             * @description Of new runs: mean relative error of IPC.
+             */
+            error: number | null;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Intervals */
+            intervals: number;
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /**
+             * Pairs
+             * @description Tightest first.
+             */
+            pairs: components["schemas"]["CoupledPair"][];
+            /**
+             * Rows
+             * @description Most important first.
+             */
+            rows: components["schemas"]["EventRow"][];
+            /** Rows Total */
+            rows_total: number;
+            /**
+             * Runs
+             * @description Visits of one machine that counted the same events are one.
+             */
+            runs: number;
+            /**
+             * Steps
+             * @description From all events to few.
+             */
+            steps: components["schemas"]["MiningStep"][];
+            /**
+             * Tune
+             * @description Parameter of the tightest significant pair.
+             */
+            tune: string | null;
         };
         /**
          * ExplainedAnswer
@@ -2667,6 +2788,19 @@ export interface components {
             enabled: number;
             /** Total */
             total: number;
+        };
+        /**
+         * MiningStep
+         * @description One model on the way.
+         */
+        MiningStep: {
+            /**
+             * Error
+             * @description Mean relative error of IPC on the runs that choose.
+             */
+            error: number;
+            /** Events */
+            events: number;
         };
         /**
          * MissingCounter
@@ -5221,6 +5355,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CrossCheckAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    events: {
+        parameters: {
+            query: {
+                /** @description The application whose events are wanted. */
+                target: string;
+                /** @description Of a machine's CPU time, that the application must have in a visit. */
+                least_share?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventsAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };

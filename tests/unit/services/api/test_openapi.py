@@ -9,7 +9,7 @@ from services.api.openapi import document
 MODELS = (
     *("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side"),
     *("composition", "feature", "load-test", "stability"),
-    *("capacity", "machine-types", "interference", "placement"),
+    *("capacity", "machine-types", "interference", "placement", "events"),
 )
 
 

@@ -1,0 +1,149 @@
+"""Which events decide how fast an application runs: /analysis/events."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from services.api.analysis.told import (
+    AskedOf,
+    Because,
+    InputsAnswer,
+    LeftOut,
+    asked_document,
+    because_document,
+    inputs_document,
+    reasons_document,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.query.models.events import EventsAnswer as FoundEvents
+from storage.query.models.events import EventsQuestion
+from storage.query.selections.selection import Selection
+
+
+class EventRow(Answer):
+    """One event of the most accurate model."""
+
+    event: str
+    importance: float = Field(description="Of the model's splits, 0…1; all of the model add up to 1.")
+    counted: float = Field(description="Share of the intervals in which it was counted, 0…1.")
+    dominates: bool = Field(description="It stands out: one of the one to three before the steepest drop.")
+
+
+class MiningStep(Answer):
+    """One model on the way."""
+
+    events: int
+    error: float = Field(description="Mean relative error of IPC on the runs that choose.")
+
+
+class CoupledPair(Answer):
+    """An event and a parameter."""
+
+    event: str
+    parameter: str
+    coupling: float = Field(description="Dependence × importance of the event, 0…1.")
+    dependence: float = Field(description="Share of the event's variance of ranks between settings, 0…1.")
+    significant: bool
+
+
+class EventsAnswer(Answer):
+    """The events that an application's instructions per cycle depend on."""
+
+    asked: AskedOf
+    application: str
+    rows: list[EventRow] = Field(description="Most important first.")
+    rows_total: int
+    steps: list[MiningStep] = Field(description="From all events to few.")
+    error: float | None = Field(description="Of new runs: mean relative error of IPC.")
+    all_events_error: float | None
+    baseline_error: float | None = Field(description="Of always saying the mean IPC.")
+    intervals: int
+    runs: int = Field(description="Visits of one machine that counted the same events are one.")
+    pairs: list[CoupledPair] = Field(description="Tightest first.")
+    tune: str | None = Field(description="Parameter of the tightest significant pair.")
+    coupling_because: Because | None = Field(description="Why nothing is coupled.")
+    left_out: list[LeftOut]
+    inputs: InputsAnswer
+    because: Because | None
+
+
+_FORMS = forms_of(EventsAnswer, "rows")
+
+
+def events_document(selection: Selection, found: FoundEvents) -> Json:
+    """The answer of /analysis/events."""
+    mined, coupling = found.mined, found.coupling
+    return {
+        "asked": asked_document(selection),
+        "application": found.application,
+        "rows": [
+            {
+                "event": event.name,
+                "importance": event.importance,
+                "counted": event.counted,
+                "dominates": event.name in found.dominating,
+            }
+            for event in (mined.ranking if mined else ())
+        ],
+        "rows_total": len(mined.ranking) if mined else 0,
+        "steps": [{"events": step.events, "error": step.error} for step in (mined.steps if mined else ())],
+        "error": mined and mined.error,
+        "all_events_error": mined and mined.all_events_error,
+        "baseline_error": mined and mined.baseline_error,
+        "intervals": mined.intervals if mined else 0,
+        "runs": mined.runs if mined else 0,
+        "pairs": [
+            {
+                "event": pair.event,
+                "parameter": pair.parameter,
+                "coupling": pair.coupling,
+                "dependence": pair.dependence,
+                "significant": pair.significant,
+            }
+            for pair in (coupling.pairs if coupling else ())
+        ],
+        "tune": coupling and coupling.tune,
+        "coupling_because": because_document(found.coupling_unsaid),
+        "left_out": reasons_document(found.left_out),
+        "inputs": inputs_document(found.inputs),
+        "because": because_document(found.unsaid),
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/events",
+        summary="Events that decide how fast an application runs",
+        description="Gradient-boosted trees of an application's instructions per cycle on the events that were counted, the least "
+        "important left out again and again; and which parameter of machines moves the most important ones.",
+        response_model=EventsAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def events(
+        request: Request,
+        selection: Selected,
+        target: Annotated[
+            str, Query(min_length=1, max_length=500, description="The application whose events are wanted.")
+        ],
+        least_share: Annotated[
+            float,
+            Query(
+                ge=0.5,
+                le=1,
+                description="Of a machine's CPU time, that the application must have in a visit.",
+            ),
+        ] = 0.8,
+    ) -> Response:
+        def document() -> Json:
+            return events_document(
+                selection, asker.queries.ask(EventsQuestion(selection, target, least_share))
+            )
+
+        return await asker.answer(request, _FORMS, document)

@@ -1,0 +1,170 @@
+"""What event mining is fed with, out of the store: runs of one application with counts of events and instructions per cycle.
+
+A visit in which the application has nearly all of a machine's CPU time is an interval. Visits of one machine that counted the same
+events are a run: a model that had seen another part of a run would know that run's mean (`analysis.event_mining.mining`).
+Machines differ in load, so events are counted per thousand instructions, where the paper counts them per second of one program.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sqlalchemy import select
+
+from storage.errors import BadSelection
+from storage.query.arrays import Bool, Float, Int64, weight_at
+from storage.query.models.told import Inputs
+from storage.query.observed.counters import read_failures
+from storage.query.observed.cpus import read_cpus
+from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
+from storage.query.observed.systems import read_settings
+from storage.query.observed.time_used import read_time_used
+from storage.query.observed.totals import read_totals
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.schema import capture_counter, visit
+
+CYCLES, INSTRUCTIONS = "cycles", "instructions"
+OF_TIME = frozenset(
+    {
+        CYCLES,
+        INSTRUCTIONS,
+        "ref-cycles",
+        "cycles-any",
+        "cycles-distributed",
+        "aperf",
+        "mperf",
+        "tsc",
+        "task-clock",
+    }
+)
+"""Counters that say how long it took and how much was done: what is to be explained, not what explains it."""
+MOST_EVENTS = 200
+_MACHINE_LABELS = ("platform", "datacenter", "cluster", "kernel")
+_MHZ_STEP = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class EventInputs:
+    """N intervals × E events, and how machines were set up."""
+
+    events: tuple[str, ...]
+    values: Float
+    """Per thousand instructions; (N, E), NaN where not counted."""
+    ipc: Float
+    seconds: Float
+    """CPU time of a thousand million instructions."""
+    run: Int64
+    """Number of each interval's run, from 0."""
+    parameters: Mapping[str, Float]
+    """Numbers, or codes of names, of each interval; only those that vary."""
+    inputs: Inputs
+    left_out: Mapping[str, int]
+
+
+def read_event_inputs(
+    reading: Reading, selection: Selection, application: str, least_share: float
+) -> EventInputs:
+    """The intervals of an application with `least_share` of a machine's CPU time.
+
+    Raises `BadSelection` also where more events were counted than can be looked at, `UnknownCampaign`, `DatabaseError`.
+    """
+    connection = reading.connection
+    time = replace(selection, event="cpu", unit="")
+    visits = read_machine_visits(connection, time)
+    names = _counted(reading, time, visits)
+    totals = read_totals(connection, time, visits, (CYCLES, INSTRUCTIONS, *names))
+    cpus = read_cpus(connection, time, visits)
+    busy = weight_at(cpus.visit, cpus.busy_s, len(visits))
+    share = _share(reading, time, visits, application)
+    cycles, instructions = totals[CYCLES], totals[INSTRUCTIONS]
+    values = np.stack([totals[name] for name in names], axis=1) if names else np.zeros((len(visits), 0))
+    why = np.full(len(visits), "", "U80")
+    for reason, lacking in (
+        ("the application had less of the machine's CPU time", ~(share >= least_share)),
+        ("cycles and instructions were not counted", ~((cycles > 0) & (instructions > 0))),
+        ("no events were counted besides", ~np.isfinite(values).any(axis=1)),
+        ("its CPU time is not known", ~(busy > 0)),
+    ):
+        why[lacking & (why == "")] = reason
+    kept = np.flatnonzero(why == "")
+    machines = visits.of(kept)
+    counted = np.isfinite(values[kept])
+    return EventInputs(
+        events=names,
+        values=values[kept] / instructions[kept, None] * 1e3,
+        ipc=instructions[kept] / cycles[kept],
+        seconds=busy[kept] / instructions[kept] * 1e9,
+        run=_runs(machines, counted),
+        parameters=_parameters(
+            machines,
+            read_settings(connection, time, machines),
+            weight_at(cpus.visit, cpus.busy_s * np.nan_to_num(cpus.mhz), len(visits))[kept] / busy[kept],
+        ),
+        inputs=Inputs(
+            visits.coverage,
+            len(visits),
+            len(kept),
+            read_failures(connection, time, visits, (CYCLES, INSTRUCTIONS, *names)),
+        ),
+        left_out={reason: int((why == reason).sum()) for reason in np.unique(why[why != ""]).tolist()},
+    )
+
+
+def _counted(reading: Reading, selection: Selection, visits: MachineVisits) -> tuple[str, ...]:
+    """Names of events counted of whole machines."""
+    c = capture_counter.c
+    rows = reading.connection.scalars(
+        select(c.name)
+        .distinct()
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .where(
+            c.day >= selection.start.date(),
+            c.day <= selection.end.date(),
+            *visits.among,
+            c.status == "ok",
+            c.application == 0,
+            c.cgroup == "",
+            c.name.not_in(OF_TIME),
+        )
+    )
+    names = tuple(sorted(rows))
+    if len(names) > MOST_EVENTS:
+        raise BadSelection(
+            f"{len(names)} events were counted; {MOST_EVENTS} can be looked at.",
+            hint="Choose a shorter time.",
+        )
+    return names
+
+
+def _share(reading: Reading, selection: Selection, visits: MachineVisits, application: str) -> Float:
+    """Of each visit's CPU time, by samples."""
+    used = read_time_used(reading.connection, selection, visits)
+    ids = np.unique(used.application)
+    names = reading.label_values(APPLICATION, ids)
+    chosen = np.isin(used.application, ids[np.array([name == application for name in names], np.bool_)])
+    whole = weight_at(used.visit, used.seconds, len(visits))
+    part = weight_at(used.visit, np.where(chosen, used.seconds, 0.0), len(visits))
+    return np.divide(part, whole, out=np.zeros(len(visits)), where=whole > 0)
+
+
+def _runs(visits: MachineVisits, counted: Bool) -> Int64:
+    """One number for the visits of a machine that counted the same events."""
+    if not len(visits):
+        return np.zeros(0, np.int64)
+    _, events = np.unique(counted, axis=0, return_inverse=True)
+    keys = np.stack([visits.values["machine"], events.reshape(-1)], axis=1)
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _parameters(
+    visits: MachineVisits, settings: Mapping[str, Sequence[str]], mhz: Float
+) -> Mapping[str, Float]:
+    """Of the visits, what may have been set: codes of names, and the frequency in steps of 100 MHz."""
+    found: dict[str, Float] = {label: visits.values[label].astype(np.float64) for label in _MACHINE_LABELS}
+    for name, texts in settings.items():
+        found[name] = (
+            np.unique(np.array(texts, np.str_), return_inverse=True)[1].reshape(-1).astype(np.float64)
+        )
+    found["frequency"] = np.round(mhz / _MHZ_STEP) * _MHZ_STEP
+    return {name: column for name, column in found.items() if len(np.unique(column)) > 1}

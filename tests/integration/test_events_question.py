@@ -1,0 +1,121 @@
+"""GIVEN an application's runs in which two events decide its IPC WHEN its events are asked for THEN they are found, and what moves them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, insert
+
+from services.api.analysis.events import EventsAnswer, events_document
+from storage.errors import BadSelection
+from storage.query.engine import QueryEngine
+from storage.query.models.events import EventsQuestion
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.selection import Selection
+from storage.schema import capture_counter, capture_cpu, capture_system
+from tests.designed import Campaign
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+
+START = datetime(2026, 11, 17, tzinfo=UTC)
+HOURS = 10
+MACHINES, VISITS = 24, 10
+PLANTED = ("dtlb-misses", "l2-misses")
+NOISE = tuple(f"noise-{number:02}" for number in range(14))
+WHOLE = Selection(START, START + timedelta(hours=HOURS))
+HERTZ = 2e9
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    rng = np.random.default_rng(1)
+    with engine.begin() as connection:
+        campaign = Campaign(connection, {"east": MACHINES}, random=Random(1))
+        write = campaign.write
+        stack = write.stack([write.function("main", binary="prog")])
+        counters, cpus, systems = [], [], []
+        for machine in range(MACHINES):
+            governor = ("performance", "powersave")[machine % 2]
+            seen = [*PLANTED, *rng.choice(NOISE, 9, replace=False).tolist()]
+            for number in range(VISITS):
+                at = START + timedelta(hours=HOURS) * (machine * VISITS + number) / (MACHINES * VISITS)
+                visit = campaign.answer(at, "east", utilisation=0.5, machine=f"east-{machine}")
+                write.profile(visit, {stack: 90}, labels={"application": "alone"})
+                write.profile(visit, {stack: 10}, labels={"application": "daemon"})
+                rates = dict(zip(seen, rng.gamma(4, 1.0, len(seen)).tolist(), strict=True))
+                rates["dtlb-misses"] *= 3.0 if governor == "powersave" else 1.0
+                ipc = 2.5 / (1 + 0.1 * rates["dtlb-misses"] + 0.12 * rates["l2-misses"]) * rng.normal(1, 0.02)
+                cycles = float(rng.uniform(1, 3)) * HERTZ
+                values = {"cycles": cycles, "instructions": cycles * ipc}
+                values |= {name: rate * cycles * ipc / 1e3 for name, rate in rates.items()}
+                day = at.date()
+                counters += [
+                    {
+                        "visit_id": visit.id, "reading": 0, "name": name, "day": day, "cpus": 2, "application": 0,
+                        "status": "ok", "value": round(value), "scaled": value, "unit": "count", "source": "",
+                        "time_enabled_ns": 1, "time_running_ns": 1,
+                    }
+                    for name, value in values.items()
+                ]  # fmt: skip
+                cpus.append(
+                    {
+                        "visit_id": visit.id, "cpu": 0, "day": day, "core_cpu": 0, "package": 0,
+                        "user_ms": round(cycles / HERTZ * 1e3), "system_ms": 0, "idle_ms": 1000, "iowait_ms": 0,
+                        "irq_ms": 0, "steal_ms": 0, "mhz": HERTZ / 1e6,
+                    }
+                )  # fmt: skip
+                systems.append({"visit_id": visit.id, "day": day, "governor": governor})
+        connection.execute(insert(capture_counter), counters)
+        connection.execute(insert(capture_cpu), cpus)
+        connection.execute(insert(capture_system), systems)
+    asked = QueryEngine(engine)
+    yield asked
+    asked.close()
+
+
+def test_planted_events_and_what_moves_them_are_found(queries: QueryEngine) -> None:
+    found = queries.ask(EventsQuestion(WHOLE, "alone"))
+    assert found.unsaid is None
+    assert found.mined is not None
+    assert {event.name for event in found.mined.ranking[:2]} == set(PLANTED)
+    assert found.mined.runs == MACHINES
+    assert found.mined.intervals == MACHINES * VISITS == found.inputs.used
+    assert found.mined.error < found.mined.baseline_error / 2
+    assert found.coupling is not None
+    assert found.coupling.tune == "governor"
+    tightest = found.coupling.pairs[0]
+    assert (tightest.event, tightest.parameter) == ("dtlb-misses", "governor")
+    # Nothing else was set up differently: a machine's other parameters are all alike.
+    assert {pair.parameter for pair in found.coupling.pairs} == {"governor"}
+    EventsAnswer.model_validate(events_document(WHOLE, found))
+    _check_what_cannot_be_said(queries)
+
+
+def _check_what_cannot_be_said(queries: QueryEngine) -> None:
+    short = Selection(START, START + timedelta(hours=1))
+    nothing = Selection(START + timedelta(days=-1), START)
+    one_governor = Selection(
+        WHOLE.start, WHOLE.end, matchers=parse_matchers('{machine=~"east-(0|2|4|6|8|10|12|14|16|18|20|22)"}')
+    )
+    for question, reason, said in (
+        (EventsQuestion(WHOLE, "daemon"), "too_little", "less of the machine"),
+        (EventsQuestion(WHOLE, "alone", least_share=0.95), "too_little", "less of the machine"),
+        (EventsQuestion(short, "alone"), "too_little", "runs"),
+        (EventsQuestion(nothing, "alone"), "too_little", "No visit"),
+    ):
+        found = queries.ask(question)
+        assert found.mined is None
+        assert found.coupling is None
+        assert found.unsaid is not None
+        assert found.unsaid.reason == reason
+        assert said in found.unsaid.detail
+        EventsAnswer.model_validate(events_document(question.selection, found))
+    alike = queries.ask(EventsQuestion(one_governor, "alone"))
+    assert alike.mined is not None
+    assert alike.coupling_unsaid is not None
+    assert alike.coupling_unsaid.reason == "constant"
+    for wrong in (EventsQuestion(WHOLE, ""), EventsQuestion(WHOLE, "alone", least_share=0.1)):
+        with pytest.raises(BadSelection):
+            queries.ask(wrong)
