@@ -1,0 +1,204 @@
+"""GIVEN a simulated fleet of one chip a machine, some with one service only WHEN its past has landed THEN interference is that of its law."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from collector.standing import ensure_standing
+from services.api.analysis.interference import InterferenceAnswer, interference_document
+from services.api.analysis.placement_advice import PlacementAnswer, placement_document
+from services.simulate.binaries import SymbolFolder
+from services.simulate.catalogue import SERVICES
+from services.simulate.contention import slowdown
+from services.simulate.fleet import Fleet
+from services.simulate.gateways import Simulation
+from services.simulate.history import Past, make_up
+from services.simulate.outcomes import NEVER
+from services.simulate.platforms import PLATFORMS
+from services.simulate.rates import MEMORY, units_per_core_second
+from services.simulate.run import FleetPlan
+from services.simulate.seeding import seed
+from services.simulate.truth import Wanted, cycles_per_instruction
+from storage import campaigns
+from storage.archive import Archive
+from storage.campaigns import Counted, Definition, EventPlan
+from storage.errors import BadSelection
+from storage.query.engine import QueryEngine
+from storage.query.models.interference import TargetQuestion
+from storage.query.models.placement import PlacementQuestion
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.selection import Selection
+from storage.schema import capture
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+MACHINES, SEED, SERVICES_RUN = 30, 5, 4
+HOURS, VISITS = 12, 220
+DAY = datetime(2026, 11, 17, 9, tzinfo=UTC)
+WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
+PEAK = PLATFORMS[0].peak_gbs
+EVENTS = (EventPlan("cpu", 1000, rate_hz=99.0, stacks=False),)
+TARGETS = SERVICES[:3]
+
+
+@dataclass(frozen=True)
+class Landed:
+    queries: QueryEngine
+    fleet: Fleet
+
+
+@pytest.fixture
+def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]:
+    plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=1)
+    with engine.begin() as connection:
+        seed(connection, plan)
+        ensure_standing(connection)
+        campaign = campaigns.create_or_update(
+            connection, Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(("l2-lines-in",), 16))
+        )
+    fleet = Fleet(MACHINES, seed=SEED, strata=1, services=SERVICES_RUN, dedicated=0.3)
+    # One machine below the frequency of the others, as governors may keep it.
+    slowed = int(np.flatnonzero(~fleet.is_dedicated & ~fleet.is_idle & (fleet.base[:, 0] == 0))[0])
+    fleet.mhz[slowed] *= 0.8
+    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
+    simulation = Simulation(fleet, SymbolFolder(plan.symbols), NEVER)
+    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
+    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
+    with engine.connect() as connection:
+        waiting = list(connection.scalars(select(capture.c.visit_id)))
+    for visit_id in waiting:
+        lander.land(visit_id)
+    asked = QueryEngine(engine)
+    yield Landed(asked, fleet)
+    asked.close()
+
+
+def test_interference_is_that_of_the_law(landed: Landed) -> None:
+    _check_targets(landed)
+    _check_a_mix(landed.queries)
+    _check_placement(landed.queries)
+    _check_what_cannot_be_said(landed.queries)
+
+
+def _check_targets(landed: Landed) -> None:
+    alone = cycles_per_instruction(
+        landed.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), alone=True)
+    )
+    learned = 0
+    for application in TARGETS:
+        found = landed.queries.ask(TargetQuestion(WHOLE, application.name, peak_gbs=PEAK))
+        assert found.unsaid is None, (application.name, found.unsaid)
+        assert found.platform == PLATFORMS[0].name
+        assert found.lines == "l2-lines-in"
+        assert not found.peak_is_seen
+        assert found.solo is not None
+        # Of few machines, each as busy as it happened to be.
+        assert found.solo.cpi == pytest.approx(alone[application.name], rel=0.1)
+        rate = units_per_core_second("l2-lines-in", application, 0) / 1e6
+        assert found.solo.lines_per_cpu_s == pytest.approx(rate, rel=0.1)
+        moved = sum(units_per_core_second(name, application, 0) for name in MEMORY) / 1e9
+        assert found.solo.gigabytes_per_cpu_s == pytest.approx(moved, rel=0.1)
+        model = found.model
+        assert model is not None
+        assert model.error < model.baseline_error / 2
+        for piece in found.pieces:
+            if piece.fit is None:
+                assert piece.unsaid is not None
+                continue
+            learned += 1
+            lines, gigabytes = piece.fit.mean.tolist()
+            slower = float(slowdown(application, lines * 1e6, gigabytes, PEAK))
+            true = application.cpi * slower / found.solo.cpi - 1
+            assert model.value(lines, gigabytes) == pytest.approx(true, abs=0.03), application.name
+        InterferenceAnswer.model_validate(interference_document(WHOLE, found))
+    assert learned >= len(TARGETS)
+    assert set(found.neighbours) == {service.name for service in SERVICES[:SERVICES_RUN]}
+    assert 0 < found.left_out["it ran at another frequency than most"] < 20
+
+
+def _check_a_mix(queries: QueryEngine) -> None:
+    target, neighbour = TARGETS[1], TARGETS[0]
+    question = TargetQuestion(WHOLE, target.name, beside=((neighbour.name, 6.0),), cores=4.0, peak_gbs=PEAK)
+    found = queries.ask(question)
+    assert found.mix is not None
+    assert found.mix.prediction is not None
+    assert found.solo is not None
+    lines, gigabytes = (
+        sum(
+            cores * units_per_core_second(name, application, 0)
+            for application, cores in ((target, 4.0), (neighbour, 6.0))
+            for name in names
+        )
+        for names in (("l2-lines-in",), MEMORY)
+    )
+    assert found.mix.lines == pytest.approx(lines / 1e6, rel=0.1)
+    true = target.cpi * float(slowdown(target, lines, gigabytes / 1e9, PEAK)) / found.solo.cpi - 1
+    assert found.mix.prediction.degradation.value == pytest.approx(true, abs=0.02)
+    unknown = queries.ask(replace(question, beside=(("kubelet", 1.0),))).mix
+    assert unknown is not None
+    assert unknown.unsaid is not None
+    assert "kubelet" in unknown.unsaid.detail
+    InterferenceAnswer.model_validate(
+        interference_document(WHOLE, queries.ask(replace(question, beside=(("kubelet", 1.0),))))
+    )
+
+
+def _check_placement(queries: QueryEngine) -> None:
+    names = [application.name for application in TARGETS]
+    tenants = tuple((name, 10.0) for name in (*names, names[2]))
+    found = queries.ask(PlacementQuestion(WHOLE, tenants, machines=2, slots=2, peak_gbs=PEAK))
+    assert found.unsaid is None
+    assert [row.application for row in found.rows] == [name for name, _ in tenants]
+    assert sorted(row.machine for row in found.rows if row.machine is not None) == [0, 0, 1, 1]
+    assert all(row.kept for row in found.rows if row.degradation is not None)
+    assert any(row.degradation is not None for row in found.rows)
+    PlacementAnswer.model_validate(placement_document(WHOLE, found))
+    crowded = queries.ask(PlacementQuestion(WHOLE, tenants, machines=1, slots=2, peak_gbs=PEAK))
+    assert crowded.unsaid is not None
+    assert crowded.unsaid.reason == "unreachable"
+    strange = queries.ask(PlacementQuestion(WHOLE, ((names[0], None), ("kubelet", None)), machines=1))
+    assert strange.unsaid is not None
+    assert strange.unsaid.reason == "too_little"
+    assert all(row.machine is None for row in strange.rows)
+    PlacementAnswer.model_validate(placement_document(WHOLE, strange))
+
+
+def _check_what_cannot_be_said(queries: QueryEngine) -> None:
+    name = TARGETS[0].name
+    for question, said in (
+        (TargetQuestion(WHOLE, "nobody"), "nobody"),
+        (TargetQuestion(WHOLE, "kubelet"), "to itself"),
+        (TargetQuestion(WHOLE, name, "Z80"), "another platform"),
+        (TargetQuestion(replace(WHOLE, end=DAY + timedelta(minutes=1)), name), ""),
+        (TargetQuestion(replace(WHOLE, end=DAY + timedelta(hours=1)), name), ""),
+    ):
+        found = queries.ask(question)
+        assert found.unsaid is not None, question
+        assert found.unsaid.reason == "too_little"
+        assert said in found.unsaid.detail
+        assert found.model is None
+        InterferenceAnswer.model_validate(interference_document(WHOLE, found))
+    seen = queries.ask(TargetQuestion(WHOLE, name))
+    assert seen.peak_is_seen
+    assert seen.peak_gbs is not None
+    assert 0 < seen.peak_gbs < 2 * PEAK
+    some = replace(WHOLE, matchers=parse_matchers(f'{{application="{name}"}}'))
+    with pytest.raises(BadSelection, match="selection of some"):
+        queries.ask(TargetQuestion(some, name))
+    for wrong in (
+        TargetQuestion(WHOLE, ""),
+        TargetQuestion(WHOLE, name, beside=((name, 0.0),)),
+        TargetQuestion(WHOLE, name, peak_gbs=0.0),
+        PlacementQuestion(WHOLE, (), 1),
+        PlacementQuestion(WHOLE, ((name, -1.0),), 1),
+    ):
+        with pytest.raises(BadSelection):
+            queries.ask(wrong)
