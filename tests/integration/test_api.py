@@ -351,7 +351,6 @@ def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
         ({"focus": "("}, 400, "not valid"),
         ({"select": '{a=~"(x+x+)+y\\\\1"}'}, 400, "not valid"),
         ({"event": "nothing"}, 400, "Nobody has sampled"),
-        ({"by": "file,binary"}, 400, "not by both"),
         ({"by": "function,function"}, 400, "different keys"),
         ({"campaign": "nobody"}, 404, "no campaign"),
         ({"limit": "0"}, 422, "limit"),
