@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
+from uuid import UUID
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
+from collector import appointments
 from collector.standing import ensure_standing
 from services.api.analysis.interference import InterferenceAnswer, interference_document
 from services.api.analysis.placement_advice import PlacementAnswer, placement_document
@@ -41,7 +44,7 @@ from symbolizer.worker.landing import Lander
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 MACHINES, SEED, SERVICES_RUN = 30, 5, 4
-HOURS, VISITS = 12, 220
+HOURS, VISITS = 12, 260
 DAY = datetime(2026, 11, 17, 9, tzinfo=UTC)
 WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
 PEAK = PLATFORMS[0].peak_gbs
@@ -56,7 +59,12 @@ class Landed:
 
 
 @pytest.fixture
-def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]:
+def landed(
+    engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Landed]:
+    # A simulated window is a function of its visit's id: with these the past is the same each time.
+    numbers = Random(1)
+    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=1)
     with engine.begin() as connection:
         seed(connection, plan)
@@ -117,10 +125,11 @@ def _check_targets(landed: Landed) -> None:
             lines, gigabytes = piece.fit.mean.tolist()
             slower = float(slowdown(application, lines * 1e6, gigabytes, PEAK))
             true = application.cpi * slower / found.solo.cpi - 1
-            assert model.value(lines, gigabytes) == pytest.approx(true, abs=0.03), application.name
+            assert model.value(lines, gigabytes) == pytest.approx(true, abs=0.02), application.name
         InterferenceAnswer.model_validate(interference_document(WHOLE, found))
-    assert learned >= len(TARGETS)
-    assert set(found.neighbours) == {service.name for service in SERVICES[:SERVICES_RUN]}
+    assert learned >= 2 * len(TARGETS)
+    services = {service.name for service in SERVICES[:SERVICES_RUN]}
+    assert {target.name for target in TARGETS} <= set(found.neighbours) <= services
     assert 0 < found.left_out["it ran at another frequency than most"] < 20
 
 
