@@ -71,7 +71,8 @@ _PROFILE = _profile_class()
 def read(data: bytes) -> Any:
     """The message; an unknown field fails the test that asked."""
     profile = _PROFILE.FromString(data)
-    assert profile.SerializeToString() and not list(_unknown(profile))
+    assert profile.SerializeToString()
+    assert not list(_unknown(profile))
     return profile
 
 
