@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from services.commands.asked import AsJson, Campaign, Engine, Event, Select, asking
-from services.commands.reports import audits, buying, cores, counters
+from services.commands.reports import audits, buying, cores, counters, mining, sharing
 from services.commands.reports.printing import NO_ANSWER
 from services.engines import By
 from services.pointing import Typed
@@ -17,6 +17,7 @@ for _asked in (
     *(cores.apu, cores.frequency, cores.affinity),
     *(audits.composition, audits.feature, audits.load_test, audits.stability),
     *(buying.capacity, buying.machine_types),
+    *(sharing.interference, sharing.placement, mining.events),
 ):
     app.command()(_asked)
 

@@ -11,10 +11,13 @@ from services.api.analysis import (
     apu,
     composition,
     cross_check,
+    events,
     feature,
     frequency,
+    interference,
     load_test,
     machine_types,
+    placement_advice,
     ratios,
     side_by_side,
     stability,
@@ -71,6 +74,40 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     assert "step=1h" in asking.refused("cpi", "--step", "soon")
 
 
+def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gbs: float) -> None:
+    """Ask how `target` runs beside `neighbour`, and what should share a machine; both are known alone."""
+    asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
+    one = ("interference", target, "--peak-gbs", str(peak_gbs))
+    mix = (*one, "--beside", f"{neighbour}:6", "--cores", "4")
+    shown = asking.told(interference.InterferenceAnswer, *mix)
+    assert f"{target} beside {neighbour}:6 runs " in shown
+    assert "the mean of all training mixes would say" in shown
+    assert "left out: " in shown
+    assert (
+        "beside" not in asking.told(interference.InterferenceAnswer, *one).splitlines()[1].split("visits")[0]
+    )
+    # The application is known and the mix is not: that is no answer to who asked about the mix.
+    assert "Cannot say, too_little: Nobody knows how much kubelet presses" in asking.said(
+        3, *one, "--beside", "kubelet"
+    )
+    assert "to itself" in asking.unsaid("interference", "kubelet")
+    assert "select machines only" in asking.refused("interference", target, '{application="x"}')
+    programs = ("placement", f"{target}:10,{neighbour}", "--machines")
+    shown = asking.told(placement_advice.PlacementAnswer, *programs, "2", "--peak-gbs", str(peak_gbs))
+    assert "1 of 1 limits are kept" in shown
+    asking.unsaid(*programs, "1", "--slots", "1")
+    assert "kubelet" in asking.unsaid("placement", "kubelet,nobody", "--machines", "2")
+
+
+def check_events_report(whole: Selection, application: str, planted: tuple[str, ...], tune: str) -> None:
+    """Ask for the events of `application`: these were planted, and `tune` moves them."""
+    asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
+    shown = asking.told(events.EventsAnswer, "events", application, "--rows", "2")
+    assert all(name in shown for name in planted)
+    assert f"the setting that moves them most: {tune}" in shown
+    assert "less of the machine" in asking.unsaid("events", application, "--least-share", "0.95")
+
+
 class _Asking:
     def __init__(self, times: tuple[str, ...]) -> None:
         self._times = times
@@ -88,6 +125,10 @@ class _Asking:
         shown = self._run(_NO_ANSWER, *words)
         assert f"Cannot say, {because['reason']}" in shown
         return str(because["detail"])
+
+    def said(self, code: int, *words: str) -> str:
+        """What is printed, with this exit code."""
+        return self._run(code, *words)
 
     def refused(self, *words: str) -> str:
         """What a mistake is answered with."""

@@ -16,6 +16,7 @@ from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, capture_cpu, capture_system
 from tests.designed import Campaign
+from tests.integration.reported import check_events_report
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -75,7 +76,9 @@ def queries(engine: Engine) -> Iterator[QueryEngine]:
     asked.close()
 
 
-def test_planted_events_and_what_moves_them_are_found(queries: QueryEngine) -> None:
+def test_planted_events_and_what_moves_them_are_found(
+    queries: QueryEngine, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = queries.ask(EventsQuestion(WHOLE, "alone"))
     assert found.unsaid is None
     assert found.mined is not None
@@ -91,6 +94,8 @@ def test_planted_events_and_what_moves_them_are_found(queries: QueryEngine) -> N
     assert {pair.parameter for pair in found.coupling.pairs} == {"governor"}
     EventsAnswer.model_validate(events_document(WHOLE, found))
     _check_what_cannot_be_said(queries)
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    check_events_report(WHOLE, "alone", PLANTED, "governor")
 
 
 def _check_what_cannot_be_said(queries: QueryEngine) -> None:

@@ -40,6 +40,7 @@ from storage.schema import capture
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
+from tests.integration.reported import check_sharing_reports
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -89,11 +90,15 @@ def landed(
     asked.close()
 
 
-def test_interference_is_that_of_the_law(landed: Landed) -> None:
+def test_interference_is_that_of_the_law(
+    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _check_targets(landed)
     _check_a_mix(landed.queries)
     _check_placement(landed.queries)
     _check_what_cannot_be_said(landed.queries)
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    check_sharing_reports(WHOLE, TARGETS[1].name, TARGETS[0].name, PEAK)
 
 
 def _check_targets(landed: Landed) -> None:

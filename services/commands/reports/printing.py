@@ -22,7 +22,7 @@ Json = dict[str, Any]
 NO_ANSWER = 3
 """Exit code of a report that cannot say anything: neither done (0) nor a mistake of the caller's (1, 2)."""
 
-_CALLED = {"functions": "REGEX", "production_select": "PRODUCTION"}
+_CALLED = {"functions": "REGEX", "production_select": "PRODUCTION", "tenants": "TENANTS"}
 """Parameters that are arguments, not options."""
 
 OfMachines = Annotated[
@@ -33,6 +33,14 @@ OfMachines = Annotated[
     ),
 ]
 """Counters and CPUs belong to machines and applications, so a selection of them goes by nothing else."""
+OnlyMachines = Annotated[
+    str,
+    typer.Argument(
+        metavar="[SELECT]",
+        help="Matchers on machine, datacenter, platform, cluster and kernel, e.g. '{cluster=\"search\"}'.",
+    ),
+]
+"""All applications of a machine are part of such a question, so a selection of some would be wrong."""
 Shown = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows to print.")]
 
 
@@ -54,10 +62,10 @@ def report(
     view: Callable[[Json], "RenderableType"],
     *,
     as_json: bool,
-) -> None:
+) -> Json:
     """Print what `make` answers, as JSON or as `view` shows it; ends with 3 where `because` says why there is no answer.
 
-    `typed`: further options by the parameter that a mistake in them is reported of.
+    `typed`: further options by the parameter that a mistake in them is reported of. Returns the answer.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -74,3 +82,4 @@ def report(
         Console(highlight=False).print(view(answer))
     if answer["because"] is not None:
         raise typer.Exit(NO_ANSWER)
+    return answer

@@ -35,6 +35,12 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         (("capacity", "--rates", "/there/is/none.csv"), 1, "cannot be read"),
         (("apu", "--coefficient", "0.5"), 2, "--coefficient"),
         (("feature", "memcpy", "--speedup", "0"), 2, "--speedup"),
+        (("interference", "checkout", "--beside", "feed:many"), 1, "'many' is no number"),
+        (("interference", "checkout", "--cores", "2"), 2, "name one with --beside"),
+        (("interference", "checkout", "{cluster="), 1, "SELECT:"),
+        (("placement", "checkout:little", "--machines", "2"), 1, "'little' is no number"),
+        (("placement", "checkout"), 2, "--machines"),
+        (("events", "checkout", "--least-share", "0.2"), 2, "--least-share"),
     ],
 )
 def test_a_mistake_is_told(run: Run, words: tuple[str, ...], code: int, said: str):

@@ -1,0 +1,45 @@
+"""`fleetprof report events`: what decides how fast an application runs."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.commands.asked import AsJson, Campaign, Since, Until
+from services.commands.reports.printing import Asked, Json, OnlyMachines, Shown, report
+
+if TYPE_CHECKING:
+    from services.hottest import Queries
+    from storage.query.selections.selection import Selection
+
+
+def events(  # noqa: PLR0917 - the command line is its signature
+    application: Annotated[str, typer.Argument(help="The application whose events are wanted.")],
+    select: OnlyMachines = "{}",
+    least_share: Annotated[
+        float,
+        typer.Option(
+            min=0.5, max=1, help="Of a machine's CPU time, that the application must have in a visit."
+        ),
+    ] = 0.8,
+    since: Since = "now-7d",
+    until: Until = "now",
+    campaign: Campaign = "fleet",
+    rows: Shown = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Print which events an application's instructions per cycle depend on, and which setting of machines moves them.
+
+    It needs machines nearly to itself, under a campaign that counts events: fleetprof campaigns set … --counter l2-misses.
+    The error of always saying the mean stands beside the model's. `fleetprof report events checkout --campaign counting`
+    Ends with 3 where nothing can be said.
+    """
+    from services.api.analysis.events import events_document  # noqa: PLC0415
+    from services.views.reports.events import events as view  # noqa: PLC0415
+    from storage.query.models.events import EventsQuestion  # noqa: PLC0415
+
+    def make(queries: "Queries", selection: "Selection") -> Json:
+        question = EventsQuestion(selection, application, least_share)
+        return events_document(selection, queries.ask(question))
+
+    asked = Asked(select, since, until, campaign)
+    report(asked, {}, make, lambda answer: view(answer, rows=rows), as_json=as_json)

@@ -1,0 +1,110 @@
+"""An application's slowdown beside others on a chip, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.told import Answer, amount, columns, figure, left_out, told, unsaid
+
+
+def interference(answer: Answer, *, beside: str = "", rows: int = 20) -> RenderableType:
+    """The function of /analysis/interference and its mix; `beside` as it was typed, `rows` neighbours."""
+    return Group(told(answer, lambda: _body(answer, beside, rows)), *left_out(answer["left_out"]))
+
+
+def chip(answer: Answer) -> list[Text]:
+    """Whose chips an answer is about, and how its memory's peak is known."""
+    of = answer["chip"]
+    lines = [Text(f"on {of['platform'] or 'an unknown platform'}; lines are {of['lines']}", "dim")]
+    if of["peak_gbs"] is not None:
+        how = ", the most that a visit saw: --peak-gbs or a calibration says it better"
+        lines.append(
+            Text(
+                f"a chip's memory moves {amount(of['peak_gbs'])} GB/s{how if of['peak_is_seen'] else ''}",
+                "dim",
+            )
+        )
+    return lines
+
+
+def _body(answer: Answer, beside: str, rows: int) -> RenderableType:
+    mix = _mix(answer["mix"], answer["target"], beside) if answer["mix"] is not None else []
+    return Group(*mix, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer))
+
+
+def _mix(mix: Answer, target: str, beside: str) -> list[Text]:
+    if mix["because"] is not None:
+        return [Text.assemble(f"{target} beside {beside}: ", unsaid(mix["because"]))]
+    lines = [
+        Text.assemble(
+            f"{target} beside {beside} runs ",
+            (figure(mix["degradation"], share), "bold"),
+            f" longer than alone in a visit, 95 %; the mean of all training mixes would say {share(mix['baseline'])}",
+        ),
+        Text(
+            f"at {amount(mix['lines'])} million lines and {amount(mix['gigabytes'])} GB per second of all together, {mix['piece']}",
+            "dim",
+        ),
+    ]
+    if mix["extrapolated"]:
+        lines.append(Text("No training mix had such pressures: do not trust it.", "yellow"))
+    return lines
+
+
+def _fit(answer: Answer) -> list[Text]:
+    lines = [
+        Text(
+            f"{answer['mixes']:,} visits beside known neighbours: the function errs by {share(answer['error'])} on them, "
+            f"their mean of {share(answer['baseline'])} by {share(answer['baseline_error'])}"
+        )
+    ]
+    if answer["error"] >= answer["baseline_error"]:
+        lines.append(Text("It says no more than the mean does.", "yellow"))
+    if answer["strangers"]:
+        lines.append(
+            Text(
+                f"{answer['strangers']:,} visits beside others train nothing: nobody knows their pressure",
+                "dim",
+            )
+        )
+    return lines
+
+
+def _pieces(pieces: list[Answer]) -> list[RenderableType]:
+    table = columns(
+        "at mean pressure", "a σ of lines", "a σ of memory", "r²", "p", "mixes", "outliers", "piece"
+    )
+    without: list[RenderableType] = []
+    for piece in pieces:
+        if piece["because"] is not None:
+            without.append(Text(f"{piece['piece']}: {piece['because']['detail']}", "yellow"))
+            continue
+        table.add_row(
+            share(piece["intercept"]),
+            f"{100 * piece['cache']:+.1f} pp of {amount(piece['cache_sigma'])} M/s",
+            f"{100 * piece['bandwidth']:+.1f} pp of {amount(piece['bandwidth_sigma'])} GB/s",
+            "–" if piece["r2"] is None else f"{piece['r2']:.2f}",
+            "–" if piece["f_p"] is None else f"{piece['f_p']:.2g}",
+            f"{piece['mixes']:,}",
+            f"{piece['outliers']:,}",
+            piece["piece"],
+        )
+    return [table, *without] if table.row_count else without
+
+
+def _neighbours(answer: Answer, rows: int) -> list[RenderableType]:
+    known = sorted(answer["neighbours"], key=lambda each: -each["gigabytes"])
+    table: Table = columns(
+        "alone: CPI", "M lines", "GB, per CPU second", "visits", "application", wide=("application",)
+    )
+    for each in known[:rows]:
+        table.add_row(
+            f"{each['cpi']:.2f}",
+            amount(each["lines"]),
+            amount(each["gigabytes"]),
+            f"{each['visits']:,}",
+            Text(each["application"] or "(none)"),
+        )
+    left = len(known) - rows
+    return [table, *([Text(f"{left:,} more applications", "dim")] if left > 0 else [])]

@@ -1,0 +1,71 @@
+"""Programs on machines, in a terminal."""
+
+from math import inf
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.interference import chip
+from services.views.reports.told import Answer, columns, left_out, told
+
+
+def placement(answer: Answer) -> RenderableType:
+    """The rows of /analysis/placement by machine, or why each program cannot be placed."""
+    return Group(
+        told(answer, lambda: _body(answer)), *_reasons(answer["rows"]), *left_out(answer["left_out"])
+    )
+
+
+def _body(answer: Answer) -> RenderableType:
+    placed = sorted(answer["rows"], key=lambda row: inf if row["machine"] is None else row["machine"])
+    limited = [row for row in placed if row["most"] is not None]
+    kept = sum(row["kept"] is True for row in limited)
+    used = {row["machine"] for row in placed if row["machine"] is not None}
+    lines = [
+        Text(
+            f"{len(placed):,} programs on {len(used):,} of {answer['machines']:,} machines of {answer['slots']:,} slots",
+            "dim",
+        )
+    ]
+    if limited:
+        # A target whose degradation no model can say is not kept either: nobody knows that it is.
+        style = "green" if kept == len(limited) else "bold yellow"
+        lines.append(Text(f"{kept:,} of {len(limited):,} limits are kept.", style))
+    names = ("machine", "longer than alone", "may be", "limit", "application")
+    table = columns(*names, wide=names[-1:])
+    before: int | None = None
+    for row in placed:
+        at = row["machine"]
+        table.add_row(
+            "–" if at is None else "" if at == before else str(at),
+            share(row["degradation"]),
+            "any" if row["most"] is None else share(row["most"]),
+            _limit(row),
+            Text(row["application"]),
+        )
+        before = at
+    notes = [Text("– longer than alone: no function reaches such a mix", "dim")] if _unknown(placed) else []
+    found = (
+        "no exchange of programs betters it; it is not proven to be the best"
+        if answer["ended"]
+        else "the search stopped at its limit: a better one may be near"
+    )
+    notes.append(Text(found, "dim" if answer["ended"] else "yellow"))
+    return Group(*lines, table, *notes, *chip(answer))
+
+
+def _unknown(rows: list[Answer]) -> bool:
+    return any(row["machine"] is not None and row["degradation"] is None for row in rows)
+
+
+def _limit(row: Answer) -> Text:
+    if row["most"] is None or row["kept"] is None:
+        return Text("–", "dim")
+    return Text("kept") if row["kept"] else Text("not kept", "yellow")
+
+
+def _reasons(rows: list[Answer]) -> list[Text]:
+    """Why programs are not placed, each application once."""
+    why = {row["application"]: row["because"]["detail"] for row in rows if row["because"] is not None}
+    return [Text(f"{name}: {detail}", "yellow") for name, detail in why.items()] if len(why) > 1 else []

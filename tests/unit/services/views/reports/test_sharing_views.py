@@ -1,0 +1,227 @@
+"""GIVEN answers about interference, placement and events WHEN they are shown in a terminal THEN doubt and baseline stand beside the figure."""
+
+import io
+
+from rich.console import Console
+
+from services.views.reports.events import events
+from services.views.reports.interference import interference
+from services.views.reports.placement import placement
+
+ASKED = {"from": "2026-11-17T00:00:00Z", "to": "2026-11-18T00:00:00Z", "select": "{}", "campaign": "fleet"}
+INPUTS = {
+    "design": "random",
+    "covered_seconds": 86400.0,
+    "population": 4.0,
+    "visits": 90,
+    "used": 70,
+    "missing": [],
+}
+LEFT_OUT = [{"why": "its machine has several sockets", "visits": 20}]
+ABOUT = {"asked": ASKED, "inputs": INPUTS, "because": None, "left_out": LEFT_OUT}
+CHIP = {"platform": "Z80", "lines": "l2-lines-in", "peak_gbs": 204.8, "peak_is_seen": False}
+TOO_LITTLE = {"reason": "too_little", "detail": "3 mixes, 8 are needed."}
+
+
+def text_of(renderable) -> str:
+    console = Console(width=180, record=True, file=io.StringIO())
+    console.print(renderable)
+    return "".join(f"{line.rstrip()}\n" for line in console.export_text().splitlines())
+
+
+def solo(application: str, gigabytes: float) -> dict:
+    return {"application": application, "cpi": 1.25, "lines": 3.0, "gigabytes": gigabytes, "visits": 12}
+
+
+def piece(name: str, because: dict | None = None) -> dict:
+    figures = {
+        "intercept": 0.363,
+        "cache": 0.039,
+        "bandwidth": -0.059,
+        "cache_mean": 40.0,
+        "cache_sigma": 12.0,
+        "bandwidth_mean": 30.0,
+        "bandwidth_sigma": 8.0,
+        "r2": 0.87,
+        "f_p": 0.0003,
+    }
+    if because is not None:
+        figures = dict.fromkeys(figures)
+    counts = {"mixes": 0 if because else 41, "outliers": 0 if because else 2}
+    return {"piece": name, **figures, **counts, "t_p": [], "because": because}
+
+
+def mixed(**other) -> dict:
+    return {
+        "lines": 52.0,
+        "gigabytes": 46.0,
+        "degradation": {"value": 0.44, "lo": 0.4, "hi": 0.48},
+        "baseline": 0.2,
+        "piece": "both",
+        "extrapolated": False,
+        "because": None,
+        **other,
+    }
+
+
+def slowed(**other) -> dict:
+    return {
+        **ABOUT,
+        "target": "search[1]",
+        "chip": CHIP,
+        "solo": solo("search[1]", 2.0),
+        "mixes": 44,
+        "strangers": 5,
+        "baseline": 0.2,
+        "baseline_error": 0.08,
+        "error": 0.012,
+        "rows": [piece("cache-bound", TOO_LITTLE), piece("both")],
+        "rows_total": 2,
+        "mix": mixed(),
+        "neighbours": [solo("etl", 1.0), solo("feed", 5.0), solo("search[1]", 2.0)],
+        **other,
+    }
+
+
+def test_a_mix_stands_beside_what_the_mean_would_say():
+    text = text_of(interference(slowed(), beside="feed:4", rows=2))
+    assert "search[1] beside feed:4 runs 44.0 % (40.0–48.0) longer than alone" in text
+    assert "the mean of all training mixes would say 20.0 %" in text
+    assert (
+        "44 visits beside known neighbours: the function errs by 1.2 % on them, their mean of 20.0 % by 8.0 %"
+        in text
+    )
+    assert "5 visits beside others train nothing" in text
+    assert "+3.9 pp of 12.0 M/s" in text
+    assert "-5.9 pp of 8.00 GB/s" in text
+    assert "cache-bound: 3 mixes, 8 are needed." in text
+    assert text.index("feed\n") < text.index("1 more applications")
+    assert "etl" not in text
+    assert "a chip's memory moves 205 GB/s\n" in text
+    assert "left out: 20 visits, its machine has several sockets" in text
+    assert "do not trust" not in text
+    assert "no more than the mean" not in text
+
+
+def test_what_is_no_better_than_the_mean_or_was_never_seen_is_said():
+    chip = {**CHIP, "peak_is_seen": True}
+    text = text_of(
+        interference(slowed(mix=mixed(extrapolated=True), error=0.08, chip=chip), beside="feed:40")
+    )
+    assert "No training mix had such pressures: do not trust it." in text
+    assert "It says no more than the mean does." in text
+    assert "the most that a visit saw" in text
+
+
+def test_a_mix_that_cannot_be_predicted_says_why_beside_the_function():
+    mix = dict.fromkeys(mixed()) | {"because": TOO_LITTLE}
+    text = text_of(interference(slowed(mix=mix), beside="etl"))
+    assert "search[1] beside etl: Cannot say, too_little: 3 mixes, 8 are needed." in text
+    assert "longer than alone" not in text
+    assert "44 visits" in text
+    assert "beside etl" not in text_of(interference(slowed(mix=None)))
+
+
+def test_without_a_function_no_figure_is_shown():
+    nothing = dict.fromkeys(("solo", "baseline", "baseline_error", "error", "mix"))
+    text = text_of(interference(slowed(**nothing, rows=[], neighbours=[], because=TOO_LITTLE)))
+    assert "Cannot say, too_little" in text
+    assert "errs by" not in text
+    assert "left out: 20 visits" in text
+
+
+def placed(application: str, machine: int | None, most: float | None, value: float | None, **other) -> dict:
+    kept = None if machine is None else most is None or (value is not None and value <= most)
+    row = {"application": application, "machine": machine, "most": most, "degradation": value}
+    return {**row, "kept": kept, "because": None, **other}
+
+
+def advice(*rows: dict, **other) -> dict:
+    of = {"chip": CHIP, "machines": 3, "slots": 2, "ended": True, "rows_total": len(rows)}
+    return {**ABOUT, **of, "rows": list(rows), **other}
+
+
+def test_programs_stand_by_machine_with_their_limits():
+    rows = (placed("feed", 1, None, 0.3), placed("web", 0, 0.1, 0.05), placed("etl", 1, 0.1, 0.25))
+    text = text_of(placement(advice(*rows)))
+    assert "3 programs on 2 of 3 machines of 2 slots" in text
+    assert "1 of 2 limits are kept." in text
+    lines = [line.split() for line in text.splitlines() if line.endswith(("feed", "web", "etl"))]
+    assert [line[-1] for line in lines] == ["web", "feed", "etl"]
+    assert lines[0] == ["0", "5.0", "%", "10.0", "%", "kept", "web"]
+    assert lines[1] == ["1", "30.0", "%", "any", "–", "feed"]
+    assert lines[2] == ["25.0", "%", "10.0", "%", "not", "kept", "etl"]
+    assert "it is not proven to be the best" in text
+    assert "no function reaches" not in text
+
+
+def test_a_program_that_no_model_reaches_and_a_search_cut_short_are_said():
+    text = text_of(placement(advice(placed("feed", 0, 0.1, None), ended=False)))
+    assert "0 of 1 limits are kept." in text
+    assert "no function reaches such a mix" in text
+    assert "the search stopped at its limit" in text
+
+
+def test_programs_of_which_nothing_is_known_each_say_why():
+    because = {"reason": "too_little", "detail": "It had no machine to itself."}
+    rows = [placed(name, None, None, None, because=because) for name in ("a", "b", "b")]
+    text = text_of(placement(advice(*rows, because=TOO_LITTLE)))
+    assert "Cannot say, too_little: 3 mixes, 8 are needed." in text
+    assert text.count("It had no machine to itself.") == 2
+    assert "programs on" not in text
+
+
+def mined(**other) -> dict:
+    event = {"importance": 0.6, "counted": 0.5, "dominates": True}
+    pair = {"parameter": "governor", "coupling": 0.31, "dependence": 0.62, "significant": True}
+    return {
+        **ABOUT,
+        "application": "search[1]",
+        "rows": [{**event, "event": "dtlb-misses"}, {**event, "event": "noise", "dominates": False}],
+        "rows_total": 2,
+        "steps": [{"events": 16, "error": 0.3}, {"events": 6, "error": 0.2}],
+        "error": 0.21,
+        "all_events_error": 0.29,
+        "baseline_error": 0.4,
+        "intervals": 240,
+        "runs": 24,
+        "pairs": [{**pair, "event": "dtlb-misses"}, {**pair, "event": "noise", "significant": False}],
+        "tune": "governor",
+        "coupling_because": None,
+        **other,
+    }
+
+
+def test_events_stand_beside_the_errors_of_knowing_less():
+    text = text_of(events(mined()))
+    assert (
+        "search[1] in new runs: these events err by 21.0 %, all events by 29.0 %, always the mean by 40.0 %"
+        in text
+    )
+    assert "240 visits in 24 runs" in text
+    assert "60.0 %      50.0 %         yes  dtlb-misses" in text
+    assert "error by the number of events: 16: 30.0 %, 6: 20.0 %" in text
+    assert "the setting that moves them most: governor" in text
+    assert "noise, by chance" in text
+    assert "no more than the mean" not in text
+    cut = text_of(events(mined(), rows=1))
+    assert "1 more events" in cut
+    assert "1 more pairs" in cut
+
+
+def test_events_that_tell_nothing_and_settings_that_move_nothing_are_said():
+    even = [{**row, "dominates": False} for row in mined()["rows"]]
+    text = text_of(events(mined(error=0.4, rows=even, tune=None)))
+    assert "It says no more than the mean does" in text
+    assert "none stands out" in text
+    assert "No setting moves them by more than chance." in text
+    alike = {"reason": "constant", "detail": "All machines were set up alike."}
+    text = text_of(events(mined(pairs=[], tune=None, coupling_because=alike)))
+    assert "What to tune: Cannot say, constant: All machines were set up alike." in text
+    assert "dtlb-misses" in text
+
+
+def test_an_application_without_machines_of_its_own_has_no_events():
+    text = text_of(events(mined(rows=[], error=None, baseline_error=None, because=TOO_LITTLE)))
+    assert "Cannot say, too_little" in text
+    assert "err" not in text.split("Cannot")[1].split("made of")[0]
