@@ -80,7 +80,7 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
     one = ("interference", target, "--peak-gbs", str(peak_gbs))
     mix = (*one, "--beside", f"{neighbour}:6", "--cores", "4")
     shown = asking.told(interference.InterferenceAnswer, *mix)
-    assert f"{target} beside {neighbour}:6 runs " in shown
+    assert f"{target} beside {neighbour}:6 takes longer than alone by " in shown
     assert "the mean of all training mixes would say" in shown
     assert "left out: " in shown
     assert (

@@ -4,8 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, amount, columns, figure, left_out, told, unsaid
+from services.views.reports.told import Answer, amount, columns, left_out, told, unsaid
 
 
 def interference(answer: Answer, *, beside: str = "", rows: int = 20) -> RenderableType:
@@ -21,11 +20,27 @@ def chip(answer: Answer) -> list[Text]:
         how = ", the most that a visit saw: --peak-gbs or a calibration says it better"
         lines.append(
             Text(
-                f"a chip's memory moves {amount(of['peak_gbs'])} GB/s{how if of['peak_is_seen'] else ''}",
+                f"a chip's memory moves {amount(1e9 * of['peak_gbs'])}B/s{how if of['peak_is_seen'] else ''}",
                 "dim",
             )
         )
     return lines
+
+
+def longer(degradation: float) -> str:
+    """A degradation with its sign, since some run faster beside others: `+12.3 %`; never `-0.0 %`."""
+    return f"{round(100 * degradation, 1) + 0.0:+.1f} %"
+
+
+def _interval(degradation: Answer) -> str:
+    lo, hi = (
+        "" if (end := degradation[at]) is None else longer(end).removesuffix(" %") for at in ("lo", "hi")
+    )
+    return f"{longer(degradation['value'])} ({lo}…{hi})"
+
+
+def _points(error: float) -> str:
+    return f"{100 * error:.2f} points"
 
 
 def _body(answer: Answer, beside: str, rows: int) -> RenderableType:
@@ -38,12 +53,12 @@ def _mix(mix: Answer, target: str, beside: str) -> list[Text]:
         return [Text.assemble(f"{target} beside {beside}: ", unsaid(mix["because"]))]
     lines = [
         Text.assemble(
-            f"{target} beside {beside} runs ",
-            (figure(mix["degradation"], share), "bold"),
-            f" longer than alone in a visit, 95 %; the mean of all training mixes would say {share(mix['baseline'])}",
+            f"{target} beside {beside} takes longer than alone by ",
+            (_interval(mix["degradation"]), "bold"),
+            f" in a visit, 95 %; the mean of all training mixes would say {longer(mix['baseline'])}",
         ),
         Text(
-            f"at {amount(mix['lines'])} million lines and {amount(mix['gigabytes'])} GB per second of all together, {mix['piece']}",
+            f"at {amount(1e6 * mix['lines'])} lines/s and {amount(1e9 * mix['gigabytes'])}B/s of all together, {mix['piece']}",
             "dim",
         ),
     ]
@@ -55,8 +70,8 @@ def _mix(mix: Answer, target: str, beside: str) -> list[Text]:
 def _fit(answer: Answer) -> list[Text]:
     lines = [
         Text(
-            f"{answer['mixes']:,} visits beside known neighbours: the function errs by {share(answer['error'])} on them, "
-            f"their mean of {share(answer['baseline'])} by {share(answer['baseline_error'])}"
+            f"{answer['mixes']:,} visits beside known neighbours: the function errs by {_points(answer['error'])} on them, "
+            f"their mean of {longer(answer['baseline'])} by {_points(answer['baseline_error'])}"
         )
     ]
     if answer["error"] >= answer["baseline_error"]:
@@ -81,9 +96,9 @@ def _pieces(pieces: list[Answer]) -> list[RenderableType]:
             without.append(Text(f"{piece['piece']}: {piece['because']['detail']}", "yellow"))
             continue
         table.add_row(
-            share(piece["intercept"]),
-            f"{100 * piece['cache']:+.1f} pp of {amount(piece['cache_sigma'])} M/s",
-            f"{100 * piece['bandwidth']:+.1f} pp of {amount(piece['bandwidth_sigma'])} GB/s",
+            longer(piece["intercept"]),
+            f"{100 * piece['cache']:+.1f} pp of {amount(1e6 * piece['cache_sigma'])}/s",
+            f"{100 * piece['bandwidth']:+.1f} pp of {amount(1e9 * piece['bandwidth_sigma'])}B/s",
             "–" if piece["r2"] is None else f"{piece['r2']:.2f}",
             "–" if piece["f_p"] is None else f"{piece['f_p']:.2g}",
             f"{piece['mixes']:,}",
@@ -96,13 +111,13 @@ def _pieces(pieces: list[Answer]) -> list[RenderableType]:
 def _neighbours(answer: Answer, rows: int) -> list[RenderableType]:
     known = sorted(answer["neighbours"], key=lambda each: -each["gigabytes"])
     table: Table = columns(
-        "alone: CPI", "M lines", "GB, per CPU second", "visits", "application", wide=("application",)
+        "CPI alone", "lines/CPU s", "memory/CPU s", "visits", "application", wide=("application",)
     )
     for each in known[:rows]:
         table.add_row(
             f"{each['cpi']:.2f}",
-            amount(each["lines"]),
-            amount(each["gigabytes"]),
+            amount(1e6 * each["lines"]),
+            f"{amount(1e9 * each['gigabytes'])}B",
             f"{each['visits']:,}",
             Text(each["application"] or "(none)"),
         )

@@ -5,16 +5,13 @@ from math import inf
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.interference import chip
+from services.views.reports.interference import chip, longer
 from services.views.reports.told import Answer, columns, left_out, told
 
 
 def placement(answer: Answer) -> RenderableType:
     """The rows of /analysis/placement by machine, or why each program cannot be placed."""
-    return Group(
-        told(answer, lambda: _body(answer)), *_reasons(answer["rows"]), *left_out(answer["left_out"])
-    )
+    return Group(told(answer, lambda: _body(answer)), *_reasons(answer), *left_out(answer["left_out"]))
 
 
 def _body(answer: Answer) -> RenderableType:
@@ -39,8 +36,8 @@ def _body(answer: Answer) -> RenderableType:
         at = row["machine"]
         table.add_row(
             "–" if at is None else "" if at == before else str(at),
-            share(row["degradation"]),
-            "any" if row["most"] is None else share(row["most"]),
+            "–" if row["degradation"] is None else longer(row["degradation"]),
+            "any" if row["most"] is None else longer(row["most"]),
             _limit(row),
             Text(row["application"]),
         )
@@ -65,7 +62,8 @@ def _limit(row: Answer) -> Text:
     return Text("kept") if row["kept"] else Text("not kept", "yellow")
 
 
-def _reasons(rows: list[Answer]) -> list[Text]:
-    """Why programs are not placed, each application once."""
-    why = {row["application"]: row["because"]["detail"] for row in rows if row["because"] is not None}
-    return [Text(f"{name}: {detail}", "yellow") for name, detail in why.items()] if len(why) > 1 else []
+def _reasons(answer: Answer) -> list[Text]:
+    """Why programs are not placed, each once; the answer's own reason may hold the first of them."""
+    said = "" if answer["because"] is None else answer["because"]["detail"]
+    why = dict.fromkeys(row["because"]["detail"] for row in answer["rows"] if row["because"] is not None)
+    return [Text(detail, "yellow") for detail in why if detail not in said]

@@ -85,10 +85,10 @@ def slowed(**other) -> dict:
 
 def test_a_mix_stands_beside_what_the_mean_would_say():
     text = text_of(interference(slowed(), beside="feed:4", rows=2))
-    assert "search[1] beside feed:4 runs 44.0 % (40.0–48.0) longer than alone" in text
-    assert "the mean of all training mixes would say 20.0 %" in text
+    assert "search[1] beside feed:4 takes longer than alone by +44.0 % (+40.0…+48.0) in a visit" in text
+    assert "the mean of all training mixes would say +20.0 %" in text
     assert (
-        "44 visits beside known neighbours: the function errs by 1.2 % on them, their mean of 20.0 % by 8.0 %"
+        "44 visits beside known neighbours: the function errs by 1.20 points on them, their mean of +20.0 % by 8.00 points"
         in text
     )
     assert "5 visits beside others train nothing" in text
@@ -122,6 +122,12 @@ def test_a_mix_that_cannot_be_predicted_says_why_beside_the_function():
     assert "beside etl" not in text_of(interference(slowed(mix=None)))
 
 
+def test_who_runs_faster_beside_others_has_a_sign_and_no_minus_zero():
+    faster = mixed(degradation={"value": -0.007, "lo": -0.0071, "hi": -0.0004})
+    text = text_of(interference(slowed(mix=faster), beside="feed"))
+    assert "by -0.7 % (-0.7…+0.0) in a visit" in text
+
+
 def test_without_a_function_no_figure_is_shown():
     nothing = dict.fromkeys(("solo", "baseline", "baseline_error", "error", "mix"))
     text = text_of(interference(slowed(**nothing, rows=[], neighbours=[], because=TOO_LITTLE)))
@@ -148,9 +154,9 @@ def test_programs_stand_by_machine_with_their_limits():
     assert "1 of 2 limits are kept." in text
     lines = [line.split() for line in text.splitlines() if line.endswith(("feed", "web", "etl"))]
     assert [line[-1] for line in lines] == ["web", "feed", "etl"]
-    assert lines[0] == ["0", "5.0", "%", "10.0", "%", "kept", "web"]
-    assert lines[1] == ["1", "30.0", "%", "any", "–", "feed"]
-    assert lines[2] == ["25.0", "%", "10.0", "%", "not", "kept", "etl"]
+    assert lines[0] == ["0", "+5.0", "%", "+10.0", "%", "kept", "web"]
+    assert lines[1] == ["1", "+30.0", "%", "any", "–", "feed"]
+    assert lines[2] == ["+25.0", "%", "+10.0", "%", "not", "kept", "etl"]
     assert "it is not proven to be the best" in text
     assert "no function reaches" not in text
 
@@ -163,11 +169,12 @@ def test_a_program_that_no_model_reaches_and_a_search_cut_short_are_said():
 
 
 def test_programs_of_which_nothing_is_known_each_say_why():
-    because = {"reason": "too_little", "detail": "It had no machine to itself."}
-    rows = [placed(name, None, None, None, because=because) for name in ("a", "b", "b")]
-    text = text_of(placement(advice(*rows, because=TOO_LITTLE)))
-    assert "Cannot say, too_little: 3 mixes, 8 are needed." in text
-    assert text.count("It had no machine to itself.") == 2
+    whys = {name: {"reason": "too_little", "detail": f"{name} had no machine to itself."} for name in "ab"}
+    rows = [placed(name, None, None, None, because=whys[name]) for name in "abb"]
+    both = {"reason": "too_little", "detail": f"Of a, b nothing is known: {whys['a']['detail']}"}
+    text = text_of(placement(advice(*rows, because=both)))
+    assert "Cannot say, too_little: Of a, b nothing is known" in text
+    assert [text.count(f"{name} had no machine to itself.") for name in "ab"] == [1, 1]
     assert "programs on" not in text
 
 
