@@ -107,12 +107,13 @@ def from_visits(
 ) -> FleetSensitivity:
     """An application's dependence on frequency, visits as clusters; (V,) each.
 
-    `seconds`: its CPU time in the visit; `hertz`: the mean frequency while it ran (cycles ÷ seconds); `latency_s`: of the
-    visit's platform. Weights as in `moments.from_visits`. Raises TooLittle, NotANumber, BadShape, and Contradictory where
-    misses would have taken longer than all the time, or in one visit so much longer that none is left at the base frequency.
+    `seconds` ≥ 0: its CPU time in the visit; `hertz`: the mean frequency while it ran (cycles ÷ seconds); `latency_s`: of the
+    visit's platform. Both time and misses may be estimates by samples: in a visit of few samples misses may take longer than
+    the time, as the ratio is one of sums. Weights as in `moments.from_visits`. Raises TooLittle, NotANumber, BadShape, and
+    Contradictory where the misses of all visits would have taken longer than all the time, or leave no cycles on the chip.
     """
     time, frequency, missed = (
-        positives("CPU seconds", seconds),
+        numbers("CPU seconds", seconds, 0),
         positives("frequency in Hz", hertz),
         numbers("misses of the last cache", misses, 0),
     )
@@ -120,18 +121,20 @@ def from_visits(
     if not len(weight) == len(group) == len(time) == len(frequency) == len(missed):
         raise BadShape("Visits need a weight, a group, seconds, a frequency and misses each.")
     enough("visits with this application's counters", len(time), 2)
+    enough("visits with CPU time of this application", int((time > 0).sum()), 1)
     base = positive("base frequency in Hz", base_hz)
     off = missed * latency
     if float(weight @ off) >= float(weight @ time):
         raise Contradictory(
             "Misses one after another would have taken longer than all the time: they overlap, or the latency is wrong."
         )
-    at_base = (time - off) * frequency / base + off
-    if (at_base <= 0).any():
+    on_chip = (time - off) * frequency / base
+    if float(weight @ on_chip) <= 0:
         raise Contradictory(
-            f"In {int((at_base <= 0).sum())} of {len(time)} visits misses would have taken longer than the visit, so much that"
-            " nothing is left at the base frequency: they overlap, or the latency is wrong."
+            "Misses would have taken longer than the time of visits at high frequencies, so much that nothing is left on the chip:"
+            " they overlap, or the latency is wrong."
         )
+    at_base = on_chip + off
     seen = np.flatnonzero(off)
     found = estimate.shares(
         moments.from_visits(

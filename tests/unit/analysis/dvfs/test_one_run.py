@@ -67,8 +67,7 @@ def ask(found: dict[str, np.ndarray], **change: object):
         np.ones(count),
         np.zeros(count, np.int64),
         weights,
-        base_hz=BASE,
-        **{"latency_s": 90e-9, **found, **change},
+        **{"latency_s": 90e-9, "base_hz": BASE, **found, **change},
     )
 
 
@@ -115,19 +114,45 @@ def test_visits_of_which_nothing_can_be_said() -> None:
         ask(good, misses=good["misses"][:5])
 
 
-def test_a_visit_with_nothing_left_at_the_base_is_refused() -> None:
-    """Two of four visits of 10 s had misses of 16 s at three times the base frequency: less than nothing at the base."""
-    with pytest.raises(Contradictory, match="2 of 4"):
-        from_visits(
-            np.ones(4),
-            np.zeros(4, np.int64),
-            equal(np.array([4.0])),
-            seconds=np.full(4, 10.0),
-            hertz=np.array([3e9, 3e9, 1e9, 1e9]),
-            misses=np.array([1.6e8, 1.6e8, 2e7, 2e7]),
-            latency_s=1e-7,
-            base_hz=1e9,
-        )
+def ask_for(seconds: list[float], hertz: list[float], misses: list[float]):
+    found = {"seconds": np.array(seconds), "hertz": np.array(hertz), "misses": np.array(misses)}
+    return ask(found, latency_s=1e-7, base_hz=1e9)
+
+
+def test_visits_with_nothing_left_on_the_chip_are_refused() -> None:
+    """Two of four visits of 10 s had misses of 16 s at three times the base frequency, more than the others make up for."""
+    with pytest.raises(Contradictory, match="left on the chip"):
+        ask_for([10.0] * 4, [3e9, 3e9, 1e9, 1e9], [1.6e8, 1.6e8, 2e7, 2e7])
+
+
+def test_a_small_visit_with_more_misses_than_time_takes_nothing_away() -> None:
+    """Of 0.01 s sampled and 0.1 s of misses, at three times the base frequency: at the base it took less than nothing."""
+    found = ask_for([10.0] * 5 + [0.01], [1e9] * 5 + [3e9], [2e7] * 5 + [1e6])
+    assert found.visits == 6
+    share = (5 * 2 + 0.1) / (5 * 10 + (0.01 - 0.1) * 3 + 0.1)
+    assert found.off_chip_share.value == pytest.approx(share)
+    assert 0 <= found.off_chip_share.lo < share < found.off_chip_share.hi <= 1
+
+
+def test_a_visit_that_saw_misses_and_no_time_counts() -> None:
+    found = ask_for([10.0, 0.0, 10.0, 10.0], [1e9] * 4, [0, 3e7, 1e7, 2e7])
+    assert found.off_chip_share.value == pytest.approx(0.2)
+    with pytest.raises(TooLittle):
+        ask_for([0.0] * 4, [1e9] * 4, [1e7] * 4)
+
+
+def test_samples_of_a_small_application_are_unbiased() -> None:
+    """A sample of time and one of misses a visit, on average, each by chance: intervals hold the share as often as they say."""
+    rng = np.random.default_rng(5)
+    inside, values = 0, []
+    for _ in range(200):
+        seconds, misses = rng.poisson(1.0, 300) * 0.01, rng.poisson(1.0, 300) * 4e4
+        share = ask_for(list(seconds), list(rng.choice([1e9, 2e9, 3e9], 300)), list(misses)).off_chip_share
+        # Of 10 ms, 4 wait; the others take twice as long at the base frequency, on average.
+        inside += share.holds(4 / 16)
+        values.append(share.value)
+    assert np.mean(values) == pytest.approx(4 / 16, rel=0.02)
+    assert inside >= 180
 
 
 def test_an_application_that_never_waits_has_an_upper_bound() -> None:
