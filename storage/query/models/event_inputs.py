@@ -5,7 +5,7 @@ events are a run: a model that had seen another part of a run would know that ru
 Machines differ in load, so events are counted per thousand instructions, where the paper counts them per second of one program.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,9 +36,14 @@ OF_TIME = frozenset(
         "mperf",
         "tsc",
         "task-clock",
+        "memory-stalls",
+        "stalled-frontend",
+        "stalled-backend",
     }
 )
 """Counters that say how long it took and how much was done: what is to be explained, not what explains it."""
+UNITS_OF_TIME = frozenset({"cycles", "nanoseconds", "joules"})
+"""Units of others that grow with time, whatever happens in it; power is nearly constant, so energy is among them."""
 MOST_EVENTS = 200
 _MACHINE_LABELS = ("platform", "datacenter", "cluster", "kernel")
 _MHZ_STEP = 100.0
@@ -111,11 +116,22 @@ def read_event_inputs(
     )
 
 
+def explaining(counted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Which of these counters, by name and unit, may explain how long it took; one that is of time anywhere may not."""
+    names: set[str] = set()
+    of_time = set(OF_TIME)
+    for name, unit in counted:
+        names.add(name)
+        if unit in UNITS_OF_TIME:
+            of_time.add(name)
+    return tuple(sorted(names - of_time))
+
+
 def _counted(reading: Reading, selection: Selection, visits: MachineVisits) -> tuple[str, ...]:
     """Names of events counted of whole machines."""
     c = capture_counter.c
-    rows = reading.connection.scalars(
-        select(c.name)
+    rows = reading.connection.execute(
+        select(c.name, c.unit)
         .distinct()
         .join(visit, visit.c.visit_id == c.visit_id)
         .where(
@@ -125,10 +141,9 @@ def _counted(reading: Reading, selection: Selection, visits: MachineVisits) -> t
             c.status == "ok",
             c.application == 0,
             c.cgroup == "",
-            c.name.not_in(OF_TIME),
         )
     )
-    names = tuple(sorted(rows))
+    names = explaining((row.name, row.unit) for row in rows)
     if len(names) > MOST_EVENTS:
         raise BadSelection(
             f"{len(names)} events were counted; {MOST_EVENTS} can be looked at.",
