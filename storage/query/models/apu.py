@@ -1,7 +1,8 @@
 """How much of its cores' capacity the fleet uses, where cores have two threads: APU beside CPU utilisation (DIGEST A1-A5).
 
 A visit says how busy each logical CPU was and which share a core; the overlap coefficient is its platform's, mixed of those of the
-applications that ran by their CPU time (`storage.calibrations`). A platform without a coefficient has no APU, and is told.
+applications that ran by their CPU time (`storage.calibrations`). A platform without a coefficient has no APU, and is told,
+unless its cores have one thread.
 """
 
 from collections.abc import Mapping, Sequence

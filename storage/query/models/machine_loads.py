@@ -131,8 +131,13 @@ def _loads(
         core, window = cpus.core[low:high], cpus.window_s[low:high]
         platform = platforms[int(visits.values["platform"][place])]
         ran = order[first:end]
-        coefficient = coefficients.of(
-            platform, [names[id_] for id_ in used.application[ran].tolist()], used.seconds[ran]
+        # A core with one thread has its utilisation, whatever the coefficient: nobody could measure one there.
+        coefficient = (
+            coefficients.of(
+                platform, [names[id_] for id_ in used.application[ran].tolist()], used.seconds[ran]
+            )
+            if len(np.unique(core)) < len(core)
+            else 1.0
         )
         why = ""
         if not len(core) or not (window > 0).all():
