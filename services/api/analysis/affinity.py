@@ -30,8 +30,10 @@ class MoveRow(Answer):
     application: str
     source: str = Field(description="Platform it leaves.")
     destination: str
-    instructions: float = Field(description="Of the fleet in the covered time.")
-    share: float = Field(description="Of all that the application runs, 0…1.")
+    instructions: float = Field(
+        description="Estimated, of what was counted in the covered time: control groups that are counted, on machines that can."
+    )
+    share: float = Field(description="Of all that was counted of the application, 0…1.")
     saving_cycles: float = Field(description="0 or less: it makes room for another.")
 
 
@@ -41,7 +43,7 @@ class Present(Answer):
     application: str
     platform: str
     cpi: Figure | None = Field(description="Null: not measured, so nothing is moved there.")
-    instructions: float
+    instructions: float = Field(description="As in the moves: of what was counted.")
 
 
 class AffinityAnswer(Answer):

@@ -35,8 +35,11 @@ class RatioRow(Answer):
     few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
     visits: int
     machines: int
-    numerator: float = Field(description="Estimated, of the fleet in the covered time.")
-    denominator: float
+    numerator: float = Field(
+        description="Estimated, of what was counted in the covered time: not of machines that cannot count, and by "
+        "application of counted control groups only."
+    )
+    denominator: float = Field(description="Likewise.")
 
 
 class RatioAnswer(Answer):

@@ -16,7 +16,9 @@ def _body(answer: Answer) -> RenderableType:
     present = answer["present_cycles"]
     saving = answer["saving_cycles"]
     lines = [
-        Text(f"today {amount(present)} cycles, planned {amount(answer['planned_cycles'])}"),
+        Text(
+            f"today {amount(present)} cycles, planned {amount(answer['planned_cycles'])}, of what was counted"
+        ),
         Text(
             f"saves {figure(saving, lambda cycles: share(cycles / present))} of them; "
             f"{share(answer['certain_cycles'] / present)} even if every CPI lies at the worse end of its interval; "
@@ -32,7 +34,7 @@ def _body(answer: Answer) -> RenderableType:
         )
     if not answer["rows"]:
         return Group(*lines, Text("No move pays off."))
-    names = ("saves cycles", "of its work", "application", "from", "to")
+    names = ("saves cycles", "of its counted work", "application", "from", "to")
     table = columns(*names, wide=names[2:])
     for move in answer["rows"]:
         table.add_row(

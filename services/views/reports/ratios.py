@@ -29,6 +29,7 @@ def _body(answer: Answer) -> RenderableType:
             *names,
         )
     note = Text(
-        f"{answer['unit']}; work: {answer['ratio'].split(' / ')[-1]} of the fleet in the covered time", "dim"
+        f"{answer['unit']}; work: {answer['ratio'].split(' / ')[-1]} counted in the covered time, by estimate",
+        "dim",
     )
     return Group(table, *more(answer), *few_note(answer["rows"]), note)

@@ -1,9 +1,11 @@
 """Which applications should run on which platforms, by their measured cycles per instruction (DIGEST G30).
 
-Load is what each application runs on each platform now, in instructions of the fleet in the covered time; the plan needs fewest
-cycles under the constraints. Because a plan is chosen by measurements with errors, what it promises is corrected for that.
+Load is what each application runs on each platform now, in instructions counted in the covered time: of counted control
+groups on machines with counters, not of all of the fleet. The plan needs fewest cycles under the constraints. Because a plan
+is chosen by measurements with errors, what it promises is corrected for that.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +36,9 @@ class MoveRow:
     source: str
     destination: str
     instructions: float
-    """Of the fleet in the covered time."""
+    """Estimated, of what was counted in the covered time (`RatioRow`)."""
     share: float
-    """Of all that the application runs, 0…1."""
+    """Of all that was counted of the application, 0…1."""
     saving: float
     """Cycles; 0 or less for a move that makes room for another."""
 
@@ -69,7 +71,7 @@ class AffinityAnswer:
     cpi: tuple[tuple[Measured | None, ...], ...]
     """By application, then platform; None: not measured."""
     instructions: tuple[tuple[float, ...], ...]
-    """Likewise: what runs where today."""
+    """Likewise: what was counted where."""
     placed: Placed | None
     inputs: Inputs
     unsaid: Unsaid | None
@@ -82,7 +84,7 @@ class AffinityQuestion:
     selection: Selection
     applications: int = 50
     pinned: tuple[str, ...] = ()
-    """Applications that stay where they are."""
+    """Applications that stay where they are; each must be in the plan."""
     largest_share: float = 1.0
     """Of any application that one platform may hold, 0…1: for availability."""
     floor: float = 0.0
@@ -111,6 +113,28 @@ def _check(question: AffinityQuestion) -> None:
         raise BadSelection(f"room is a share by which capacity grows, 0 to 10, not {question.room:g}.")
 
 
+def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: Mapping[str, float]) -> None:
+    """Raises `BadSelection` for a pin that would do nothing, such as a misspelt one."""
+    absent = sorted(set(question.pinned) - set(applications))
+    if not absent:
+        return
+    name = absent[0]
+    if name not in load_of:
+        raise BadSelection(
+            f"{name!r} is pinned, but no such application was counted in the selection.",
+            hint="Take it out, or see by=application of /api/v1/analysis/ratios for those that were.",
+            parameter="pinned",
+        )
+    rank = sum((-load, other) <= (-load_of[name], name) for other, load in load_of.items())
+    raise BadSelection(
+        f"{name!r} is pinned, but the plan is of the {len(applications)} applications with most work, and it is number {rank}.",
+        hint=f"applications={rank}"
+        if rank <= MOST_APPLICATIONS
+        else "Ask for fewer applications by matchers.",
+        parameter="pinned",
+    )
+
+
 def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
     if ratios.unsaid is not None:
         return AffinityAnswer((), (), (), (), None, ratios.inputs, ratios.unsaid)
@@ -118,6 +142,7 @@ def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
     for row in ratios.rows:
         load_of[row.key["application"]] = load_of.get(row.key["application"], 0.0) + row.x
     applications = sorted(load_of, key=lambda name: (-load_of[name], name))[: question.applications]
+    _check_pinned(question, applications, load_of)
     platforms = sorted({row.key["platform"] for row in ratios.rows})
     shape = (len(platforms), len(applications))
     cpi, lo, hi, load = (np.full(shape, fill) for fill in (np.nan, np.nan, np.nan, 0.0))

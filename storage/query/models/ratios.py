@@ -62,8 +62,10 @@ class RatioRow:
     visits: int
     machines: int
     y: float
-    """Estimated, of the fleet in the covered time."""
+    """Estimated, of what was counted in the covered time: machines that cannot count are not in it, and by application
+    nothing is but counted control groups."""
     x: float
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2886,7 +2886,7 @@ export interface components {
             destination: string;
             /**
              * Instructions
-             * @description Of the fleet in the covered time.
+             * @description Estimated, of what was counted in the covered time: control groups that are counted, on machines that can.
              */
             instructions: number;
             /**
@@ -2896,7 +2896,7 @@ export interface components {
             saving_cycles: number;
             /**
              * Share
-             * @description Of all that the application runs, 0…1.
+             * @description Of all that was counted of the application, 0…1.
              */
             share: number;
             /**
@@ -3200,7 +3200,10 @@ export interface components {
             application: string;
             /** @description Null: not measured, so nothing is moved there. */
             cpi: components["schemas"]["Figure"] | null;
-            /** Instructions */
+            /**
+             * Instructions
+             * @description As in the moves: of what was counted.
+             */
             instructions: number;
             /** Platform */
             platform: string;
@@ -3307,7 +3310,10 @@ export interface components {
          * @description One ratio of sums over the fleet's visits.
          */
         RatioRow: {
-            /** Denominator */
+            /**
+             * Denominator
+             * @description Likewise.
+             */
             denominator: number;
             /**
              * Few
@@ -3330,7 +3336,7 @@ export interface components {
             machines: number;
             /**
              * Numerator
-             * @description Estimated, of the fleet in the covered time.
+             * @description Estimated, of what was counted in the covered time: not of machines that cannot count, and by application of counted control groups only.
              */
             numerator: number;
             /** @description Null: nobody counted it. */
