@@ -74,9 +74,13 @@ async def calibrate(
     request: _Request,
     credentials: Credentials | None = None,
     *,
+    platform: str = "",
     on_progress: Callable[[float], None] = lambda _done: None,
 ) -> Calibrated:
     """Have the machine measured; `on_progress` gets the share that is done, 0…1.
+
+    A machine that says it is of another `platform` than this one is not measured: its figure would take the place of
+    another platform's. Empty: any will do.
 
     Raises `CannotCalibrate`, `NoAnswer`, `Garbled`, `BadAddress`, `BadCredentials`.
     """
@@ -89,6 +93,7 @@ async def calibrate(
                 kind = reply.WhichOneof("reply") if isinstance(reply, gateway_pb2.CalibrateReply) else None
                 if kind == "begin" and begin is None:
                     begin = reply.begin
+                    _check_platform(begin, platform)
                 elif kind == "progress" and begin is not None:
                     if math.isfinite(reply.progress.done):
                         on_progress(min(1.0, max(0.0, reply.progress.done)))
@@ -104,6 +109,17 @@ async def calibrate(
     if begin is None or end is None:
         raise Garbled("The stream stopped before its end.")
     return _checked(request, begin, end)
+
+
+def _check_platform(begin: gateway_pb2.CalibrateBegin, wanted: str) -> None:
+    """Raises `CannotCalibrate` where the machine is not what it is taken for."""
+    named = begin.platform[:_MOST_TEXT]
+    if wanted and named != wanted:
+        raise CannotCalibrate(
+            f"The gateway says that its machine is a {said(named) or 'nameless one'}; the inventory has it as {wanted}. Nothing "
+            "was measured: a figure is of the platform that a gateway names, and would replace that of another. "
+            "If it is right, ask again with --force."
+        )
 
 
 def _checked(

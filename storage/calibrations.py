@@ -3,10 +3,9 @@
 A figure is of a platform and a workload; that of no workload in particular serves where there is none of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.postgresql import insert
@@ -22,11 +21,19 @@ class Kind(StrEnum):
     """What was measured."""
 
     SMT = "smt"
-    """Overlap coefficient: how much more CPU time work takes beside a busy thread of the core; 1 … ∞."""
+    """Overlap coefficient: how much more CPU time work takes beside a busy thread of the core; 1 … 10."""
     MEMORY_LATENCY = "memory-latency"
-    """Nanoseconds that a load takes which misses every cache."""
+    """Nanoseconds that a load takes which misses every cache; 1 … 10 000."""
     MEMORY_BANDWIDTH = "memory-bandwidth"
-    """Bytes a second that a socket moves at most."""
+    """Bytes a second that a socket moves at most; up to 10 TB/s."""
+
+
+_POSSIBLE: Mapping[Kind, tuple[float, float, str]] = {
+    Kind.SMT: (1.0, 10.0, ""),
+    Kind.MEMORY_LATENCY: (1.0, 10_000.0, " ns"),
+    Kind.MEMORY_BANDWIDTH: (0.0, 1e13, " bytes/s"),
+}
+"""Ends, and their unit: far beyond any machine there is, so a gateway that is broken or lies makes no figure of its own liking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +53,10 @@ class Calibration:
 
     def __post_init__(self) -> None:
         """Raises ValueError, a sentence for a person, for a figure that cannot be."""
-        least = 1.0 if self.kind is Kind.SMT else 0.0
-        if not isfinite(self.value) or self.value < least or self.value == 0:
+        least, most, unit = _POSSIBLE[self.kind]
+        if not least <= self.value <= most or self.value == 0:
             raise ValueError(
-                f"{self.kind} is {self.value:g}; it must be {'at least 1' if least else 'above 0'}."
+                f"{self.kind} is {self.value:g}; it must be {f'at least {least:g}' if least else 'above 0'} and {most:g} at most{unit}."
             )
         if (self.lo is None) != (self.hi is None):
             raise ValueError("An interval has two ends.")

@@ -44,6 +44,13 @@ Application = Annotated[
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what was measured, and keep nothing.")]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Take the platform that the gateway names, even if the inventory has another for the machine.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 KindOf = Annotated[
     KindName, typer.Argument(metavar="KIND", help="smt, memory-latency (ns) or memory-bandwidth (bytes/s).")
@@ -61,6 +68,7 @@ def smt(  # noqa: PLR0917 - the command line is its signature
     for_: For = "5s",  # type: ignore[assignment]  # typer parses it
     repetitions: Repetitions = 5,
     dry_run: DryRun = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the overlap coefficient on an idle core of a machine: one thread alone, then both.
@@ -71,18 +79,20 @@ def smt(  # noqa: PLR0917 - the command line is its signature
     from collector.calibrated import overlap_figure  # noqa: PLC0415 - a command imports what it runs
     from collector.calibrating import Work, smt_request  # noqa: PLC0415
 
-    found = _measured(machine, smt_request(Work(work), for_, repetitions), f"Measuring a core of {machine}")
+    request = smt_request(Work(work), for_, repetitions)
+    found = _measured(machine, request, f"Measuring a core of {machine}", force=force)
     with _answered():
         figure = overlap_figure(found.single, found.both, found.platform, application, machine)
     _deliver([figure], found, dry_run=dry_run, as_json=as_json)
 
 
 @app.command()
-def memory(
+def memory(  # noqa: PLR0917 - the command line is its signature
     machine: Machine,
     for_: For = "5s",  # type: ignore[assignment]  # typer parses it
     repetitions: Repetitions = 5,
     dry_run: DryRun = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how long a load takes that misses every cache, and how fast the socket's cores read together.
@@ -92,7 +102,8 @@ def memory(
     from collector.calibrated import memory_figures  # noqa: PLC0415
     from collector.calibrating import memory_request  # noqa: PLC0415
 
-    found = _measured(machine, memory_request(for_, repetitions), f"Measuring the memory of {machine}")
+    request = memory_request(for_, repetitions)
+    found = _measured(machine, request, f"Measuring the memory of {machine}", force=force)
     with _answered():
         figures = memory_figures(found, machine)
     _deliver(figures, found, dry_run=dry_run, as_json=as_json)
@@ -180,7 +191,9 @@ def forget(kind: KindOf, platform: Platform, application: Application = ANY) -> 
     typer.echo(f"{what} is forgotten.")
 
 
-def _measured(machine: str, request: "gateway_pb2.CalibrateRequest", doing: str) -> "Calibrated":
+def _measured(
+    machine: str, request: "gateway_pb2.CalibrateRequest", doing: str, *, force: bool
+) -> "Calibrated":
     """Ask the machine's gateway. Raises `CollectorError`, `StorageError`."""
     import asyncio  # noqa: PLC0415
 
@@ -192,7 +205,7 @@ def _measured(machine: str, request: "gateway_pb2.CalibrateRequest", doing: str)
     from storage import inventory  # noqa: PLC0415
 
     with _store() as connection:
-        address = inventory.find(connection, machine).address
+        known = inventory.find(connection, machine)
     credentials = gateway_credentials(read_settings())
     console = Console(stderr=True, highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -200,8 +213,18 @@ def _measured(machine: str, request: "gateway_pb2.CalibrateRequest", doing: str)
         bar = progress.add_task(doing, total=1.0)
         found = asyncio.run(
             calibrate(
-                address, request, credentials, on_progress=lambda done: progress.update(bar, completed=done)
+                known.address,
+                request,
+                credentials,
+                platform="" if force else known.platform,
+                on_progress=lambda done: progress.update(bar, completed=done),
             )
+        )
+    if not known.platform:
+        console.print(
+            f"{machine} has not been described yet, so nobody has checked that it is a {found.platform}.",
+            style="yellow",
+            markup=False,
         )
     for change in found.changes:
         console.print(f"The gateway changed the request: {change}", style="yellow", markup=False)
@@ -209,7 +232,7 @@ def _measured(machine: str, request: "gateway_pb2.CalibrateRequest", doing: str)
         console.print(f"Doubtful: {doubt}.", style="yellow", markup=False)
     if found.disturbed:
         console.print(
-            f"{found.disturbed} more repetitions were left out: something else ran on the core.",
+            f"{found.disturbed} more repetitions were left out: something else ran on the CPUs.",
             style="yellow",
         )
     return found
@@ -301,21 +324,25 @@ def _warn_of_strangers(platform: str) -> None:
 
 
 def _keep(figures: "Sequence[Calibration]") -> None:
+    from services.views import calibrations as view  # noqa: PLC0415
     from storage import calibrations  # noqa: PLC0415
 
     with _store() as connection:
+        before = calibrations.read(connection)
         for figure in figures:
             calibrations.record(connection, figure)
+    for sentence in view.replaced(before, figures):
+        typer.secho(sentence, err=True, fg="yellow")
 
 
 @contextmanager
 def _answered() -> Iterator[None]:
-    """Measurements that carry no figure end the command with a sentence."""
+    """Measurements that carry no figure, or an impossible one, end the command with a sentence."""
     from analysis.errors import CannotSay  # noqa: PLC0415
 
     try:
         yield
-    except CannotSay as error:
+    except (CannotSay, ValueError) as error:
         _end(str(error))
 
 

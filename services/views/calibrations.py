@@ -33,6 +33,15 @@ def worded(figure: Calibration) -> str:
     return f"{value} ({_value(figure.kind, figure.lo)} … {_value(figure.kind, figure.hi)})"
 
 
+def replaced(before: Sequence[Calibration], after: Sequence[Calibration]) -> list[str]:
+    """A sentence for each figure that somebody gave and a measured one takes the place of."""
+    given = {(old.kind, old.platform, old.workload): old for old in before if not old.measured}
+    found = [given.get((new.kind, new.platform, new.workload)) for new in after if new.measured]
+    return [
+        f"It replaces {worded(old)}, which was given: {subject(old)}." for old in found if old is not None
+    ]
+
+
 def _value(kind: Kind, value: float) -> str:
     if kind is Kind.SMT:
         return f"{value:.3f}"

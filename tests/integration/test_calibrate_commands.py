@@ -13,13 +13,13 @@ import pytest
 
 from analysis.smt.overlap import from_throughput
 from collector.calibrating import Work
-from fleetpb import gateway_pb2, gateway_pb2_grpc
+from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.calibration.places import last_cache_bytes
 from services.cli import main
 from services.commands import calibrate as command
 from storage import calibrations
 from storage.calibrations import Calibration, Kind
-from storage.inventory import NewMachine, add
+from storage.inventory import NewMachine, add, describe, find
 from tests.gateway_daemon import running
 
 pytestmark = pytest.mark.integration
@@ -194,6 +194,30 @@ def test_what_gives_no_figure_ends_with_a_sentence(fleetprof, machine, engine, b
     assert kept(engine) == ()
 
 
+def test_a_gateway_names_no_other_platform_than_the_inventorys(fleetprof, machine, engine):
+    with machine(measures_overlap):
+        code, _, err = fleetprof("smt", "m1", "--dry-run")
+        assert code == 0
+        assert f"m1 has not been described yet, so nobody has checked that it is a {PLATFORM}." in err
+        with engine.begin() as connection:
+            describe(connection, find(connection, "m1").machine_id, capture_pb2.Machine(platform="Other CPU"))
+        code, _, err = fleetprof("smt", "m1")
+        assert code == 1
+        assert "the inventory has it as Other CPU" in err
+        assert kept(engine) == ()
+        assert fleetprof("smt", "m1", "--force")[0] == 0
+        assert [figure.platform for figure in kept(engine)] == [PLATFORM]
+
+
+def test_a_given_figure_is_not_replaced_in_silence(fleetprof, machine, engine):
+    assert fleetprof("set", "memory-latency", PLATFORM, "91")[0] == 0
+    with machine(measures_memory):
+        _, _, err = fleetprof("memory", "m1")
+        assert f"It replaces 91.0 ns, which was given: memory-latency of {PLATFORM}." in err
+        _, _, err = fleetprof("memory", "m1")
+    assert "It replaces" not in err, "a measured one is measured again"
+
+
 def test_a_machine_that_nobody_knows_or_reaches(fleetprof, engine, tmp_path):
     assert "fleetprof machines list" in fleetprof("smt", "nobody")[2]
     with engine.begin() as connection:
@@ -233,6 +257,8 @@ def test_throughputs_of_ones_own(fleetprof, engine, tmp_path):
         (["throughput", PLATFORM, "1,2", "nan"], 1, "cannot be used"),
         (["throughput", PLATFORM, "1", "5"], 1, "makes work faster"),
         (["set", "smt", PLATFORM, "0.5"], 2, "must be at least 1"),
+        (["set", "memory-latency", PLATFORM, "91000"], 2, "10000 at most"),
+        (["throughput", PLATFORM, "10000", "100"], 1, "10 at most"),
         (["set", "smt", PLATFORM, "1.5", "--lo", "1.2"], 2, "two ends"),
         (["set", "speed", PLATFORM, "1.5"], 2, "memory-latency"),
         (["forget", "smt", PLATFORM], 1, "fleetprof calibrate list"),
@@ -268,7 +294,9 @@ def test_the_memory_of_this_machine_by_the_real_gateway(fleetprof, engine, tmp_p
         with engine.begin() as connection:
             add(connection, NewMachine("here", daemon.target))
         code, out, err = fleetprof("memory", "here", "--for", "800ms", "--repetitions", "2")
-    assert code == 0, err
+    if code:  # what else runs on this machine is not ours to say
+        assert "BUSY: something else ran" in err
+        return
     bandwidth, latency = kept(engine)
     assert f"{latency.value:,.1f} ns" in out
     assert latency.platform == bandwidth.platform != ""
