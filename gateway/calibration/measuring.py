@@ -12,7 +12,14 @@ from fleetpb import gateway_pb2
 from gateway.calibration import refusals
 from gateway.calibration.chain import PIECE_BYTES, Chain
 from gateway.calibration.paired import Done, pinned, run_together
-from gateway.calibration.places import busy_shares, idle_core, idle_cpu, last_cache_bytes, readers
+from gateway.calibration.places import (
+    busy_shares,
+    idle_core,
+    idle_cpu,
+    last_cache_bytes,
+    nodes_of_package,
+    readers,
+)
 from gateway.calibration.works import Work, float_step, integer_step
 from gateway.machine.memory import meminfo
 from gateway.machine.usage import read as read_usage
@@ -115,12 +122,14 @@ def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], 
 
 
 def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -> Iterator[Reply]:
-    """Latency of loads on an idle CPU; then what the cores of its socket read together.
+    """Latency of loads on an idle CPU; then what the idle cores of its socket read together.
+
+    Repetitions in which something else ran on one of the CPUs are left out.
 
     Raises CalibrationRefused BUSY, UNSUPPORTED; Halted, OSError.
     """
     cpu = idle_cpu(given.usable, given.busy, given.limits.quiet)
-    reading = readers(given.topology, given.usable, cpu)
+    reading = readers(given.topology, given.usable, cpu, given.busy, given.limits.quiet)
     yield begin(sorted({cpu, *reading}))
     end = _End(
         engine="glibc obstack, memchr",
@@ -128,16 +137,35 @@ def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -
         reading_cpus=sorted(reading),
         doubts=given.doubts,
     )
+    nodes = nodes_of_package(given.topology, cpu)
+    if len(nodes) > 1:
+        end.doubts.append(
+            f"the socket has {len(nodes)} NUMA nodes, and what was read is one node's memory: the bandwidth is that of one "
+            "node's memory, not of the socket's"
+        )
     chain = _chain(given, cpu, end)
     follow = chain.follower()
     for repetition in range(given.repetitions):
-        end.latency_ns.append(1e9 / given.run({cpu: follow})[cpu].rate)
+        alone = given.run({cpu: follow})[cpu]
+        if alone.ran < _LEAST_RAN:
+            end.disturbed += 1
+        else:
+            end.latency_ns.append(1e9 / alone.rate)
         yield given.progress(repetition / 2)
     chain.clear()
     streams = {each: chain.reader(share) for each, share in reading.items()}
     for repetition in range(given.repetitions):
-        end.bytes_per_s.append(sum(done.units / done.wall_s for done in given.run(streams).values()))
+        together = given.run(streams).values()
+        if min(each.ran for each in together) < _LEAST_RAN:
+            end.disturbed += 1
+        else:
+            end.bytes_per_s.append(sum(each.units / each.wall_s for each in together))
         yield given.progress((given.repetitions + repetition + 1) / 2)
+    if min(len(end.latency_ns), len(end.bytes_per_s)) < min(2, given.repetitions):
+        raise refusals.busy(
+            f"something else ran on the CPUs in {end.disturbed} of {2 * given.repetitions} measurements, and the others do not "
+            "suffice; come again when the machine is quiet"
+        )
     yield Reply(end=end)
 
 

@@ -67,14 +67,28 @@ def idle_cpu(usable: Iterable[int], busy: Mapping[int, float], quiet: float) -> 
     return chosen
 
 
-def readers(topology: Topology, usable: frozenset[int], cpu: int, sys: Path = SYS) -> dict[int, float]:
-    """One CPU of each core of this CPU's socket, at most 16 over all of it, and from where each reads: a share of the memory.
+def readers(
+    topology: Topology,
+    usable: frozenset[int],
+    cpu: int,
+    busy: Mapping[int, float],
+    quiet: float,
+    *,
+    sys: Path = SYS,
+) -> dict[int, float]:
+    """One CPU of each idle core of this CPU's socket, at most 16 over all of it, and from where each reads: a share of the memory.
 
     Those that share a last cache start far from each other, so that none finds there what another has just read.
     """
     places = topology.places
     package = places[cpu].package if cpu in places else -1
-    firsts = [min(cpus, key=lambda each: (each != cpu, each)) for cpus in topology.siblings] or [cpu]
+    idle = [
+        cpus
+        for cpus in topology.siblings
+        if cpu in cpus
+        or max(busy.get(each, 0.0) for each in cpus) <= quiet  # a busy thread takes of its core's reads
+    ]
+    firsts = [min(cpus, key=lambda each: (each != cpu, each)) for cpus in idle] or [cpu]
     of_socket = sorted(
         first
         for first in {*firsts, cpu}
@@ -87,6 +101,16 @@ def readers(topology: Topology, usable: frozenset[int], cpu: int, sys: Path = SY
         folder = _last_cache(each, sys)
         sharing.setdefault(read_text(f"{folder}/shared_cpu_list").strip() if folder else "", []).append(each)
     return {each: at / len(group) for group in sharing.values() for at, each in enumerate(group)}
+
+
+def nodes_of_package(topology: Topology, cpu: int) -> frozenset[int]:
+    """NUMA nodes of the CPU's socket, those that are known."""
+    package = _package(topology, cpu)
+    return frozenset(
+        place.numa_node
+        for place in topology.places.values()
+        if place.package == package and place.numa_node >= 0
+    )
 
 
 def last_cache_bytes(cpu: int, sys: Path = SYS) -> int:

@@ -16,7 +16,7 @@ from gateway.calibration.paired import Done
 from gateway.capture.capturing import Interrupted
 from gateway.errors import CalibrationRefused
 from gateway.ledger import Ledger
-from gateway.machine.topology import Topology
+from gateway.machine.topology import Place, Topology
 from gateway.machine.usage import CpuTimes, Reading
 from gateway.settings import Calibrating
 
@@ -133,8 +133,52 @@ def test_a_capture_breaks_it_off_and_so_does_a_caller_who_goes(core):
     assert not ledger.is_working
 
 
-def test_memory_that_does_not_exceed_the_cache_is_refused(monkeypatch):
+@pytest.fixture
+def memory(monkeypatch):
+    """One step a CPU of the real loops; `ran` are the shares of the time that each run says it had its CPUs, then all."""
     monkeypatch.setattr(measuring, "last_cache_bytes", lambda _: PIECE_BYTES)
+
+    def script(*ran):
+        shares = iter(ran)
+
+        def run(steps, seconds, halted):
+            share = next(shares, 1.0)
+            done = {cpu: Done(step(), 1.0, 1.0) for cpu, step in steps.items()}
+            slowest = max(done)
+            return done | {slowest: Done(done[slowest].units, share, 1.0)}
+
+        monkeypatch.setattr(measuring, "run_together", run)
+
+    script()
+    return script
+
+
+def test_memory_is_not_measured_while_something_else_runs(memory):
+    ours = min(os.sched_getaffinity(0))
+    wanted = Request(what=Request.MEMORY, duration_ms=800, repetitions=3)
+    memory(1.0, 0.5, 1.0, 0.89)
+    end = list(desk(cpus=(ours,)).answer(wanted, threading.Event()))[-1].end
+    assert (len(end.latency_ns), len(end.bytes_per_s), end.disturbed) == (2, 2, 2)
+    memory(1.0, 1.0, 1.0, 0.5, 0.5)
+    assert refusal(desk(cpus=(ours,)).answer(wanted, threading.Event())) == Refusal.BUSY
+    memory(0.5, 0.5)
+    assert refusal(desk(cpus=(ours,)).answer(wanted, threading.Event())) == Refusal.BUSY
+
+
+@pytest.mark.parametrize(("nodes", "doubts"), [((0, 1), 1), ((0, 0), 0)])
+def test_the_bandwidth_of_a_socket_with_several_nodes_is_doubted(memory, nodes, doubts):
+    ours = min(os.sched_getaffinity(0))
+    topology = Topology(
+        (ours, 900), {ours: Place(0, 0, nodes[0]), 900: Place(1, 0, nodes[1])}, ((ours,), (900,))
+    )
+    asked = CalibrationDesk(ANYHOW, Ledger(), "Test CPU", "none", lambda: topology)
+    wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
+    end = list(asked.answer(wanted, threading.Event()))[-1].end
+    assert len(end.doubts) == doubts
+    assert all("one node's memory" in doubt for doubt in end.doubts)
+
+
+def test_memory_that_does_not_exceed_the_cache_is_refused(memory):
     ours = min(os.sched_getaffinity(0))
     wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
     small = Calibrating(allowed=True, quiet=1.0, max_bytes=2 * PIECE_BYTES)

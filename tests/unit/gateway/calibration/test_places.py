@@ -3,7 +3,14 @@
 import pytest
 
 from fleetpb import gateway_pb2
-from gateway.calibration.places import busy_shares, idle_core, idle_cpu, last_cache_bytes, readers
+from gateway.calibration.places import (
+    busy_shares,
+    idle_core,
+    idle_cpu,
+    last_cache_bytes,
+    nodes_of_package,
+    readers,
+)
 from gateway.errors import CalibrationRefused
 from gateway.machine.topology import Place, Topology
 from gateway.machine.usage import CpuTimes, Reading
@@ -59,16 +66,27 @@ def test_readers_are_of_one_socket_one_a_core_and_apart_within_a_cache(tmp_path)
         **{f"cpu{cpu}": (sizes, "0-1,4-5" if places[cpu].package == 0 else "2-3,6-7") for cpu in range(8)},
     )
     everything = frozenset(range(8))
-    assert readers(topology, everything, 1, tmp_path) == {0: 0.0, 1: 0.5}
-    assert readers(topology, everything, 5, tmp_path) == {0: 0.0, 5: 0.5}
-    assert readers(topology, everything - {2}, 3, tmp_path) == {3: 0.0}
+    assert readers(topology, everything, 1, {}, 0.2, sys=tmp_path) == {0: 0.0, 1: 0.5}
+    assert readers(topology, everything, 5, {}, 0.2, sys=tmp_path) == {0: 0.0, 5: 0.5}
+    assert readers(topology, everything - {2}, 3, {}, 0.2, sys=tmp_path) == {3: 0.0}
+    # A core with a busy thread does not read, but that of the CPU that was chosen.
+    assert readers(topology, everything, 1, {4: 0.3}, 0.2, sys=tmp_path) == {1: 0.0}
+    assert readers(topology, everything, 1, {4: 0.1, 5: 0.3}, 0.2, sys=tmp_path) == {0: 0.0, 1: 0.5}
+
+
+def test_the_numa_nodes_of_a_socket_are_those_of_its_cpus():
+    places = {0: Place(0, 0, 0), 1: Place(1, 0, 1), 2: Place(2, 1, 2), 3: Place(3, 1, -1)}
+    topology = Topology(tuple(places), places)
+    assert nodes_of_package(topology, 0) == {0, 1}
+    assert nodes_of_package(topology, 2) == {2}
+    assert nodes_of_package(Topology((0,)), 0) == frozenset()
 
 
 def test_of_many_cores_some_read_over_all_of_the_socket(tmp_path):
     count = 100
     places = {cpu: Place(core=cpu, package=0) for cpu in range(count)}
     topology = Topology(tuple(range(count)), places, tuple((cpu,) for cpu in range(count)))
-    found = readers(topology, frozenset(range(count)), 0, tmp_path)
+    found = readers(topology, frozenset(range(count)), 0, {}, 0.2, sys=tmp_path)
     assert 10 <= len(found) <= 16
     assert max(found) > count - 10
     assert len(set(found.values())) == len(found)
