@@ -14,9 +14,10 @@ import zstandard
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, select
 
-from services.api import models, symbol_models
+from services.api import symbol_models
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
+from services.api.problems import ProblemDocument
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.query.engine import QueryEngine
@@ -100,7 +101,7 @@ def operator(anyone: TestClient) -> TestClient:
 
 def problem(response, status: int) -> str:
     assert response.status_code == status, response.text
-    return models.ProblemDocument.model_validate(response.json()).detail
+    return ProblemDocument.model_validate(response.json()).detail
 
 
 def upload(
