@@ -116,7 +116,7 @@ def _check_platform(begin: gateway_pb2.CalibrateBegin, wanted: str) -> None:
     named = begin.platform[:_MOST_TEXT]
     if wanted and named != wanted:
         raise CannotCalibrate(
-            f"The gateway says that its machine is a {said(named) or 'nameless one'}; the inventory has it as {wanted}. Nothing "
+            f"By the gateway the machine's platform is {said(named) or 'not told'}; the inventory has it as {wanted}. Nothing "
             "was measured: a figure is of the platform that a gateway names, and would replace that of another. "
             "If it is right, ask again with --force."
         )

@@ -222,7 +222,7 @@ def _measured(
         )
     if not known.platform:
         console.print(
-            f"{machine} has not been described yet, so nobody has checked that it is a {found.platform}.",
+            f"{machine} has not been described yet, so nobody has checked that its platform is {found.platform}.",
             style="yellow",
             markup=False,
         )

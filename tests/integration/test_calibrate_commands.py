@@ -198,7 +198,7 @@ def test_a_gateway_names_no_other_platform_than_the_inventorys(fleetprof, machin
     with machine(measures_overlap):
         code, _, err = fleetprof("smt", "m1", "--dry-run")
         assert code == 0
-        assert f"m1 has not been described yet, so nobody has checked that it is a {PLATFORM}." in err
+        assert f"m1 has not been described yet, so nobody has checked that its platform is {PLATFORM}." in err
         with engine.begin() as connection:
             describe(connection, find(connection, "m1").machine_id, capture_pb2.Machine(platform="Other CPU"))
         code, _, err = fleetprof("smt", "m1")
