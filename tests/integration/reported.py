@@ -44,7 +44,7 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     )
     assert "planned" in shown
     assert "make room for others" in shown
-    pinned = ("affinity", "--applications", "1", "--pin", "search-ranker")
+    pinned = ("affinity", '{application="search-ranker"}', "--pin", "search-ranker")
     assert "No move pays off" in asking.told(affinity.AffinityAnswer, *pinned)
     assert "any thread busy" in asking.told(apu.ApuAnswer, "apu", "--coefficient", "1.4")
     assert "CPU second" in asking.told(
@@ -71,6 +71,7 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     assert "calibrate" in asking.unsaid("frequency")
     assert "Z80" in asking.unsaid("platforms", platforms[0], "Z80")
     assert "Match machine" in asking.refused("cpi", '{compiler="gcc"}')
+    assert "'serach' is pinned" in asking.refused("affinity", "--pin", "serach")
     assert "step=1h" in asking.refused("cpi", "--step", "soon")
 
 
