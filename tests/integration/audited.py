@@ -126,7 +126,7 @@ def _check_capacity(queries: QueryEngine, whole: Selection) -> None:
     assert isinstance(alike, Capacity)
     assert isinstance(sooner, Capacity)
     assert alike.limit.value == pytest.approx(980)
-    assert sooner.limit.value < 900
+    assert sooner.limit.value < 960
     with pytest.raises(BadSelection, match="12 steps of 3,600 s make this time"):
         queries.ask(CapacityQuestion(whole, (1.0, 2.0)))
 

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
+from uuid import UUID
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
 from analysis.cross_check import Verdict
+from collector import appointments
 from collector.standing import ensure_standing
 from services.simulate.binaries import SymbolFolder
 from services.simulate.catalogue import APPLICATIONS
@@ -60,7 +63,12 @@ class Landed:
 
 
 @pytest.fixture
-def landed(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[Landed]:
+def landed(
+    engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Landed]:
+    # A simulated window is a function of its visit's id: with these the past is the same each time.
+    numbers = Random(3)
+    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", strata=6)
     with engine.begin() as connection:
         seed(connection, plan)
