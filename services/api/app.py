@@ -19,6 +19,7 @@ from services.api.formats import pprof
 from services.api.formats.accept import accepted_codings
 from services.api.guard import Guard
 from services.api.health import health_router
+from services.api.home import home_requests
 from services.api.kept_answers import KeptAnswers
 from services.api.leftovers import Leftovers
 from services.api.metrics import Metrics
@@ -117,6 +118,7 @@ def create_app(
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
             tasks.start_soon(kept.keep_warm, app)
+            tasks.start_soon(kept.begin, app, home_requests(access))
             yield
             tasks.cancel_scope.cancel()
 

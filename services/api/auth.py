@@ -75,6 +75,13 @@ class Access:
             self._secret, "session", (Role.ADMIN.name.lower(), str(until), secrets.token_urlsafe(12))
         )
 
+    def own_session(self) -> str:
+        """The cookie's value for what this process asks itself: a viewer's, so it may see what anybody signed in may."""
+        until = int(time.time()) + SESSION_SECONDS
+        return _signed(
+            self._secret, "session", (Role.VIEWER.name.lower(), str(until), secrets.token_urlsafe(12))
+        )
+
     def role_of_session(self, cookie: str) -> Role | None:
         """The role of a session; None: it is not ours, or it is over."""
         fields = _verified(self._secret, "session", cookie, 3)

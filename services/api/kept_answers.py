@@ -4,13 +4,14 @@ An answer is given again for a few seconds at most (`fresh_s`), so no answer is 
 the very latest sends `Cache-Control: no-cache`. It is kept as it was sent, for the request's path, query
 and what it accepts: `now-1h` of five seconds ago is within the same promise. What was asked lately more than
 once, the home page and views that people keep open, is asked again before it is too old (`warming`), as
-the one who asked last did; not if making it takes so long that it would be too old when it is there. Source: DIGEST G13.
+the one who asked last did; not if making it takes so long that it would be too old when it is there. The home page
+counts as asked when the process begins (`begin`). Source: DIGEST G13.
 """
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -31,6 +32,9 @@ _COPIES = 4
 _WATCHED_S = 300.0
 """A page that is open asks more often than that."""
 _MOST_WARMED = 8
+_FIRST_REST_S = 1.0
+"""Until what could not be answered at the beginning is asked again; each further time that doubles."""
+_LONGEST_REST_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,22 @@ class KeptAnswers:
                     self._drop(next(iter(self._kept)))
         return _response(kept, request)
 
+    async def begin(self, app: ASGIApp, scopes: Sequence[Scope]) -> None:
+        """Ask the app for what somebody will ask soon, as if they had asked already; until there are answers, or cancelled.
+
+        The requests say `Cache-Control: no-cache`. Each is asked twice: that is what makes it watched, and the first
+        question of a process takes longest, with its code, its connections and its stacks.
+        """
+        left, rest_s = list(scopes), _FIRST_REST_S
+        while self.on and left:
+            for scope in left:
+                for _ in range(2):
+                    await app({**scope, "state": {}}, _never, _nowhere)
+            left = [scope for scope in left if not self._has(scope)]
+            if left:  # the database may begin later than this process
+                await anyio.sleep(rest_s)
+                rest_s = min(2 * rest_s, _LONGEST_REST_S)
+
     async def keep_warm(self, app: ASGIApp) -> None:
         """Ask the app again and again for what is watched; until cancelled."""
         while self.on:
@@ -170,6 +190,10 @@ class KeptAnswers:
     def now(self) -> float:
         """By the clock."""
         return self._clock()
+
+    def _has(self, scope: Scope) -> bool:
+        with self._lock:
+            return Key.of(Request(scope)) in self._kept
 
     def _sort_out(self) -> None:
         """Of answers that are too old keep only who asked, for as long as that may come to be watched."""

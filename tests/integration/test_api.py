@@ -4,6 +4,7 @@ import json
 import os
 import re
 import struct
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -17,6 +18,8 @@ from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access, mint_login_url, parse_tokens
+from services.api.home import HOME
+from services.api.kept_answers import KeptAnswers
 from services.api.problems import ProblemDocument
 from services.api.profiles.call_graph import CallGraphAnswer
 from services.api.profiles.callers import CallersAnswer
@@ -101,6 +104,21 @@ def problem(response, status: int) -> dict:
 
 
 # --- Answers ------------------------------------------------------------------------------------
+
+
+def test_the_first_visitor_of_the_home_page_does_not_wait(engine: Engine, access: Access, static: Path):
+    queries, kept = QueryEngine(engine), KeptAnswers(1 << 20, fresh_s=3600.0)
+    with TestClient(create_app(queries, access, static=static, kept=kept), base_url=BASE) as client:
+        deadline = time.monotonic() + 30
+        while kept.size.rows < len(HOME):
+            assert time.monotonic() < deadline, "the page's questions were not asked"
+            time.sleep(0.02)
+        assert (kept.hits, kept.misses) == (0, 0), "this process is no visitor"
+        for path, query, accept in HOME:
+            headers = {**BEARER, "Accept": accept, "Accept-Encoding": "gzip, deflate, br, zstd"}
+            assert client.get(f"{path}?{query}", headers=headers).status_code == 200
+    assert (kept.hits, kept.misses) == (len(HOME), 0)
+    queries.close()
 
 
 def test_the_table_is_what_its_description_says(client: TestClient, samples: None):

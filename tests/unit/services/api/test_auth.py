@@ -32,6 +32,11 @@ def test_a_link_opens_one_session(access: Access, tmp_path: Path):
         access.open_session(token_of(url))
 
 
+def test_what_the_process_asks_itself_it_asks_as_a_viewer(access: Access, tmp_path: Path):
+    assert access.role_of_session(access.own_session()) is Role.VIEWER
+    assert Access(tmp_path / "other").role_of_session(access.own_session()) is None
+
+
 def test_a_spent_link_stays_spent_after_a_restart_and_sessions_go_on(tmp_path: Path):
     token = token_of(mint_login_url(tmp_path, "http://x"))
     cookie = Access(tmp_path).open_session(token)

@@ -6,6 +6,7 @@ import anyio
 import pytest
 from fastapi import Request, Response
 
+from services.api import kept_answers
 from services.api.kept_answers import WARMED, KeptAnswers
 
 
@@ -185,3 +186,38 @@ def test_gzip_that_is_refused_is_not_given(kept: KeptAnswers):
     kept.keep(request(accept_encoding="gzip"), answer(b"packed"), asked_at=100.0)
     assert kept.answer(request(accept_encoding="gzip;q=0")) is None
     assert kept.answer(request(accept_encoding="br, GZIP;q=0.1")) is not None
+
+
+def test_what_somebody_will_ask_soon_is_there_before_they_do(
+    kept: KeptAnswers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bytes] = []
+    rests: list[float] = []
+    works = False
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["query_string"])
+        if scope["query_string"] == b"flame" or works:
+            assert kept.answer(Request(scope)) is None, "the first may have been slow for being the first"
+            kept.keep(Request(scope), answer(), asked_at=clock.now)
+
+    async def rest(seconds: float) -> None:
+        nonlocal works
+        rests.append(seconds)
+        works = len(rests) == 3
+
+    monkeypatch.setattr(kept_answers.anyio, "sleep", rest)
+    scopes = [dict(request(query, cache_control="no-cache").scope) for query in ("flame", "table")]
+    anyio.run(kept.begin, app, scopes)
+    assert asked == [b"flame"] * 2 + [b"table"] * 8, "only what there was no answer to is asked again"
+    assert rests == [1.0, 2.0, 4.0]
+    assert kept.answer(request("table")) is not None
+    clock.now += 6.0
+    assert {scope["query_string"] for scope in kept.warming()} == {b"flame", b"table"}
+
+
+def test_nothing_is_asked_at_the_beginning_where_nothing_is_kept(clock: Clock):
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError(scope)
+
+    anyio.run(KeptAnswers(0, fresh_s=10.0, clock=clock).begin, app, [dict(request().scope)])
