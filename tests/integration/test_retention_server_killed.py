@@ -29,8 +29,8 @@ from storage.retention.retain import Keep, retain
 from storage.rolling.cubes import EVENT, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.roll import Roller
 from storage.schema import capture, coverage, roll, roll_queue, roll_replaced, sample_type, visit
+from tests.integration.dictionary_sweep.landings import broken, capture_of, is_as_landed, landed
 from tests.integration.exactly_once.server import MortalServer
-from tests.integration.test_dictionary_sweep import broken, capture_of, is_as_landed, landed
 from tests.landed import BEFORE_MIDNIGHT, archived
 from tests.made_captures import expected_units
 

@@ -19,7 +19,7 @@ from storage.landing.interning import Interner
 from storage.retention.retain import Keep
 from storage.rolling.roll import Roller
 from storage.schema import capture, dictionary_epoch, stack
-from tests.integration.test_dictionary_sweep import is_as_landed, landed
+from tests.integration.dictionary_sweep.landings import is_as_landed, landed
 from tests.landed import archived
 
 pytestmark = pytest.mark.integration

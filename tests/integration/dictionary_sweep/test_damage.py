@@ -1,0 +1,54 @@
+"""Stacks that cannot be read, or are not what they say, stop no sweep."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine, func, select, update
+
+from storage import stack_blocks
+from storage.dictionary_sweep.sweep import sweep
+from storage.landing.interning import Interner
+from storage.schema import (
+    stack,
+    stack_block,
+)
+from tests.integration.dictionary_sweep.landings import NEXT_DAY, broken, landed, stored_stacks, vanish
+from tests.landed import archived
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.usefixtures("small_blocks")
+class TestDamage:
+    def test_a_stack_with_another_hash_goes_all_the_same(
+        self, engine: Engine, two_days: tuple[UUID, UUID]
+    ) -> None:
+        used = set(stored_stacks(engine, two_days[1]))
+        with engine.begin() as connection:
+            unused = select(func.min(stack.c.stack_id)).where(stack.c.stack_id.not_in(used))
+            wrong = connection.execute(unused).scalar_one()
+            connection.execute(update(stack).where(stack.c.stack_id == wrong).values(hash=uuid4()))
+        assert sweep(engine) is not None
+        assert broken(engine) == {}
+        with engine.connect() as connection:
+            assert set(connection.scalars(select(stack.c.stack_id))) == used
+
+    def test_stacks_of_a_block_nobody_can_read_stay_and_others_go(
+        self, engine: Engine, interner: Interner, two_days: tuple[UUID, UUID]
+    ) -> None:
+        [other] = archived(engine, drawn_at=NEXT_DAY)
+        landed(engine, interner, other, 3)
+        vanish(engine, other)
+        first = stack_block.c.first_id
+        with engine.begin() as connection:
+            before = set(connection.scalars(select(stack.c.stack_id)))
+            block = connection.execute(select(func.min(first))).scalar_one()
+            connection.execute(update(stack_block).where(first == block).values(data=b"x"))
+        swept = sweep(engine)
+        assert swept is not None
+        with engine.connect() as connection:
+            after = set(connection.scalars(select(stack.c.stack_id)))
+            left = connection.scalars(select(stack_block.c.data).where(first == block)).all()
+        assert {id_ for id_ in before if id_ // stack_blocks.SPAN == block // stack_blocks.SPAN} <= after
+        assert [bytes(data) for data in left] == [b"x"]
+        assert 0 < swept.freed["stack"] == len(before - after)
