@@ -142,11 +142,6 @@ def time_of(record: memoryview) -> int:
     return time
 
 
-def is_sample(record: memoryview) -> bool:
-    """Whether it is a sample, by its header alone."""
-    return record[0] == _SAMPLE
-
-
 def parse(record: memoryview, layout: int) -> Record | None:
     """The value of one record with its header; None for types that nothing here needs, and for a damaged one."""
     try:

@@ -1,7 +1,5 @@
 """What is known not to be somewhere, for the sources that cost something to ask."""
 
-import time
-from collections.abc import Callable
 from typing import Protocol
 
 from sqlalchemy import Engine
@@ -35,20 +33,3 @@ class StoredAbsences:
         """As in `AbsenceNotes`. Raises `DatabaseError`."""
         with self._engine.begin() as connection:
             note_absence(connection, key, kind, place, reason=reason, seconds=seconds)
-
-
-class RememberedAbsences:
-    """This process's own, for where there is no database."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._notes: dict[tuple[str, str, str], tuple[str, float]] = {}
-
-    def known(self, key: str, kind: str, place: str) -> str | None:
-        """As in `AbsenceNotes`."""
-        reason, until = self._notes.get((key, kind, place), ("", 0.0))
-        return reason if until > self._clock() else None
-
-    def note(self, key: str, kind: str, place: str, *, reason: str, seconds: float) -> None:
-        """As in `AbsenceNotes`."""
-        self._notes[key, kind, place] = reason, self._clock() + seconds

@@ -22,13 +22,13 @@ from storage.symbols.absences import known_absence
 from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.source_text.text import SourceText, SourceTexts
-from symbolizer.sources.absence_notes import RememberedAbsences
 from symbolizer.sources.chain import SourcePlaces, make_sources
 from symbolizer.sources.debuginfod import Debuginfod
 from symbolizer.sources.debuginfod_client import DebuginfodClient, DownloadLimits
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.opened_elf import open_elf
 from symbolizer.sources.source import Found, Missing
+from tests.remembered_absences import RememberedAbsences
 from tests.until import until
 
 pytestmark = pytest.mark.integration

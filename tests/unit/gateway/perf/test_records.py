@@ -17,7 +17,6 @@ from gateway.perf.records import (
     Renamed,
     Sample,
     Throttled,
-    is_sample,
     parse,
     time_of,
     user_ip,
@@ -151,11 +150,6 @@ def test_types_that_nobody_needs():
 @pytest.mark.parametrize("made", [sample(), mmap2(b"/x"), record("lost", with_id(bytes(16)))])
 def test_the_time_is_found_without_parsing(made: memoryview):
     assert time_of(made) == TIME
-
-
-def test_samples_are_told_by_their_header():
-    assert is_sample(sample())
-    assert not is_sample(mmap2(b"/x"))
 
 
 @given(

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from symbolizer.identity import ImageIdentity
-from symbolizer.sources.absence_notes import RememberedAbsences
 from symbolizer.sources.debuginfod import Debuginfod
 from symbolizer.sources.debuginfod_client import DebuginfodClient, Fetched, NotFetched
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.source import Missing
+from tests.remembered_absences import RememberedAbsences
 
 WHO = ImageIdentity("0102030405", "x", "/x", bytes(range(1, 6)), "")
 URL = "http://debuginfod.invalid"
