@@ -3,6 +3,7 @@
 Partitions are made and dropped by `storage.partitions`, never by a revision.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,17 +60,16 @@ def missing(connection: Connection) -> list[str]:
 
     Raises `NotMigrated` for a database that is newer than this program.
     """
-    scripts = ScriptDirectory.from_config(_config())
-    known = [script.revision for script in scripts.walk_revisions()][::-1]
+    known = _known()
     current = MigrationContext.configure(connection).get_current_revision()
     if current is None:
-        return known
+        return list(known)
     if current not in known:
         raise NotMigrated(
             f"The database is at revision {current}, which this fleetprof does not know: install a newer one, "
             "or give it a database of its own if another program wrote that."
         )
-    return known[known.index(current) + 1 :]
+    return list(known[known.index(current) + 1 :])
 
 
 def require_current(connection: Connection) -> None:
@@ -93,6 +93,13 @@ def comparison(connection: Connection) -> dict[str, Any]:
         return not (kind == "table" and name in children)
 
     return {"include_name": include_name, "compare_type": True, "compare_server_default": True}
+
+
+@cache
+def _known() -> tuple[str, ...]:
+    """This program's revisions, oldest first; read once: who asks whether a process is ready asks every few seconds."""
+    scripts = ScriptDirectory.from_config(_config())
+    return tuple(script.revision for script in scripts.walk_revisions())[::-1]
 
 
 def _require_empty(connection: Connection) -> None:

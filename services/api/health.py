@@ -12,7 +12,7 @@ from services.api.metrics import Metrics
 from services.api.problems import of_storage
 from storage.errors import StorageError
 from storage.query.engine import QueryEngine
-from storage.query.shapes.status import LandingQuestion
+from storage.query.shapes.readiness import ReadinessQuestion
 
 _log = structlog.get_logger("fleetprof.api")
 
@@ -30,13 +30,15 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
     @router.get("/readyz")
     def readyz(request: Request) -> Response:
         try:
-            queries.ask(LandingQuestion())
+            queries.ask(ReadinessQuestion())
         except StorageError as error:
             problem = of_storage(error)
             problem.status = HTTPStatus.SERVICE_UNAVAILABLE
             if not is_local(request):  # it names hosts, users and databases
                 _log.warning("not ready", database=str(error))
-                problem.detail = "The store does not answer; the log says why."
+                problem.detail = (
+                    "The store does not answer, or its schema is another program's; the log says why."
+                )
             return problem.response(request.state.request_id)
         return JSONResponse({"status": "ready"})
 

@@ -127,9 +127,8 @@ def of_storage(error: errors.StorageError) -> Problem:
         case errors.Unknown():
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
         case errors.NotMigrated():
-            return Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE, text, kind="not-migrated", hint="Run fleetprof db upgrade."
-            )
+            # What to run is in the text: of a schema that is too new it is another thing than of one too old.
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="not-migrated")
         case errors.DatabaseBusy():
             hint = "Ask again; if it takes too long each time, choose a shorter time range or add a matcher."
             return _passing(text, "busy", hint)

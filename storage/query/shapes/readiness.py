@@ -1,0 +1,15 @@
+"""Whether the store can be asked at all."""
+
+from dataclasses import dataclass
+
+from storage.migrate import require_current
+from storage.query.reader import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessQuestion:
+    """Whether the database answers and its schema is this program's."""
+
+    def answer(self, reading: Reading) -> None:
+        """Raises `NotMigrated`, `DatabaseError`."""
+        require_current(reading.connection)
