@@ -1,11 +1,11 @@
-"""Mutual TLS whose files may change while the gateway runs (rotation without a restart)."""
+"""TLS, mutual for gateways, whose files may change while the gateway runs (rotation without a restart)."""
 
 from __future__ import annotations
 
 import logging
 import ssl
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import grpc
 
@@ -15,30 +15,45 @@ from gateway.serving.quiet import Quiet
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.settings import Tls
-
 _log: Final = logging.getLogger("gateway.tls")
 
 _Stamp = tuple[tuple[int, int, int], ...]
 
 
-class Certificates:
-    """The files of mutual TLS, looked at before each handshake and read again when one has changed."""
+class TlsFiles(Protocol):
+    """Files in PEM form that a server needs."""
 
-    def __init__(self, tls: Tls) -> None:
+    @property
+    def certificate(self) -> Path:
+        """Its certificate and those that signed it."""
+
+    @property
+    def key(self) -> Path:
+        """The certificate's."""
+
+    @property
+    def client_authority(self) -> Path | None:
+        """That callers must have a certificate of; None: they need none."""
+
+
+class Certificates:
+    """The files of TLS, looked at before each handshake and read again when one has changed."""
+
+    def __init__(self, tls: TlsFiles, log: logging.Logger = _log) -> None:
         """Read them; raises BadCertificates, OSError."""
         self._tls = tls
+        self._log = log
         self._lock = threading.Lock()
         self._quiet = Quiet()
         self._stamp = _stamp(tls)
         self._first = _read(tls)
 
     def credentials(self) -> grpc.ServerCredentials:
-        """A caller without a certificate of the authority does not get in."""
+        """A caller without a certificate of the authority, if there is one, does not get in."""
         return grpc.dynamic_ssl_server_credentials(
             self._first,
             self.changed,  # type: ignore[arg-type]  # the stubs leave out that None means: unchanged
-            require_client_authentication=True,
+            require_client_authentication=self._tls.client_authority is not None,
         )
 
     def changed(self) -> grpc.ServerCertificateConfiguration | None:
@@ -55,16 +70,19 @@ class Certificates:
                 fresh = _read(self._tls)
             except (BadCertificates, OSError) as error:
                 if (unsaid := self._quiet.say("unreadable")) is not None:
-                    _log.warning("certificates not reloaded", extra={"fields": {"why": str(error)} | unsaid})
+                    self._log.warning(
+                        "certificates not reloaded", extra={"fields": {"why": str(error)} | unsaid}
+                    )
                 return None
             self._stamp = stamp
-            _log.info("certificates reloaded", extra={"fields": {"certificate": self._tls.certificate}})
+            self._log.info("certificates reloaded", extra={"fields": {"certificate": self._tls.certificate}})
             return fresh
 
 
-def _stamp(tls: Tls) -> _Stamp:
+def _stamp(tls: TlsFiles) -> _Stamp:
     """What changes when a file is replaced or written to."""
-    return tuple(_identity(path) for path in (tls.certificate, tls.key, tls.client_authority))
+    files = (tls.certificate, tls.key, tls.client_authority)
+    return tuple(_identity(path) for path in files if path is not None)
 
 
 def _identity(path: Path) -> tuple[int, int, int]:
@@ -72,7 +90,7 @@ def _identity(path: Path) -> tuple[int, int, int]:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _read(tls: Tls) -> grpc.ServerCertificateConfiguration:
+def _read(tls: TlsFiles) -> grpc.ServerCertificateConfiguration:
     # gRPC says of bad files only that the port could not be bound.
     trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
@@ -82,13 +100,15 @@ def _read(tls: Tls) -> grpc.ServerCertificateConfiguration:
         raise BadCertificates(
             f"{tls.certificate} and {tls.key} are not a certificate and its key: {error.reason or error}"
         ) from error
+    authority = tls.client_authority
     try:
-        trial.load_verify_locations(tls.client_authority)
+        if authority is not None:
+            trial.load_verify_locations(authority)
     except ssl.SSLError as error:
         raise BadCertificates(
-            f"{tls.client_authority} holds no certificate of an authority: {error.reason or error}"
+            f"{authority} holds no certificate of an authority: {error.reason or error}"
         ) from error
     return grpc.ssl_server_certificate_configuration(
         [(tls.key.read_bytes(), tls.certificate.read_bytes())],
-        root_certificates=tls.client_authority.read_bytes(),
+        root_certificates=None if authority is None else authority.read_bytes(),
     )

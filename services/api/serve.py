@@ -18,9 +18,11 @@ from services.api.auth import Access, parse_tokens
 from services.api.connections import CuttableConnection
 from services.api.kept_answers import KeptAnswers
 from services.api.symbols import CONCURRENT_SOURCES
+from services.certificates.serving import ServedPair, check_pair
 from services.data_api.running import EndingStreams, open_desk, streaming
 from services.data_api.server import DataListen, check_data_exposure
 from services.errors import CannotStart, SettingsProblem
+from services.experiments.desk import ExperimentDesk
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
@@ -70,7 +72,7 @@ class SymbolStore:
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
-    """Raises SettingsProblem for an address that others can reach without TLS and tokens."""
+    """Raises SettingsProblem for an address that others can reach without TLS and tokens, and for files that are no pair for TLS."""
     if (listen.tls_cert is None) != (listen.tls_key is None):
         raise SettingsProblem(
             "FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY belong together; one of them is not set."
@@ -78,6 +80,8 @@ def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
     for path in (listen.tls_cert, listen.tls_key):
         if path is not None and not os.access(path, os.R_OK):
             raise SettingsProblem(f"{path} cannot be read; it is set for the API's TLS.")
+    if listen.tls_cert is not None and listen.tls_key is not None:
+        check_pair(listen.tls_cert, listen.tls_key)
     if _is_private(listen.host):
         return
     missing = []
@@ -149,6 +153,7 @@ def serve(
             uploads=state_dir / "uploads",
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
             data=desk,
+            experiments=ExperimentDesk(engine),
         )
         config = uvicorn.Config(
             app,
@@ -166,7 +171,7 @@ def serve(
         )
         structlog.get_logger("fleetprof.api").info("listening", address=_where(listen, bound))
         with _ending_quietly(), streaming(desk, data, access):
-            EndingStreams(config, desk).run(sockets=[bound])
+            EndingStreams(config, desk, _served_pair(listen)).run(sockets=[bound])
     finally:
         bound.close()
         if listen.host.startswith(_UNIX):
@@ -174,6 +179,12 @@ def serve(
         queries.close()
         desk.close()
         engine.dispose()
+
+
+def _served_pair(listen: Listen) -> ServedPair | None:
+    if listen.tls_cert is None or listen.tls_key is None:
+        return None
+    return ServedPair(listen.tls_cert, listen.tls_key)
 
 
 @contextmanager

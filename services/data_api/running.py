@@ -9,6 +9,7 @@ import structlog
 import uvicorn
 
 from services.api.auth import Access
+from services.certificates.serving import ServedPair
 from services.data_api.desk import DataDesk
 from services.data_api.server import DataListen, DataServer
 from services.data_api.streams import Streams
@@ -17,6 +18,8 @@ from storage.data.source import AT_ONCE
 from storage.database import open_engine
 
 _LOOK_S = 10.0
+_TICKS_A_SECOND = 10
+"""Of uvicorn's loop."""
 
 log = structlog.get_logger("fleetprof.data")
 
@@ -54,14 +57,35 @@ def streaming(desk: DataDesk, listen: DataListen | None, access: Access) -> Iter
 
 
 class EndingStreams(uvicorn.Server):
-    """A server that ends streams before it waits for requests to finish: some would go on for ever."""
+    """A server that ends streams before it waits for requests to finish: some would go on for ever.
 
-    def __init__(self, config: uvicorn.Config, desk: DataDesk) -> None:
+    New connections are shown the pair that its files hold then.
+    """
+
+    def __init__(self, config: uvicorn.Config, desk: DataDesk, pair: ServedPair | None = None) -> None:
+        """`pair`: what is shown over TLS; None: there is none."""
         super().__init__(config)
         self._desk = desk
+        self._pair = pair
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal to end."""
         # In a thread: ending takes locks that this one may hold.
         threading.Thread(target=self._desk.places.end_all).start()
         super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second; True: it shall end."""
+        if counter % _TICKS_A_SECOND == 0:
+            self.reload()
+        return await super().on_tick(counter)
+
+    def reload(self) -> None:
+        """Take what the files of TLS hold now, if it is a pair. Of the event loop, in which no handshake runs meanwhile."""
+        if self._pair is None or self.config.ssl is None:
+            return
+        try:
+            if self._pair.load_changed(self.config.ssl):
+                log.info("certificates reloaded")
+        except (OSError, ValueError) as error:
+            log.warning("certificates not reloaded", why=str(error))

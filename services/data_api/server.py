@@ -1,9 +1,9 @@
 """The gRPC server of the data API: where it may listen, and how it ends."""
 
+import logging
 import os
 import re
 import socket
-import ssl
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +14,10 @@ import grpc
 import structlog
 
 from fleetpb import data_pb2_grpc
+from gateway.errors import BadCertificates
+from gateway.serving.tls import Certificates
 from services.api.auth import Access
+from services.certificates.serving import check_authority, check_pair
 from services.data_api.callers import Callers
 from services.data_api.desk import DataDesk
 from services.data_api.places import STREAMS
@@ -42,6 +45,8 @@ _OPTIONS = (
 )
 
 log = structlog.get_logger("fleetprof.data")
+_reloads = logging.getLogger("fleetprof.data")
+"""For what is shared with gateways, which have the standard library's log only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,10 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
         raise SettingsProblem(
             "FLEETPROF_DATA_CLIENT_CA needs FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY."
         )
-    _check_pair(listen)
+    if listen.tls_cert is not None and listen.tls_key is not None:
+        check_pair(listen.tls_cert, listen.tls_key)
+    if listen.client_ca is not None:
+        check_authority(listen.client_ca)
     if _is_loopback(found["host"]):
         return
     missing = []
@@ -100,27 +108,6 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
             f"The data API would listen on {listen.address}, where others can reach it; set {' and '.join(missing)}, "
             "or let it listen on a Unix socket or a loopback address."
         )
-
-
-def _check_pair(listen: DataListen) -> None:
-    """Raises SettingsProblem for files that are no certificates: gRPC would say no more than that it cannot listen."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    if listen.tls_cert is not None and listen.tls_key is not None:
-        try:
-            # An empty password: OpenSSL would ask the terminal for that of an encrypted key.
-            context.load_cert_chain(listen.tls_cert, listen.tls_key, password="")
-        except (ssl.SSLError, ValueError) as error:
-            raise SettingsProblem(
-                f"FLEETPROF_API_TLS_CERT ({listen.tls_cert}) and FLEETPROF_API_TLS_KEY ({listen.tls_key}) are no "
-                f"certificate and its unencrypted key, in PEM: {error}"
-            ) from error
-    if listen.client_ca is not None:
-        try:
-            context.load_verify_locations(listen.client_ca)
-        except ssl.SSLError as error:
-            raise SettingsProblem(
-                f"FLEETPROF_DATA_CLIENT_CA ({listen.client_ca}) has no certificate in PEM: {error}"
-            ) from error
 
 
 class DataServer:
@@ -164,8 +151,11 @@ class DataServer:
         before = os.umask(0o177) if path is not None else None
         try:
             if self._listen.secure and path is None:
-                return self._server.add_secure_port(self._listen.address, self._credentials())
+                certificates = Certificates(_files(self._listen), _reloads)
+                return self._server.add_secure_port(self._listen.address, certificates.credentials())
             return self._server.add_insecure_port(self._listen.address)
+        except (BadCertificates, OSError) as error:
+            raise CannotStart(f"The data API has no certificate to show: {error}") from error
         except RuntimeError as error:
             raise CannotStart(
                 f"The data API cannot listen on {self._listen.address}; is the address taken? "
@@ -175,13 +165,20 @@ class DataServer:
             if before is not None:
                 os.umask(before)
 
-    def _credentials(self) -> grpc.ServerCredentials:
-        listen = self._listen
-        assert listen.tls_cert is not None
-        assert listen.tls_key is not None
-        authority = None if listen.client_ca is None else listen.client_ca.read_bytes()
-        pair = (listen.tls_key.read_bytes(), listen.tls_cert.read_bytes())
-        return grpc.ssl_server_credentials([pair], authority, authority is not None)
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Of TLS, as gateways call them."""
+
+    certificate: Path
+    key: Path
+    client_authority: Path | None
+
+
+def _files(listen: DataListen) -> _Files:
+    assert listen.tls_cert is not None
+    assert listen.tls_key is not None
+    return _Files(listen.tls_cert, listen.tls_key, listen.client_ca)
 
 
 def _make_way(path: Path) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.self_signed import self_signed
+
 pytestmark = pytest.mark.integration
 
 DEADLINE_S = 30
@@ -169,6 +171,35 @@ def test_an_open_address_with_both_is_served_over_tls(database_url: str, tmp_pat
         assert response.status == 200
         assert response.headers["Strict-Transport-Security"]
         connection.close()
+
+
+def test_a_new_certificate_is_shown_without_a_restart(database_url: str, tmp_path: Path):
+    pem, port = tmp_path / "both.pem", free_port()
+
+    def replace() -> ssl.SSLContext:
+        """Who trusts nothing but the new one."""
+        certificate, key = self_signed("localhost")
+        new = tmp_path / "new.pem"
+        new.write_bytes(key + certificate)
+        new.rename(pem)
+        trust = ssl.create_default_context(cadata=certificate.decode())
+        trust.verify_flags &= ~ssl.VERIFY_X509_STRICT  # a leaf that signed itself is no authority
+        return trust
+
+    def answers_to(trust: ssl.SSLContext) -> bool:
+        return (
+            answers(lambda: http.client.HTTPSConnection("localhost", port, timeout=DEADLINE_S, context=trust))
+            == 200
+        )
+
+    first = replace()
+    with running("127.0.0.1", str(port), str(pem), database_url, str(tmp_path)) as process:
+        until(lambda: answers_to(first))
+        pem.write_text("half of a copy")
+        second = replace()
+        until(lambda: answers_to(second))
+        assert not answers_to(first)
+        assert process.poll() is None
 
 
 def test_the_descriptions_command_needs_no_database(tmp_path: Path):

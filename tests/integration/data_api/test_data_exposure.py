@@ -19,6 +19,7 @@ from services.data_api.server import DataListen, DataServer
 from services.data_api.streams import Streams
 from services.errors import CannotStart
 from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store
+from tests.self_signed import self_signed
 
 pytestmark = pytest.mark.integration
 
@@ -110,6 +111,33 @@ def test_mutual_tls_by_roles(store: Store, folder: Path, tmp_path: Path):
                 count(url, **shown(name))
         with pytest.raises(Broken):
             count(url, ca=folder / "api-ca.crt", token=VIEWER)
+
+
+def test_new_certificates_are_shown_without_a_restart(store: Store, folder: Path, tmp_path: Path):
+    own, place = folder / "api" / "localhost", tmp_path / "place"
+    place.mkdir()
+    first, _ = replaced(place, own.with_suffix(".crt").read_bytes(), own.with_suffix(".key").read_bytes())
+    with listening(store, DataListen("127.0.0.1:0", *first), tmp_path) as port:
+        url = f"grpcs://localhost:{port}"
+        old = {"ca": folder / "api-ca.crt", "token": VIEWER}
+        assert count(url, **old) == len(store.visit_ids)
+        certificate, key = self_signed("localhost")
+        replaced(place, certificate, b"half of a copy")
+        assert count(url, **old) == len(store.visit_ids)
+        _, trusted = replaced(place, certificate, key)
+        assert count(url, ca=trusted, token=VIEWER) == len(store.visit_ids)
+        with pytest.raises(Broken):
+            count(url, **old)
+
+
+def replaced(folder: Path, certificate: bytes, key: bytes) -> tuple[tuple[Path, Path], Path]:
+    """Certificate and key there; and the certificate again, for who trusts it."""
+    files = folder / "cert", folder / "key"
+    for path, content in zip(files, (certificate, key), strict=True):
+        new = path.with_suffix(".new")
+        new.write_bytes(content)
+        new.rename(path)
+    return files, files[0]
 
 
 def test_a_taken_address_is_said_in_a_sentence(store: Store, tmp_path: Path):

@@ -1,15 +1,13 @@
 """GIVEN an address WHEN the data API is to listen there THEN it says what is missing, or nothing."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 
 from services.certificates.authority import key_pem, new_key
 from services.data_api.server import DataListen, check_data_exposure
 from services.errors import SettingsProblem
+from tests.self_signed import self_signed
 
 TOKENS = ("viewer:" + "t" * 24,)
 HERE, CERT, KEY = Path(__file__), Path("cert"), Path("key")
@@ -20,16 +18,9 @@ HERE, CERT, KEY = Path(__file__), Path("cert"), Path("key")
 def pair(tmp_path_factory) -> Path:
     """A folder with a certificate, `cert`, and its `key`."""
     folder = tmp_path_factory.mktemp("pair")
-    key = new_key()
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "api")])
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1)
-        .not_valid_before(datetime(2026, 1, 1, tzinfo=UTC))
-        .not_valid_after(datetime(2027, 1, 1, tzinfo=UTC))
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "cert").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / "key").write_bytes(key_pem(key))
+    certificate, key = self_signed("api")
+    (folder / "cert").write_bytes(certificate)
+    (folder / "key").write_bytes(key)
     return folder
 
 
