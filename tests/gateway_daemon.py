@@ -72,6 +72,15 @@ class Daemon:
     def perf_descriptors(self) -> int:
         return sum(perf_descriptors(pid) for pid in (self.process.pid, *children(self.process.pid)))
 
+    @property
+    def is_measuring(self) -> bool:
+        """Whether it has perf events open."""
+        return self.perf_descriptors > 0
+
+    def wait_until_closed(self) -> None:
+        """Return once it has no perf event open."""
+        wait_until("perf events are closed", lambda: not self.is_measuring)
+
     @contextmanager
     def stub(
         self, credentials: grpc.ChannelCredentials | None = None
