@@ -15,6 +15,7 @@ from services.commands import (
     collector,
     db,
     doctor,
+    experiments,
     export,
     gateway,
     health,
@@ -62,6 +63,7 @@ app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
 app.add_typer(calibrate.app, name="calibrate", rich_help_panel="The fleet")
+app.add_typer(experiments.app, name="experiments", rich_help_panel="The fleet")
 app.add_typer(captures.app, name="captures", rich_help_panel="The fleet")
 app.add_typer(certs.app, name="certs", rich_help_panel="The fleet")
 app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)

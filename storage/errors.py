@@ -11,8 +11,10 @@
     ├── Unknown
     │   ├── UnknownMachine          user: name a machine of the inventory
     │   ├── UnknownCampaign         user: name a campaign
+    │   ├── UnknownExperiments      user: name a set of experiments
     │   └── UnknownVisit            developer: the visit row is written before anything else
     ├── MachineExists               user: choose another name, or replace it
+    ├── ExperimentsExist            user: choose another name, or replace them
     ├── VisitEnded                  developer: a capture is recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: the archive's URL, rights or disk
@@ -73,12 +75,20 @@ class UnknownCampaign(Unknown):
     """No campaign has this name or id."""
 
 
+class UnknownExperiments(Unknown):
+    """No set of experiments has this name."""
+
+
 class UnknownVisit(Unknown):
     """No visit has this id."""
 
 
 class MachineExists(StorageError):
     """The inventory has a machine of this name already."""
+
+
+class ExperimentsExist(StorageError):
+    """There is a set of experiments of this name already."""
 
 
 class VisitEnded(StorageError):
@@ -109,7 +119,7 @@ class BadSelection(StorageError):
     """A selection cannot be understood."""
 
     def __init__(self, message: str, *, at: int | None = None, hint: str = "", parameter: str = "") -> None:
-        """`hint` says what to write instead.
+        """`hint` says what to write instead: parameters as queries have them, `by=version`, labels' values in double quotes.
 
         `parameter` is what it is called in queries, empty if no single one is at fault, and `at` the position
         of the offending character in it, from 0.

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from services.api import problems
 from services.api.auth import Access
+from services.api.experiments import experiments_router
 from services.api.formats import pprof
 from services.api.formats.accept import accepted_codings
 from services.api.guard import Guard
@@ -29,6 +30,8 @@ from services.api.routes import api_router
 from services.api.symbols import LARGEST_SOURCES, symbols_router
 from services.data_api.desk import DataDesk
 from services.data_api.http import data_router
+from services.experiments.desk import ExperimentDesk
+from services.experiments.file import LARGEST_BYTES
 from services.symbols.desk import SymbolDesk
 from storage.query.engine import QueryEngine
 from storage.query.shapes.operations import OperationsQuestion
@@ -90,6 +93,7 @@ def create_app(
     uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
     connections: Callable[[], int] | None = None,
     data: DataDesk | None = None,
+    experiments: ExperimentDesk | None = None,
     kept: KeptAnswers | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
@@ -98,7 +102,7 @@ def create_app(
     over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
     the folder that is filled while something is uploaded; `connections`: how many to the database are in
-    use, for the metrics; `data`: what is streamed, None: nothing is;
+    use, for the metrics; `data`: what is streamed, None: nothing is; `experiments`: those that are uploaded, None: none can be;
     `kept`: the answers that are given again, None: none are.
     """
     kept = kept or KeptAnswers(0, fresh_s=0.0)
@@ -149,6 +153,9 @@ def create_app(
     if symbols is not None:
         app.include_router(symbols_router(symbols, access, limiter, uploads))
         largest_bodies = {"/api/v1/symbols": symbols.largest_bytes, "/api/v1/sources": LARGEST_SOURCES}
+    if experiments is not None:
+        app.include_router(experiments_router(experiments, access, limiter, uploads))
+        largest_bodies["/api/v1/experiments"] = LARGEST_BYTES
     if data is not None:
         app.include_router(data_router(data, access))
     app.include_router(health_router(queries, metrics, access))

@@ -29,17 +29,23 @@ _ZSTD_PIECE: Final = 1 << 10
 _ENCODINGS: Final = ("gzip", "zstd")
 _LARGEST_WINDOW: Final = 1 << 27
 """Of zstd, bytes: what `zstd --long=27` needs to unpack."""
+_BY_SETTING: Final = "The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES."
 _LONGEST_SILENCE_S: float = 60.0
 """Between any two pieces of a body."""
 
 
 @asynccontextmanager
 async def body_as_file(
-    request: Request, folder: Path, *, limit: int, unpacking: CapacityLimiter | None = None
+    request: Request,
+    folder: Path,
+    *,
+    limit: int,
+    unpacking: CapacityLimiter | None = None,
+    hint: str = _BY_SETTING,
 ) -> AsyncIterator[Path]:
     """The body, unpacked if its Content-Encoding says so, at a path that is good while inside.
 
-    It is unpacked in a place of `unpacking`. Raises the Problem 413 as soon as more than `limit` bytes have come, packed or unpacked; 415 for
+    It is unpacked in a place of `unpacking`; `hint` says what to do about one that is too large. Raises the Problem 413 as soon as more than `limit` bytes have come, packed or unpacked; 415 for
     another encoding than gzip and zstd, 400 for an empty body, one that breaks off or does not unpack,
     408 for one that stops coming, 507 when the disk is full.
     """
@@ -54,11 +60,13 @@ async def body_as_file(
         try:
             file = await anyio.to_thread.run_sync(_nameless, folder)
             files.callback(_close, file)
-            await _receive(request, file, limit)
+            await _receive(request, file, limit, hint)
             if encoding != "identity":
                 unpacked = _nameless(folder)
                 files.callback(_close, unpacked)
-                await anyio.to_thread.run_sync(_unpack, file, unpacked, encoding, limit, limiter=unpacking)
+                await anyio.to_thread.run_sync(
+                    _unpack, file, unpacked, encoding, limit, hint, limiter=unpacking
+                )
                 file.close()
                 file = unpacked
             file.flush()
@@ -82,7 +90,7 @@ def _close(file: IO[bytes]) -> None:
         file.close()
 
 
-async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
+async def _receive(request: Request, file: IO[bytes], limit: int, hint: str) -> None:
     """Write the body as it comes; the disk is waited for in a thread, the network never."""
     waiting = bytearray()
     size = 0
@@ -95,7 +103,7 @@ async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
                 break
             size += len(chunk)
             if size > limit:
-                raise _too_large(limit)
+                raise _too_large(limit, hint)
             waiting += chunk
             if len(waiting) >= _AT_ONCE:
                 await anyio.to_thread.run_sync(file.write, bytes(waiting))
@@ -114,14 +122,14 @@ async def _receive(request: Request, file: IO[bytes], limit: int) -> None:
         await anyio.to_thread.run_sync(file.write, bytes(waiting))
 
 
-def _unpack(packed: IO[bytes], target: IO[bytes], encoding: str, limit: int) -> None:
+def _unpack(packed: IO[bytes], target: IO[bytes], encoding: str, limit: int, hint: str) -> None:
     packed.seek(0)
     size = 0
     try:
         for part in _gunzip(packed) if encoding == "gzip" else _unzstd(packed):
             size += len(part)
             if size > limit:
-                raise _too_large(limit)
+                raise _too_large(limit, hint)
             target.write(part)
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
         raise Problem(HTTPStatus.BAD_REQUEST, f"The body is no whole {encoding}: {error}.") from error
@@ -147,12 +155,12 @@ def _unzstd(packed: IO[bytes]) -> Iterator[bytes]:
         raise EOFError("its end is missing")
 
 
-def _too_large(limit: int) -> Problem:
+def _too_large(limit: int, hint: str) -> Problem:
     return Problem(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"It has more than the {limit:,} bytes that are accepted.",
         kind="too-large",
-        hint="The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES.",
+        hint=hint,
     )
 
 

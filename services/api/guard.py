@@ -20,6 +20,13 @@ from services.api.problems import Problem
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 LARGEST_BODY = 64 << 10
 _NO_BODIES: Mapping[str, int] = MappingProxyType({})
+_TOO_LARGE: Mapping[str, str] = MappingProxyType(
+    {
+        "/api/v1/symbols": "The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES.",
+        "/api/v1/experiments": "Split the file into several sets.",
+    }
+)
+"""What to do about it, by path."""
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _PROBES = ("/healthz", "/readyz")
 """Answered whatever the Host: a prober knows the address only, and they tell nothing."""
@@ -117,6 +124,6 @@ class Guard:
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"{int(length):,} bytes are more than the {largest:,} that are accepted.",
                 kind="too-large",
-                hint="The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES.",
+                hint=_TOO_LARGE.get(scope["path"], ""),
             )
         return None

@@ -9,6 +9,7 @@ from services.api.app import create_app
 from services.api.auth import Access
 from services.data_api.desk import DataDesk
 from services.data_api.streams import Streams
+from services.experiments.desk import ExperimentDesk
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
@@ -22,7 +23,8 @@ def document() -> str:
         queries = QueryEngine(engine)
         desk = SymbolDesk(engine, Archive(state_dir))
         data = DataDesk(Streams(engine, Archive(state_dir)))
-        description = create_app(queries, Access(Path(state_dir)), symbols=desk, data=data).openapi()
+        access, experiments = Access(Path(state_dir)), ExperimentDesk(engine)
+        description = create_app(queries, access, symbols=desk, data=data, experiments=experiments).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 

@@ -21,6 +21,7 @@ from storage.schema.dictionaries import (
     stack,
     stack_block,
 )
+from storage.schema.experiments import experiment_run, experiment_set
 from storage.schema.facts import PARTITIONED, chunk, line_chunk, profile
 from storage.schema.fleet import campaign, machine, stratum
 from storage.schema.identity import database_identity
@@ -66,6 +67,8 @@ __all__ = [
     "dictionary_epoch",
     "dictionary_touched",
     "dim_value",
+    "experiment_run",
+    "experiment_set",
     "exposure",
     "fseries",
     "function",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
+from analysis.interference.experiments import Metric, Run
 from collector import appointments
 from collector.standing import ensure_standing
 from services.api.analysis.interference import InterferenceAnswer, interference_document
@@ -27,10 +28,11 @@ from services.simulate.rates import MEMORY, units_per_core_second
 from services.simulate.run import FleetPlan
 from services.simulate.seeding import seed
 from services.simulate.truth import Wanted, cycles_per_instruction
-from storage import campaigns
+from storage import campaigns, experiments
 from storage.archive import Archive
 from storage.campaigns import Counted, Definition, EventPlan
 from storage.errors import BadSelection
+from storage.experiments import PlatformRun
 from storage.query.engine import QueryEngine
 from storage.query.models.interference import TargetQuestion
 from storage.query.models.placement import PlacementQuestion
@@ -55,6 +57,7 @@ TARGETS = SERVICES[:3]
 
 @dataclass(frozen=True)
 class Landed:
+    engine: Engine
     queries: QueryEngine
     fleet: Fleet
 
@@ -86,7 +89,7 @@ def landed(
     for visit_id in waiting:
         lander.land(visit_id)
     asked = QueryEngine(engine)
-    yield Landed(asked, fleet)
+    yield Landed(engine, asked, fleet)
     asked.close()
 
 
@@ -97,6 +100,7 @@ def test_interference_is_that_of_the_law(
     _check_a_mix(landed.queries)
     _check_placement(landed.queries)
     _check_what_cannot_be_said(landed.queries)
+    _check_that_experiments_do_not_mix(landed)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     check_sharing_reports(WHOLE, TARGETS[1].name, TARGETS[0].name, PEAK)
 
@@ -216,3 +220,41 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
     ):
         with pytest.raises(BadSelection):
             queries.ask(wrong)
+
+
+def _check_that_experiments_do_not_mix(landed: Landed) -> None:
+    """Of one who is known by visits, and of one who never has a machine to itself."""
+    known, busy = TARGETS[0].name, "kubelet"
+    alone = [Run(name, (), Metric.CPI, 1.0, 5.0, 1.0, 1.0) for name in (known, busy)]
+    mixes = [
+        Run(name, (known, *(busy,) * (number % 4)), Metric.CPI, 1.0 + 0.1 * (1 + number % 4))
+        for name in (known, busy)
+        for number in range(24)
+    ]
+    runs = [PlatformRun(line, PLATFORMS[0].name, run) for line, run in enumerate((*alone, *mixes), 2)]
+    question = TargetQuestion(WHOLE, known, peak_gbs=PEAK)
+    before = landed.queries.ask(question)
+    with landed.engine.begin() as connection:
+        experiments.keep(connection, "lab", runs)
+    again = landed.queries.ask(question)
+    assert interference_document(WHOLE, again) == interference_document(WHOLE, before)
+    assert (before.source.experiments, before.source.runs, before.source.instead_of) == ("", 0, None)
+    assert before.model is not None
+    assert before.source.visits == before.model.observations > 24
+    named = landed.queries.ask(replace(question, experiments="lab"))
+    assert named.model is not None
+    assert (named.source.experiments, named.source.visits, named.source.runs) == ("lab", 0, 24)
+    assert named.model.baseline == pytest.approx(0.25)
+    assert set(named.neighbours) == {known, busy}
+    assert (named.inputs.visits, named.inputs.used) == (before.inputs.visits, 0)
+    other = landed.queries.ask(replace(question, target=busy))
+    assert other.source.experiments == "lab"
+    assert other.source.instead_of is not None
+    assert "to itself" in other.source.instead_of.detail
+    assert other.inputs.used == 0
+    # One of the two is known by visits, but a placement has one source.
+    placed = landed.queries.ask(PlacementQuestion(WHOLE, ((known, None), (busy, None)), 1, peak_gbs=PEAK))
+    assert (placed.source.experiments, placed.source.runs) == ("lab", 48)
+    assert placed.source.instead_of is not None
+    with landed.engine.begin() as connection:
+        experiments.remove(connection, "lab")

@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from analysis.interference.colocation import Solo
 from analysis.interference.pieces import NAMES
 from services.api.analysis.told import (
     AskedOf,
@@ -26,17 +25,36 @@ from services.api.profiles.asker import PROBLEMS, Asker
 from storage.errors import BadSelection
 from storage.query.models.interference import Mix, Piece, TargetQuestion
 from storage.query.models.interference import TargetAnswer as FoundTarget
+from storage.query.models.interference_ground import Known
+from storage.query.models.interference_ground import Source as FoundSource
 from storage.query.selections.selection import Selection
+
+
+class Source(Answer):
+    """What trained the models of an answer: visits or experiments, never both."""
+
+    trained_by: str = Field(description="visits, the fleet's own, or experiments that somebody uploaded.")
+    experiments: str | None = Field(description="Their name.")
+    visits: int = Field(
+        description="Beside known neighbours, that trained the models; one that shows two targets counts twice."
+    )
+    runs: int = Field(description="Of the experiments, beside others, that trained them, counted likewise.")
+    instead_of_visits: Because | None = Field(
+        description="Why visits could not, where experiments that were not asked for did."
+    )
 
 
 class Chip(Answer):
     """Whose chips it is about, and what was counted on them."""
 
-    platform: str = Field(description="Empty: no visit is left.")
+    platform: str = Field(description="Empty: no visit is left, or no run.")
     lines: str = Field(
-        description="Counter that stands for lines brought into the shared cache.", examples=["l2-lines-in"]
+        description="Counter that stands for lines brought into the shared cache; empty: whichever the experiments counted.",
+        examples=["l2-lines-in"],
     )
-    peak_gbs: float | None = Field(description="GB/s of a chip's memory; pieces end at 25 and 75 % of it.")
+    peak_gbs: float | None = Field(
+        description="GB/s of a chip's memory; pieces end at 25 and 75 % of it. Null: not known."
+    )
     peak_is_seen: bool = Field(
         description="It is the most that a visit saw: no figure was given or measured."
     )
@@ -46,10 +64,15 @@ class SoloRow(Answer):
     """An application alone on a chip."""
 
     application: str
-    cpi: float = Field(description="Cycles per instruction.")
+    cpi: float | None = Field(
+        description="Cycles per instruction; null: experiments measured its time, or its pressure only."
+    )
+    time_s: float | None = Field(description="Seconds, where experiments measured time.")
     lines: float = Field(description="Millions brought into the shared cache per CPU second.")
     gigabytes: float = Field(description="Read from memory and written to it per CPU second.")
+    cores: float = Field(description="That it keeps busy in a mix where nobody says.")
     visits: int = Field(description="In which it had a chip to itself.")
+    runs: int = Field(description="Of experiments, alone.")
 
 
 class PieceRow(Answer):
@@ -92,13 +115,16 @@ class InterferenceAnswer(Answer):
 
     asked: AskedOf
     target: str
+    source: Source
     chip: Chip
-    solo: SoloRow | None = Field(description="The target alone; null: too few visits.")
+    solo: SoloRow | None = Field(description="The target alone; null: too few visits, or no run.")
     typical_lines: float | None = Field(
         description="The target's own pressure on average, millions per second."
     )
     typical_gigabytes: float | None = Field(description="Per second.")
-    mixes: int = Field(description="Visits beside known neighbours, that trained it.")
+    mixes: int = Field(
+        description="Visits, or runs of experiments, beside known neighbours, that trained it."
+    )
     strangers: int = Field(description="Visits beside applications whose pressure nobody knows.")
     baseline: float | None = Field(description="Mean degradation of the mixes.")
     baseline_error: float | None = Field(description="Mean absolute error of saying just that.")
@@ -112,6 +138,14 @@ class InterferenceAnswer(Answer):
     because: Because | None
 
 
+Experiments = Annotated[
+    str,
+    Query(
+        max_length=100,
+        description="The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, "
+        "and where these cannot say the newest experiments that can, which `source` tells.",
+    ),
+]
 _FORMS = forms_of(InterferenceAnswer, "rows")
 
 
@@ -121,6 +155,7 @@ def interference_document(selection: Selection, found: FoundTarget) -> Json:
     return {
         "asked": asked_document(selection),
         "target": found.target,
+        "source": source_document(found.source),
         "chip": chip_document(found.platform, found.lines, found.peak_gbs, seen=found.peak_is_seen),
         "solo": found.solo and _solo_document(found.target, found.solo),
         "typical_lines": model and float(model.typical.cache[0]),
@@ -140,18 +175,32 @@ def interference_document(selection: Selection, found: FoundTarget) -> Json:
     }
 
 
+def source_document(source: FoundSource) -> Json:
+    """What trained the models."""
+    return {
+        "trained_by": "experiments" if source.experiments else "visits",
+        "experiments": source.experiments or None,
+        "visits": source.visits,
+        "runs": source.runs,
+        "instead_of_visits": because_document(source.instead_of),
+    }
+
+
 def chip_document(platform: str, lines: str, peak_gbs: float | None, *, seen: bool) -> Json:
     """Whose chips an answer is about."""
     return {"platform": platform, "lines": lines, "peak_gbs": peak_gbs, "peak_is_seen": seen}
 
 
-def _solo_document(application: str, solo: Solo) -> Json:
+def _solo_document(application: str, known: Known) -> Json:
     return {
         "application": application,
-        "cpi": solo.cpi,
-        "lines": solo.lines_per_cpu_s,
-        "gigabytes": solo.gigabytes_per_cpu_s,
-        "visits": solo.visits,
+        "cpi": known.cpi,
+        "time_s": known.time_s,
+        "lines": known.lines_per_cpu_s,
+        "gigabytes": known.gigabytes_per_cpu_s,
+        "cores": known.cores,
+        "visits": known.visits,
+        "runs": known.runs,
     }
 
 
@@ -216,7 +265,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/analysis/interference",
         summary="How much slower an application runs beside others",
         description="The degradation of one application as a function of the total pressure on its chip, lines into the shared "
-        "cache and memory bandwidth, trained by visits of machines of one socket; its prediction for a mix, beside the mean.",
+        "cache and memory bandwidth, trained by visits of machines of one socket or by uploaded experiments; its prediction for a mix, "
+        "beside the mean.",
         response_model=InterferenceAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -231,14 +281,16 @@ def add(router: APIRouter, asker: Asker) -> None:
         platform: Annotated[
             str,
             Query(
-                max_length=500, description="Whose chips; empty: the platform with most visits of the target."
+                max_length=500,
+                description="Whose chips; empty: the platform with most visits, or runs, of the target.",
             ),
         ] = "",
         beside: Annotated[
             str,
             Query(
                 max_length=8000,
-                description="A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; 1 where none is given.",
+                description="A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; where none is given 1, "
+                "or by experiments as many as in its run alone.",
             ),
         ] = "",
         cores: Annotated[
@@ -253,12 +305,11 @@ def add(router: APIRouter, asker: Asker) -> None:
                 description="GB/s of a chip's memory; else as calibrated, or the most seen.",
             ),
         ] = None,
+        experiments: Experiments = "",
     ) -> Response:
         def document() -> Json:
-            mix = tuple(
-                (name, 1.0 if busy is None else busy) for name, busy in named_numbers(beside, "beside")
-            )
-            question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs)
+            mix = tuple(named_numbers(beside, "beside"))
+            question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs, experiments)
             return interference_document(selection, asker.queries.ask(question))
 
         return await asker.answer(request, _FORMS, document)

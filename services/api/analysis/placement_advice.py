@@ -5,7 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.interference import Chip, chip_document, named_numbers
+from services.api.analysis.interference import (
+    Chip,
+    Experiments,
+    Source,
+    chip_document,
+    named_numbers,
+    source_document,
+)
 from services.api.analysis.told import (
     AskedOf,
     Because,
@@ -42,6 +49,7 @@ class PlacementAnswer(Answer):
     """The best placement found. It is not proven to be the best there is."""
 
     asked: AskedOf
+    source: Source
     chip: Chip
     machines: int
     slots: int
@@ -62,6 +70,7 @@ def placement_document(selection: Selection, found: FoundPlacement) -> Json:
     """The answer of /analysis/placement."""
     return {
         "asked": asked_document(selection),
+        "source": source_document(found.source),
         "chip": chip_document(found.platform, found.lines, found.peak_gbs, seen=found.peak_is_seen),
         "machines": found.machines,
         "slots": found.slots,
@@ -111,7 +120,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         machines: Annotated[int, Query(ge=1, le=MOST_MACHINES, description="How many there are.")],
         slots: Annotated[int, Query(ge=1, le=MOST_TENANTS, description="Programs a machine may hold.")] = 2,
         platform: Annotated[
-            str, Query(max_length=500, description="Of the machines; empty: the one with most visits.")
+            str,
+            Query(max_length=500, description="Of the machines; empty: the one with most visits, or runs."),
         ] = "",
         peak_gbs: Annotated[
             float | None,
@@ -124,10 +134,13 @@ def add(router: APIRouter, asker: Asker) -> None:
         cautious: Annotated[
             bool, Query(description="Hold targets by the upper end of the prediction's interval.")
         ] = False,
+        experiments: Experiments = "",
     ) -> Response:
         def document() -> Json:
             wanted = tuple(named_numbers(tenants, "tenants"))
-            question = PlacementQuestion(selection, wanted, machines, slots, platform, peak_gbs, cautious)
+            question = PlacementQuestion(
+                selection, wanted, machines, slots, platform, peak_gbs, cautious, experiments
+            )
             return placement_document(selection, asker.queries.ask(question))
 
         return await asker.answer(request, _FORMS, document)

@@ -16,6 +16,15 @@ PeakGbs = Annotated[
     typer.Option(min=0.1, max=100_000, help="GB/s of a chip's memory; else as calibrated, or the most seen."),
 ]
 
+Experiments = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The uploaded experiments that are to train it; empty: the fleet's visits, and where these cannot say the "
+        "newest experiments that can, which the report tells.",
+    ),
+]
+
 
 def interference(  # noqa: PLR0917 - the command line is its signature
     target: Annotated[str, typer.Argument(help="The application whose slowdown is wanted.")],
@@ -23,7 +32,8 @@ def interference(  # noqa: PLR0917 - the command line is its signature
     beside: Annotated[
         str,
         typer.Option(
-            help="A mix to predict: neighbours and the cores each keeps busy, feed:4,etl:1.5; 1 where none is given."
+            help="A mix to predict: neighbours and the cores each keeps busy, feed:4,etl:1.5; where none is given 1, or by experiments "
+            "as many as in its run alone."
         ),
     ] = "",
     cores: Annotated[
@@ -31,9 +41,10 @@ def interference(  # noqa: PLR0917 - the command line is its signature
         typer.Option(min=0.001, max=10_000, help="That the target keeps busy in the mix; else its average."),
     ] = None,
     platform: Annotated[
-        str, typer.Option(help="Whose chips; empty: the platform with most visits of the target.")
+        str, typer.Option(help="Whose chips; empty: the platform with most visits, or runs, of the target.")
     ] = "",
     peak_gbs: PeakGbs = None,
+    experiments: Experiments = "",
     since: Since = "now-7d",
     until: Until = "now",
     campaign: Campaign = "fleet",
@@ -42,8 +53,9 @@ def interference(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print how much slower an application runs by the pressure of all on its chip, and in a mix if one is named.
 
-    Visits of machines of one socket train it; in some an application must have the machine to itself. The mean of the training
-    mixes, which knows nothing of pressure, stands beside it. `fleetprof report interference checkout --beside feed:4,etl:1.5`
+    Visits of machines of one socket train it; in some an application must have the machine to itself. Or experiments do
+    (`fleetprof experiments add`). The mean of the training mixes, which knows nothing of pressure, stands beside it.
+    `fleetprof report interference checkout --beside feed:4,etl:1.5`
     Ends with 3 where nothing can be said of the application, or of the mix.
     """
     from services.api.analysis.interference import interference_document, named_numbers  # noqa: PLC0415
@@ -54,14 +66,17 @@ def interference(  # noqa: PLR0917 - the command line is its signature
         raise typer.BadParameter("It is of a mix: name one with --beside.", param_hint="--cores")
 
     def make(queries: "Queries", selection: "Selection") -> Json:
-        named = named_numbers(beside, "beside")
-        mix = tuple((name, 1.0 if busy is None else busy) for name, busy in named)
-        question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs)
+        mix = tuple(named_numbers(beside, "beside"))
+        question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs, experiments)
         return interference_document(selection, queries.ask(question))
 
     asked = Asked(select, since, until, campaign)
     answer = report(
-        asked, {"beside": beside}, make, lambda found: view(found, beside=beside, rows=rows), as_json=as_json
+        asked,
+        {"target": target, "beside": beside, "experiments": experiments},
+        make,
+        lambda found: view(found, beside=beside, rows=rows),
+        as_json=as_json,
     )
     if answer["mix"] is not None and answer["mix"]["because"] is not None:
         raise typer.Exit(NO_ANSWER)
@@ -78,8 +93,11 @@ def placement(  # noqa: PLR0917 - the command line is its signature
     machines: Annotated[int, typer.Option(min=1, max=200, help="How many there are, all equal.")],
     select: OnlyMachines = "{}",
     slots: Annotated[int, typer.Option(min=1, max=200, help="Programs that a machine may hold.")] = 2,
-    platform: Annotated[str, typer.Option(help="Of the machines; empty: the one with most visits.")] = "",
+    platform: Annotated[
+        str, typer.Option(help="Of the machines; empty: the one with most visits, or runs.")
+    ] = "",
     peak_gbs: PeakGbs = None,
+    experiments: Experiments = "",
     cautious: Annotated[
         bool, typer.Option(help="Hold limits by the upper end of a prediction's interval.")
     ] = False,
@@ -100,7 +118,10 @@ def placement(  # noqa: PLR0917 - the command line is its signature
 
     def make(queries: "Queries", selection: "Selection") -> Json:
         programs = tuple(named_numbers(tenants, "tenants"))
-        question = PlacementQuestion(selection, programs, machines, slots, platform, peak_gbs, cautious)
+        question = PlacementQuestion(
+            selection, programs, machines, slots, platform, peak_gbs, cautious, experiments
+        )
         return placement_document(selection, queries.ask(question))
 
-    report(Asked(select, since, until, campaign), {"tenants": tenants}, make, view, as_json=as_json)
+    typed = {"tenants": tenants, "experiments": experiments}
+    report(Asked(select, since, until, campaign), typed, make, view, as_json=as_json)

@@ -12,10 +12,27 @@ def interference(answer: Answer, *, beside: str = "", rows: int = 20) -> Rendera
     return Group(told(answer, lambda: _body(answer, beside, rows)), *left_out(answer["left_out"]))
 
 
+def source(of: Answer) -> list[Text]:
+    """That experiments trained it, and why visits did not where nobody wished that; nothing where visits did."""
+    if of["trained_by"] == "visits":
+        return []
+    lines = [
+        Text(
+            f"trained by {of['runs']:,} runs of the experiments {of['experiments']}; the fleet's visits have no part in it",
+            "bold",
+        )
+    ]
+    if of["instead_of_visits"] is not None:
+        because = of["instead_of_visits"]
+        lines.append(Text(f"visits cannot say, {because['reason']}: {because['detail']}", "yellow"))
+    return lines
+
+
 def chip(answer: Answer) -> list[Text]:
     """Whose chips an answer is about, and how its memory's peak is known."""
     of = answer["chip"]
-    lines = [Text(f"on {of['platform'] or 'an unknown platform'}; lines are {of['lines']}", "dim")]
+    counter = of["lines"] or "whichever the experiments counted"
+    lines = [Text(f"on {of['platform'] or 'an unknown platform'}; lines are {counter}", "dim")]
     if of["peak_gbs"] is not None:
         how = ", the most that a visit saw: --peak-gbs or a calibration says it better"
         lines.append(
@@ -44,18 +61,22 @@ def _points(error: float) -> str:
 
 
 def _body(answer: Answer, beside: str, rows: int) -> RenderableType:
-    mix = _mix(answer["mix"], answer["target"], beside) if answer["mix"] is not None else []
-    return Group(*mix, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer))
+    single = "visit" if answer["source"]["trained_by"] == "visits" else "run"
+    mix = _mix(answer["mix"], answer["target"], beside, single) if answer["mix"] is not None else []
+    told_by = source(answer["source"])
+    return Group(
+        *mix, *told_by, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer)
+    )
 
 
-def _mix(mix: Answer, target: str, beside: str) -> list[Text]:
+def _mix(mix: Answer, target: str, beside: str, single: str) -> list[Text]:
     if mix["because"] is not None:
         return [Text.assemble(f"{target} beside {beside}: ", unsaid(mix["because"]))]
     lines = [
         Text.assemble(
             f"{target} beside {beside} takes longer than alone by ",
             (_interval(mix["degradation"]), "bold"),
-            f" in a visit, 95 %; the mean of all training mixes would say {longer(mix['baseline'])}",
+            f" in a {single}, 95 %; the mean of all training mixes would say {longer(mix['baseline'])}",
         ),
         Text(
             f"at {amount(1e6 * mix['lines'])} lines/s and {amount(1e9 * mix['gigabytes'])}B/s of all together, {mix['piece']}",
@@ -68,9 +89,10 @@ def _mix(mix: Answer, target: str, beside: str) -> list[Text]:
 
 
 def _fit(answer: Answer) -> list[Text]:
+    mixes = "visits" if answer["source"]["trained_by"] == "visits" else "runs"
     lines = [
         Text(
-            f"{answer['mixes']:,} visits beside known neighbours: the function errs by {_points(answer['error'])} on them, "
+            f"{answer['mixes']:,} {mixes} beside known neighbours: the function errs by {_points(answer['error'])} on them, "
             f"their mean of {longer(answer['baseline'])} by {_points(answer['baseline_error'])}"
         )
     ]
@@ -111,15 +133,22 @@ def _pieces(pieces: list[Answer]) -> list[RenderableType]:
 def _neighbours(answer: Answer, rows: int) -> list[RenderableType]:
     known = sorted(answer["neighbours"], key=lambda each: -each["gigabytes"])
     table: Table = columns(
-        "CPI alone", "lines/CPU s", "memory/CPU s", "visits", "application", wide=("application",)
+        "alone", "lines/CPU s", "memory/CPU s", "seen in", "application", wide=("application",)
     )
     for each in known[:rows]:
         table.add_row(
-            f"{each['cpi']:.2f}",
+            _alone(each),
             amount(1e6 * each["lines"]),
             f"{amount(1e9 * each['gigabytes'])}B",
-            f"{each['visits']:,}",
+            f"{each['visits']:,} visits" if each["visits"] else f"{each['runs']:,} runs",
             Text(each["application"] or "(none)"),
         )
     left = len(known) - rows
     return [table, *([Text(f"{left:,} more applications", "dim")] if left > 0 else [])]
+
+
+def _alone(each: Answer) -> str:
+    """CPI or time alone; a dash for what experiments know the pressure of only."""
+    if each["cpi"] is not None:
+        return f"CPI {each['cpi']:.2f}"
+    return "–" if each["time_s"] is None else f"{amount(each['time_s'])} s"

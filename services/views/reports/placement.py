@@ -5,7 +5,7 @@ from math import inf
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.interference import chip, longer
+from services.views.reports.interference import chip, longer, source
 from services.views.reports.told import Answer, columns, left_out, told
 
 
@@ -49,7 +49,7 @@ def _body(answer: Answer) -> RenderableType:
         else "the search stopped at its limit: a better one may be near"
     )
     notes.append(Text(found, "dim" if answer["ended"] else "yellow"))
-    return Group(*lines, table, *notes, *chip(answer))
+    return Group(*lines, table, *notes, *source(answer["source"]), *chip(answer))
 
 
 def _unknown(rows: list[Answer]) -> bool:

@@ -1,7 +1,7 @@
-"""How much slower an application runs beside others on a chip, from the fleet's own visits (DIGEST I1-I7).
+"""How much slower an application runs beside others on a chip (DIGEST I1-I7).
 
-Visits in which an application had its chip to itself say its CPI alone and how it presses on others; all other visits train
-its degradation as a function of the total pressure. Beside every prediction stands the mean of the training mixes.
+The fleet's own visits train its degradation as a function of the total pressure, or uploaded experiments do; the answer says which.
+Beside every prediction stands the mean of the training mixes.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.errors import CannotSay
-from analysis.interference.colocation import LEAST_ALONE, Solo, Training, training
 from analysis.interference.component_regression import PieceFit
-from analysis.interference.pieces import NAMES, of_peak
-from analysis.interference.target import Prediction, Target, fit_target
+from analysis.interference.pieces import NAMES
+from analysis.interference.target import Prediction, Target
 from storage.errors import BadSelection
-from storage.query.models.interference_inputs import InterferenceInputs, read_interference_inputs
+from storage.query.models.interference_ground import Ground, Known, Source
+from storage.query.models.interference_training import Wanted, train
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
 from storage.query.reader import Reading
@@ -50,17 +50,18 @@ class TargetAnswer:
     """The degradation of one application, or why it is not known."""
 
     target: str
+    source: Source
     platform: str
     lines: str
-    """The counter that stood for lines brought into the cache."""
+    """The counter that stood for lines brought into the cache; "": whichever the experiments counted."""
     peak_gbs: float | None
     peak_is_seen: bool
-    solo: Solo | None
+    solo: Known | None
     model: Target | None
     pieces: tuple[Piece, ...]
     mix: Mix | None
     """None: none was asked about, or there is no model."""
-    neighbours: Mapping[str, Solo]
+    neighbours: Mapping[str, Known]
     """Applications whose pressure is known, the target among them."""
     strangers: int
     """Visits of the target beside others whose pressure is not known: they train nothing."""
@@ -76,79 +77,41 @@ class TargetQuestion:
     selection: Selection
     target: str
     platform: str = ""
-    """"": the one with most visits of the target."""
-    beside: tuple[tuple[str, float], ...] = ()
-    """Names of applications, and the cores that each keeps busy on the chip."""
+    """"": the one with most visits, or runs, of the target."""
+    beside: tuple[tuple[str, float | None], ...] = ()
+    """Names of applications, and the cores that each keeps busy on the chip; None: one, by experiments as many as alone."""
     cores: float | None = None
     """That the target keeps busy; None: as many as on average."""
     peak_gbs: float | None = None
     """Of a chip's memory; None: as calibrated, else the most that was seen."""
+    experiments: str = ""
+    """The set that is to train it; "": the fleet's visits, or the newest set of the target where these cannot say."""
 
     def answer(self, reading: Reading) -> TargetAnswer:
         """The degradation. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
-        found = read_interference_inputs(reading, self.selection, self.platform, self.peak_gbs, self.target)
-        number = found.number(self.target)
-        trained, unsaid = trained_target(found, self.target)
+        wanted = Wanted(self.selection, (self.target,), self.platform, self.peak_gbs, self.experiments)
+        found = train(reading, wanted)
+        ground, trained = found.ground, found.models.get(self.target)
         model = trained.model if trained else None
+        known = ground.known
         return TargetAnswer(
             target=self.target,
-            platform=found.platform,
-            lines=found.lines,
-            peak_gbs=found.peak_gbs if np.isfinite(found.peak_gbs) else None,
-            peak_is_seen=found.peak_is_seen,
-            solo=found.solos.get(number),
+            source=found.source,
+            platform=ground.platform,
+            lines=ground.lines,
+            peak_gbs=ground.peak_gbs if np.isfinite(ground.peak_gbs) else None,
+            peak_is_seen=ground.peak_is_seen,
+            solo=known.get(self.target),
             model=model,
             pieces=_pieces(model) if model else (),
-            mix=_mix(self, found, model) if model and self.beside else None,
-            neighbours=known_neighbours(found),
+            mix=_mix(self, ground, known, model) if model and self.beside else None,
+            neighbours=known,
             strangers=trained.training.left_out if trained else 0,
-            inputs=found.inputs,
-            left_out=found.left_out,
-            unsaid=unsaid,
+            inputs=ground.inputs,
+            left_out=ground.left_out,
+            unsaid=found.unsaid.get(self.target),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedTarget:
-    """A target's model and what it was made of."""
-
-    model: Target
-    training: Training
-
-
-def trained_target(found: InterferenceInputs, application: str) -> tuple[TrainedTarget | None, Unsaid | None]:
-    """The model of an application from these visits, or why there is none."""
-    if not found.inputs.visits:
-        return None, Unsaid("too_little", "No visit of the selection has landed.")
-    if not len(found.chips.seconds):
-        return None, _nothing_usable(found)
-    number = found.number(application)
-    if number < 0 or not (found.chips.application == number).any():
-        return None, Unsaid(
-            "too_little",
-            f"No visit of a machine of one socket with {found.platform or 'any platform'} counted {application!r}. "
-            "Count control groups: fleetprof campaigns set … --cgroups 16.",
-        )
-    if number not in found.solos:
-        return None, Unsaid(
-            "too_little",
-            f"{application} had a chip of {found.platform} to itself in fewer than {LEAST_ALONE} visits, so nobody knows "
-            "what it would do alone. Give some machines nothing else to do.",
-        )
-    try:
-        trained = training(found.chips, number, dict(found.solos))
-        model = fit_target(
-            trained.own, trained.mixes, trained.degradation, of_peak(found.peak_gbs), typical=trained.typical
-        )
-    except CannotSay as error:
-        return None, Unsaid(error.reason, str(error))
-    return TrainedTarget(model, trained), None
-
-
-def known_neighbours(found: InterferenceInputs) -> Mapping[str, Solo]:
-    """Applications whose pressure is known, by name."""
-    return {found.names[number]: solo for number, solo in found.solos.items() if number < len(found.names)}
 
 
 def refuse_applications(selection: Selection) -> None:
@@ -173,20 +136,9 @@ def _check(question: TargetQuestion) -> None:
         raise BadSelection("Whose degradation is wanted?", hint="target=checkout, for example.")
     if len(question.beside) > MOST_NEIGHBOURS:
         raise BadSelection(f"There are more than {MOST_NEIGHBOURS} neighbours.")
-    cores = [*(each for _, each in question.beside), *([] if question.cores is None else [question.cores])]
-    if any(not 0 < each <= 10_000 for each in cores):
+    cores = (*(each for _, each in question.beside), question.cores)
+    if any(each is not None and not 0 < each <= 10_000 for each in cores):
         raise BadSelection("An application keeps more than 0 and at most 10000 cores busy.")
-
-
-def _nothing_usable(found: InterferenceInputs) -> Unsaid:
-    if not found.left_out:
-        return Unsaid("too_little", "No visit has CPU time.")
-    why = max(found.left_out, key=found.left_out.__getitem__)
-    return Unsaid(
-        "too_little",
-        f"No visit has all that is needed; of most, {why}. Machines of one socket are needed, whose memory traffic and "
-        "control groups are counted: fleetprof campaigns set … --cgroups 16.",
-    )
 
 
 def _pieces(model: Target) -> tuple[Piece, ...]:
@@ -198,20 +150,20 @@ def _pieces(model: Target) -> tuple[Piece, ...]:
     )
 
 
-def _mix(question: TargetQuestion, found: InterferenceInputs, model: Target) -> Mix:
-    solos = known_neighbours(found)
-    unknown = sorted({name for name, _ in question.beside if name not in solos})
+def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], model: Target) -> Mix:
+    unknown = sorted({name for name, _ in question.beside if name not in known})
     if unknown:
-        detail = f"Nobody knows how much {', '.join(unknown)} presses: it had no chip to itself in {LEAST_ALONE} visits."
+        detail = f"Nobody knows how much {', '.join(unknown)} presses: {ground.stranger()}."
         return Mix(np.nan, np.nan, None, Unsaid("too_little", detail))
-    own = solos[question.target]
+    own = known[question.target]
     if question.cores is None:
         lines, gigabytes = (float(each[0]) for each in (model.typical.cache, model.typical.bandwidth))
     else:
         lines, gigabytes = own.lines_per_cpu_s * question.cores, own.gigabytes_per_cpu_s * question.cores
-    for name, cores in question.beside:
-        lines += solos[name].lines_per_cpu_s * cores
-        gigabytes += solos[name].gigabytes_per_cpu_s * cores
+    for name, given in question.beside:
+        cores = known[name].cores if given is None else given
+        lines += known[name].lines_per_cpu_s * cores
+        gigabytes += known[name].gigabytes_per_cpu_s * cores
     try:
         return Mix(lines, gigabytes, model.predict(lines, gigabytes), None)
     except CannotSay as error:

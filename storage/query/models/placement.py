@@ -9,8 +9,9 @@ import numpy as np
 from analysis.errors import CannotSay
 from analysis.interference.advisor import Tenant, place
 from storage.errors import BadSelection
-from storage.query.models.interference import check_peak, refuse_applications, trained_target
-from storage.query.models.interference_inputs import InterferenceInputs, read_interference_inputs
+from storage.query.models.interference import check_peak, refuse_applications
+from storage.query.models.interference_ground import Source
+from storage.query.models.interference_training import Trained, Wanted, train
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
@@ -41,6 +42,8 @@ class Placed:
 class PlacementAnswer:
     """The best placement found, or why there is none."""
 
+    source: Source
+    """Of all models: the fleet's visits, or one set of experiments."""
     platform: str
     lines: str
     peak_gbs: float | None
@@ -67,27 +70,34 @@ class PlacementQuestion:
     slots: int = 2
     """Programs that a machine may hold."""
     platform: str = ""
-    """"": the one with most visits."""
+    """"": the one with most visits, or runs."""
     peak_gbs: float | None = None
     cautious: bool = False
     """Targets are held by the upper end of a prediction's interval."""
+    experiments: str = ""
+    """The set that is to train all models; "": the fleet's visits, or the newest set that can where these cannot."""
 
     def answer(self, reading: Reading) -> PlacementAnswer:
         """The placement. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
-        found = read_interference_inputs(reading, self.selection, self.platform, self.peak_gbs, "")
+        targets = tuple(dict.fromkeys(name for name, _ in self.tenants))
+        found = train(
+            reading, Wanted(self.selection, targets, self.platform, self.peak_gbs, self.experiments)
+        )
+        ground = found.ground
         rows, ended, unsaid = _placed(self, found)
         return PlacementAnswer(
-            platform=found.platform,
-            lines=found.lines,
-            peak_gbs=found.peak_gbs if np.isfinite(found.peak_gbs) else None,
-            peak_is_seen=found.peak_is_seen,
+            source=found.source,
+            platform=ground.platform,
+            lines=ground.lines,
+            peak_gbs=ground.peak_gbs if np.isfinite(ground.peak_gbs) else None,
+            peak_is_seen=ground.peak_is_seen,
             machines=self.machines,
             slots=self.slots,
             rows=rows,
             ended=ended,
-            inputs=found.inputs,
-            left_out=found.left_out,
+            inputs=ground.inputs,
+            left_out=ground.left_out,
             unsaid=unsaid,
         )
 
@@ -105,11 +115,8 @@ def _check(question: PlacementQuestion) -> None:
         raise BadSelection(f"1 to {MOST_MACHINES} machines of 1 to {MOST_TENANTS} programs each.")
 
 
-def _placed(
-    question: PlacementQuestion, found: InterferenceInputs
-) -> tuple[tuple[Placed, ...], bool, Unsaid | None]:
-    models = {name: trained_target(found, name) for name, _ in question.tenants}
-    lacking = {name: unsaid for name, (_, unsaid) in models.items() if unsaid is not None}
+def _placed(question: PlacementQuestion, found: Trained) -> tuple[tuple[Placed, ...], bool, Unsaid | None]:
+    lacking = found.unsaid
     if lacking:
         # Without its pressure nobody knows what a program does to the others, so none can be placed.
         rows = tuple(
@@ -120,9 +127,7 @@ def _placed(
             return rows, False, first
         return rows, False, Unsaid(first.reason, f"Of {', '.join(lacking)} nothing is known: {first.detail}")
     tenants = [
-        Tenant(trained.model, inf if most is None else most)
-        for name, most in question.tenants
-        if (trained := models[name][0]) is not None
+        Tenant(found.models[name].model, inf if most is None else most) for name, most in question.tenants
     ]
     try:
         placement = place(

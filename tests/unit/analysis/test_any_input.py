@@ -12,6 +12,7 @@ from analysis.dvfs import fitted, one_run
 from analysis.dvfs.frequency_model import FrequencyModel
 from analysis.errors import AnalysisError
 from analysis.event_mining.fusion import Run, fuse, normalised
+from analysis.interference import experiments
 from analysis.interference.component_regression import fit_piece
 from analysis.interference.pieces import of_peak
 from analysis.interference.pressure import Pressures, degradation
@@ -86,6 +87,17 @@ MODELS: dict[str, Callable[[Numbers], object]] = {
     "piece": lambda a: fit_piece(a.table(2), a()),
     "target": lambda a: fit_target(Pressures(a(1), a(1)), Pressures(a(), a()), a(), of_peak(a.one())).predict(
         a.one(), a.one()
+    ),
+    "experiments": lambda a: experiments.training(
+        [
+            *(
+                experiments.Run(name, (), experiments.Metric.CPI, a.one(), a.one(), a.one(), 1.0)
+                for name in ("web", "feed")
+            ),
+            *(experiments.Run("web", ("feed",), experiments.Metric.CPI, float(value)) for value in a()),
+        ],
+        "web",
+        a.one(),
     ),
     "degradation": lambda a: degradation(a(), a()),
     "roll-out": lambda a: rollout(np.sort(a()), *np.sort(a.table(3), axis=1).T[[1, 0, 2]]),

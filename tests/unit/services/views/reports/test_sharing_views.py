@@ -19,6 +19,13 @@ INPUTS = {
 }
 LEFT_OUT = [{"why": "its machine has several sockets", "visits": 20}]
 ABOUT = {"asked": ASKED, "inputs": INPUTS, "because": None, "left_out": LEFT_OUT}
+VISITS = {
+    "trained_by": "visits",
+    "experiments": None,
+    "visits": 44,
+    "runs": 0,
+    "instead_of_visits": None,
+}
 CHIP = {"platform": "Z80", "lines": "l2-lines-in", "peak_gbs": 204.8, "peak_is_seen": False}
 TOO_LITTLE = {"reason": "too_little", "detail": "3 mixes, 8 are needed."}
 
@@ -30,7 +37,8 @@ def text_of(renderable) -> str:
 
 
 def solo(application: str, gigabytes: float) -> dict:
-    return {"application": application, "cpi": 1.25, "lines": 3.0, "gigabytes": gigabytes, "visits": 12}
+    alone = {"cpi": 1.25, "time_s": None, "cores": 1.0, "visits": 12, "runs": 0}
+    return {"application": application, "lines": 3.0, "gigabytes": gigabytes, **alone}
 
 
 def piece(name: str, because: dict | None = None) -> dict:
@@ -68,6 +76,7 @@ def slowed(**other) -> dict:
     return {
         **ABOUT,
         "target": "search[1]",
+        "source": VISITS,
         "chip": CHIP,
         "solo": solo("search[1]", 2.0),
         "mixes": 44,
@@ -101,6 +110,35 @@ def test_a_mix_stands_beside_what_the_mean_would_say():
     assert "left out: 20 visits, its machine has several sockets" in text
     assert "do not trust" not in text
     assert "no more than the mean" not in text
+
+
+RUNS = {**VISITS, "trained_by": "experiments", "experiments": "lab[7]", "visits": 0, "runs": 44}
+
+
+def test_what_experiments_trained_is_said() -> None:
+    timed = {**solo("etl", 1.0), "cpi": None, "time_s": 12.5, "visits": 0, "runs": 3}
+    pressed = {**solo("feed", 5.0), "cpi": None, "visits": 0, "runs": 2}
+    chip = {**CHIP, "lines": ""}
+    answer = slowed(source=RUNS, chip=chip, neighbours=[timed, pressed], strangers=0)
+    text = text_of(interference(answer, beside="feed"))
+    assert "trained by 44 runs of the experiments lab[7]; the fleet's visits have no part in it" in text
+    assert "(+40.0…+48.0) in a run, 95 %" in text
+    assert "44 runs beside known neighbours" in text
+    assert "visits cannot say" not in text
+    assert "lines are whichever the experiments counted" in text
+    rows = [line.split() for line in text.splitlines() if line.endswith(("etl", "feed"))]
+    assert [row[-3:] for row in rows] == [["2", "runs", "feed"], ["3", "runs", "etl"]]
+    assert rows[0][0] == "–"
+    assert rows[1][:2] == ["12.5", "s"]
+
+
+def test_why_experiments_were_taken_is_said() -> None:
+    text = text_of(interference(slowed(source={**RUNS, "instead_of_visits": TOO_LITTLE})))
+    assert "visits cannot say, too_little: 3 mixes, 8 are needed." in text
+    placed_by = advice(placed("feed", 0, 0.1, 0.05), source={**RUNS, "instead_of_visits": TOO_LITTLE})
+    shown = text_of(placement(placed_by))
+    assert "trained by 44 runs of the experiments lab[7]" in shown
+    assert "visits cannot say, too_little" in shown
 
 
 def test_what_is_no_better_than_the_mean_or_was_never_seen_is_said():
@@ -143,7 +181,7 @@ def placed(application: str, machine: int | None, most: float | None, value: flo
 
 
 def advice(*rows: dict, **other) -> dict:
-    of = {"chip": CHIP, "machines": 3, "slots": 2, "ended": True, "rows_total": len(rows)}
+    of = {"source": VISITS, "chip": CHIP, "machines": 3, "slots": 2, "ended": True, "rows_total": len(rows)}
     return {**ABOUT, **of, "rows": list(rows), **other}
 
 

@@ -1,0 +1,218 @@
+"""Training mixes from runs that somebody measured: a target's time, CPI or IPC alone, and beside others (DIGEST I1, I2, I8).
+
+A run alone says how a program presses on a chip, as the paper has it: means over the whole of that run. What presses in a mix is
+the sum over its programs' runs alone, whoever they are; nothing that is counted in the mix itself is needed. Runs of one
+program alone are averaged. What they cannot all be true of is told instead of averaged: runs alone, or beside the same
+others, that differ by more than a half; a program that runs faster beside others than alone in most of its mixes, which is what a
+mistaken metric looks like; one that alone moves more than the memory can.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+import numpy as np
+
+from analysis.arrays import Float
+from analysis.errors import BadShape, Contradictory, TooLittle
+from analysis.evidence import enough, number, numbers, positive, varied
+from analysis.interference.colocation import Training
+from analysis.interference.pressure import Pressures, degradation
+
+MOST_APART = 1.5
+"""The largest over the smallest of values that repeat one thing. Runs differ by percents; twice is something else."""
+_FASTER = -0.05
+"""Median degradation below which it is no noise that a program gains by neighbours."""
+_OVER_PEAK = 1.2
+"""A peak is what a benchmark reached, which another program may pass by a little."""
+
+
+class Metric(StrEnum):
+    """What a run's value is."""
+
+    TIME = "time"
+    """Seconds of the same work."""
+    CPI = "cpi"
+    """Cycles per instruction."""
+    IPC = "ipc"
+    """Instructions per cycle."""
+
+    def slowness(self, value: float) -> float:
+        """The value as one that grows as the program runs slower."""
+        return 1 / value if self is Metric.IPC else value
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a target on one platform: alone, or beside others."""
+
+    target: str
+    beside: tuple[str, ...] = ()
+    """What else ran on the chip; a name that stands twice ran twice. (): alone."""
+    metric: Metric | None = None
+    """None: only the pressure of a run alone is known."""
+    value: float | None = None
+    """> 0, in the metric's unit."""
+    lines: float | None = None
+    """Of a run alone: millions brought into the shared cache a second, ≥ 0; else None."""
+    gigabytes: float | None = None
+    """Of a run alone: GB/s read from memory and written to it, ≥ 0; else None."""
+    cores: float | None = None
+    """Of a run alone: that it kept busy, > 0; else None."""
+
+    def __post_init__(self) -> None:
+        """Raises BadShape for figures that such a run does not have, NotANumber for one that cannot be."""
+        pressure = (self.lines, self.gigabytes, self.cores)
+        if (self.metric is None) != (self.value is None):
+            raise BadShape("A value needs its metric, and a metric its value.")
+        if self.beside and (self.value is None or any(each is not None for each in pressure)):
+            raise BadShape("A run beside others has a value and no pressure of its own.")
+        if self.value is not None:
+            positive("value", self.value)
+        if self.beside:
+            return
+        if self.lines is None or self.gigabytes is None or self.cores is None:
+            raise BadShape("A run alone says its lines, gigabytes and cores.")
+        number("lines in millions a second", self.lines, 0)
+        number("gigabytes a second", self.gigabytes, 0)
+        positive("cores", self.cores)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An application as its runs alone show it."""
+
+    lines: float
+    """Millions a second, a mean over runs."""
+    gigabytes: float
+    """A second, likewise."""
+    cores: float
+    """That it kept busy meanwhile."""
+    metric: Metric | None
+    """None: only its pressure is known."""
+    slowness: float
+    """Mean time of the work, or cycles per instruction; NaN where only its pressure is known."""
+    runs: int
+
+
+def programs(runs: Iterable[Run]) -> Mapping[str, Program | Contradictory]:
+    """Every application that ran alone, by name; or why its runs cannot be of one program.
+
+    They differ by their metric or their cores, or by more than a half in their value.
+    """
+    alone: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        if not run.beside:
+            alone[run.target].append(run)
+    found: dict[str, Program | Contradictory] = {}
+    for name, each in alone.items():
+        try:
+            found[name] = _program(name, each)
+        except Contradictory as error:
+            found[name] = error
+    return found
+
+
+def training(runs: Sequence[Run], target: str, peak: float) -> Training:
+    """The target's mixes, for `target.fit_target`. `peak`: GB/s of the chip's memory.
+
+    Raises TooLittle without runs beside others, or where the target or a neighbour has no run alone; Constant where all mixes came out
+    the same; Contradictory for what cannot all be true; NotANumber.
+    """
+    mixes = [run for run in runs if run.beside and run.target == target]
+    enough(f"runs of {target} beside others", len(mixes), 1)
+    known = _needed(runs, mixes)
+    own = known.get(target)
+    if own is None or not isfinite(own.slowness):
+        raise TooLittle(
+            f"No run of {target} alone says its {mixes[0].metric}, so nobody knows what it is slowed down from."
+        )
+    strangers = sorted({name for run in mixes for name in run.beside} - set(known))
+    if strangers:
+        raise TooLittle(f"No run of {', '.join(strangers)} alone says how much it presses.")
+    if any(run.metric is not own.metric for run in mixes):
+        raise Contradictory(f"{target} has other metrics beside others than alone: they cannot be compared.")
+    if own.gigabytes > _OVER_PEAK * positive("peak bandwidth in GB/s", peak):
+        raise Contradictory(
+            f"{target} alone moved {own.gigabytes:.3g} GB/s, and the memory of a chip {peak:.3g} at most: one of the two is wrong."
+        )
+    _check_repeated(mixes)
+    slowness = np.array([_slowness(run) for run in mixes])
+    found = degradation(slowness, own.slowness)
+    if len(found) > 1:
+        varied(f"The values of all {len(found)} runs of {target} beside others", slowness)
+    if float(np.median(found)) < _FASTER:
+        raise Contradictory(
+            f"{target} ran faster beside others than alone, by {-float(np.median(found)):.0%} in the median run: "
+            "its metric may be another, or its run alone of other work."
+        )
+    lines, gigabytes = (
+        np.array([_sum(known, run, pressure) for run in mixes]) for pressure in ("lines", "gigabytes")
+    )
+    solo = Pressures(np.array([own.lines]), np.array([own.gigabytes]))
+    return Training(own=solo, typical=solo, mixes=Pressures(lines, gigabytes), degradation=found, left_out=0)
+
+
+def _needed(runs: Sequence[Run], mixes: Sequence[Run]) -> Mapping[str, Program]:
+    """The programs of these mixes that ran alone. Raises Contradictory for the first that cannot be one program."""
+    names = {name for run in mixes for name in (run.target, *run.beside)}
+    found: dict[str, Program] = {}
+    for name, program in programs(run for run in runs if run.target in names).items():
+        if isinstance(program, Contradictory):
+            raise program
+        found[name] = program
+    return found
+
+
+def _program(name: str, alone: Sequence[Run]) -> Program:
+    metrics = {run.metric for run in alone if run.metric is not None}
+    if len(metrics) > 1:
+        raise Contradictory(
+            f"The runs of {name} alone have more than one metric: {', '.join(sorted(metrics))}."
+        )
+    if len({run.cores for run in alone}) > 1:
+        raise Contradictory(
+            f"The runs of {name} alone keep different numbers of cores busy: they are different programs."
+        )
+    slowness = numbers("value", [_slowness(run) for run in alone if run.value is not None])
+    _check_apart(f"The runs of {name} alone", slowness)
+    return Program(
+        lines=_mean(run.lines for run in alone),
+        gigabytes=_mean(run.gigabytes for run in alone),
+        cores=_mean(run.cores for run in alone),
+        metric=next(iter(metrics), None),
+        slowness=float(slowness.mean()) if len(slowness) else np.nan,
+        runs=len(alone),
+    )
+
+
+def _check_repeated(mixes: Sequence[Run]) -> None:
+    same: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for run in mixes:
+        same[tuple(sorted(run.beside))].append(_slowness(run))
+    for beside, values in same.items():
+        _check_apart(f"The runs of {mixes[0].target} beside {', '.join(beside)}", np.array(values))
+
+
+def _check_apart(which: str, slowness: Float) -> None:
+    """Raises Contradictory where values of the same thing differ too much to be that."""
+    if len(slowness) and slowness.max() > MOST_APART * slowness.min():
+        raise Contradictory(
+            f"{which} differ by a factor of {slowness.max() / slowness.min():.3g}: they cannot have been of the same work."
+        )
+
+
+def _slowness(run: Run) -> float:
+    assert run.metric is not None, "only runs with a value are asked"
+    assert run.value is not None
+    return run.metric.slowness(run.value)
+
+
+def _sum(known: Mapping[str, Program], run: Run, pressure: str) -> float:
+    return float(sum(getattr(known[name], pressure) for name in (run.target, *run.beside)))
+
+
+def _mean(values: Iterable[float | None]) -> float:
+    return float(np.mean([value for value in values if value is not None]))

@@ -1,0 +1,215 @@
+"""The routes of experiments: runs of programs that share a chip, measured by operators (DIGEST I1, I8)."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter
+from fastapi import APIRouter, Depends, Query, Request, Response, Security
+from fastapi import Path as PathParameter
+from pydantic import Field
+
+from services.api.answer import Answer, Json
+from services.api.auth import Access, Role
+from services.api.body import body_as_file
+from services.api.callers import bearer_scheme, demand, role_of, session_scheme
+from services.api.problems import Problem, described
+from services.api.replies import as_json, in_thread, zipped
+from services.experiments.desk import ExperimentDesk
+from services.experiments.errors import UnusableExperiments
+from services.experiments.file import LARGEST_BYTES
+from storage.errors import ExperimentsExist
+
+_PROBLEMS = described(
+    {
+        400: "The body is not what its headers say.",
+        401: "Not signed in.",
+        403: "The caller's role is not operator.",
+        404: "There are no experiments of this name.",
+        408: "The body came too slowly.",
+        409: "There are experiments of this name already.",
+        413: "The body is too large.",
+        415: "The body has a Content-Encoding other than zstd, gzip and identity.",
+        422: "A parameter is out of its range, or the file cannot be kept: the detail names lines and columns.",
+        503: "The database does not answer; Retry-After says when to ask again.",
+        507: "The server's disk is full.",
+    }
+)
+_CONCURRENT_BODIES = 4
+_SPLIT = "Split the file into several sets."
+Name = Annotated[str, PathParameter(max_length=100, description="What the experiments are called.")]
+
+
+class WatchedTarget(Answer):
+    """An application that was watched beside others."""
+
+    application: str
+    runs: int = Field(description="Beside others.")
+
+
+class PlatformExperiments(Answer):
+    """What a set holds of one platform."""
+
+    platform: str
+    alone: int = Field(description="Runs of an application alone.")
+    beside: int = Field(description="Runs of a target beside others.")
+    targets: list[WatchedTarget]
+    programs: list[str] = Field(description="Applications whose pressure is known.")
+
+
+class ExperimentSet(Answer):
+    """One uploaded file of experiments."""
+
+    name: str = Field(description="What questions call it: experiments=…")
+    added_by: str
+    added_at: str = Field(description="RFC 3339, UTC.")
+    alone: int = Field(description="Runs of an application alone.")
+    beside: int = Field(description="Runs of a target beside others.")
+    platforms: list[PlatformExperiments]
+
+
+class AddedExperiments(ExperimentSet):
+    """What is kept now."""
+
+    unknown_platforms: list[str] = Field(
+        description="Of these, no machine of the inventory has the platform: a question finds them by that name only."
+    )
+
+
+class ExperimentSets(Answer):
+    """All experiments that are kept, the newest first."""
+
+    experiments: list[ExperimentSet]
+
+
+class ExperimentRun(Answer):
+    """One run: a line of the file."""
+
+    line: int = Field(description="From 1, the heading among them.")
+    platform: str
+    target: str
+    beside: list[str] = Field(description="Empty: the run alone.")
+    metric: str | None = Field(description="time, cpi or ipc; null: only the run's pressure is known.")
+    value: float | None = Field(description="Seconds, cycles per instruction, or its inverse.")
+    lines: float | None = Field(description="Of a run alone: millions a second into the shared cache.")
+    gigabytes: float | None = Field(description="Of a run alone: read and written a second.")
+    cores: float | None = Field(description="Of a run alone: that it kept busy.")
+
+
+class ExperimentRuns(ExperimentSet):
+    """One set with its runs."""
+
+    rows: list[ExperimentRun]
+
+
+class RemovedExperiments(Answer):
+    """Experiments that are kept no more."""
+
+    name: str
+
+
+def experiments_router(
+    desk: ExperimentDesk, access: Access, limiter: CapacityLimiter, folder: Path
+) -> APIRouter:
+    """The routes over these experiments. `folder` is where a body lies while it is read."""
+
+    async def viewer(request: Request) -> None:
+        demand(request, access, Role.VIEWER)
+
+    async def operator(request: Request) -> None:
+        demand(request, access, Role.OPERATOR)
+
+    schemes = [Security(session_scheme), Security(bearer_scheme)]
+    router = APIRouter(prefix="/api/v1", tags=["experiments"])
+    reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
+    changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
+    # A place of its own for each: who has one for its body waits for one to unpack it in.
+    bodies, unpacking = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(1)
+
+    async def answer(request: Request, make: Callable[[], Json]) -> Response:
+        return await in_thread(limiter, lambda: zipped(request, *as_json(make())))
+
+    @router.get(
+        "/experiments",
+        summary="Experiments that are kept",
+        description="Files of runs that operators measured, alone on a chip and beside others, the newest first.",
+        response_model=ExperimentSets,
+        responses=_only(401, 503),
+        **reading,
+    )
+    async def experiments(request: Request) -> Response:
+        return await answer(request, desk.listing)
+
+    @router.post(
+        "/experiments",
+        summary="Upload experiments",
+        description="The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and, if need "
+        "be, `cores`; a row is a run (docs/models.md). It is kept whole or, where anything in it is wrong, not at all.",
+        response_model=AddedExperiments,
+        responses=_only(400, 401, 403, 408, 409, 413, 415, 422, 503, 507),
+        openapi_extra=_BODY,
+        **changing,
+    )
+    async def upload_experiments(
+        request: Request,
+        name: Annotated[str, Query(max_length=100, description="What questions call them.")],
+        replace: Annotated[
+            bool, Query(description="Take the place of experiments that have this name already.")
+        ] = False,
+    ) -> Response:
+        role = role_of(request, access)
+        client = request.client.host if request.client else ""
+        who = " at ".join(part for part in (role.name.lower() if role else "", client) if part)
+        whole = body_as_file(request, folder, limit=LARGEST_BYTES, unpacking=unpacking, hint=_SPLIT)
+        async with bodies, whole as path:
+
+            def make() -> Json:
+                try:
+                    return desk.add(name, path.read_bytes(), added_by=who, replace=replace)
+                except UnusableExperiments as error:
+                    status = HTTPStatus.UNPROCESSABLE_ENTITY
+                    hint = "Nothing was kept; docs/models.md says what stands in each column."
+                    raise Problem(status, str(error), kind="unusable-file", hint=hint) from error
+                except ExperimentsExist as error:
+                    hint = "Choose another name, or replace=true."
+                    raise Problem(HTTPStatus.CONFLICT, str(error), kind="exists", hint=hint) from error
+
+            return await answer(request, make)
+
+    @router.get(
+        "/experiments/{name}",
+        summary="One set of experiments",
+        description="What a set holds, and each of its runs.",
+        response_model=ExperimentRuns,
+        responses=_only(401, 404, 422, 503),
+        **reading,
+    )
+    async def experiments_of_name(request: Request, name: Name) -> Response:
+        return await answer(request, lambda: desk.show(name))
+
+    @router.delete(
+        "/experiments/{name}",
+        summary="Forget experiments",
+        description="Models then are trained by others, or by visits only.",
+        response_model=RemovedExperiments,
+        responses=_only(401, 403, 404, 422, 503),
+        **changing,
+    )
+    async def remove_experiments(request: Request, name: Name) -> Response:
+        return await answer(request, lambda: desk.remove(name))
+
+    return router
+
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The file.",
+        "content": {"text/csv": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+def _only(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: _PROBLEMS[status] for status in statuses}

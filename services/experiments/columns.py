@@ -1,0 +1,117 @@
+"""The columns of a file of experiments, and what may stand in them.
+
+docs/models.md shows a file. Units stand in the names, since a factor of a thousand is what files are wrong by.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Final
+
+from analysis.interference.experiments import Metric
+
+PLATFORM, TARGET, BESIDE, METRIC, VALUE = "platform", "target", "beside", "metric", "value"
+LINES, GIGABYTES, CORES = "mlines_per_s", "gb_per_s", "cores"
+COLUMNS: Final = (PLATFORM, TARGET, BESIDE, METRIC, VALUE, LINES, GIGABYTES, CORES)
+OPTIONAL: Final = frozenset({CORES})
+MOST_NEIGHBOURS: Final = 100
+_LONGEST: Final = 500
+_BETWEEN: Final = ";"
+_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    VALUE: (1e-9, 1e9),
+    LINES: (0.0, 1e6),
+    GIGABYTES: (0.0, 1e5),
+    CORES: (0.001, 1e4),
+}
+"""Far beyond any machine there is: what lies outside is of another unit."""
+_MEANT: Final[Mapping[str, str]] = {
+    VALUE: "write what the metric says: seconds, cycles per instruction, or instructions per cycle",
+    LINES: "write millions of lines a second that the run alone brought into the shared cache",
+    GIGABYTES: "write the GB/s that the run alone read from memory and wrote to it",
+    CORES: "write how many cores the run alone kept busy, or leave it empty for 1",
+}
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Wrong(Exception):
+    """A field that cannot be read: what is wrong, and what to write instead."""
+
+    def __init__(self, what: str, instead: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.instead = instead
+
+
+def name_of(text: str) -> str:
+    """A platform or an application. Raises Wrong."""
+    if not text:
+        raise Wrong("it is empty", "write a name")
+    return _checked(text)
+
+
+def application_of(text: str) -> str:
+    """An application, by a name that a question can have. Raises Wrong."""
+    name = name_of(text)
+    if "," in name or _BETWEEN in name:
+        raise Wrong(f"{shown(name)} has a comma or a semicolon, which separate names", "write another name")
+    return name
+
+
+def beside_of(text: str) -> tuple[str, ...]:
+    """What else ran, separated by semicolons; (): nothing did. Raises Wrong."""
+    if not text:
+        return ()
+    names = tuple(part.strip() for part in text.split(_BETWEEN))
+    if len(names) > MOST_NEIGHBOURS:
+        raise Wrong(f"there are {len(names)} neighbours", f"name {MOST_NEIGHBOURS} at most")
+    if "" in names:
+        raise Wrong(f"{shown(text)} has an empty name", "write feed;etl, without a semicolon at either end")
+    return tuple(map(application_of, names))
+
+
+def metric_of(text: str) -> Metric | None:
+    """What the value is; None: there is none. Raises Wrong."""
+    if not text:
+        return None
+    try:
+        return Metric(text)
+    except ValueError:
+        raise Wrong(f"{shown(text)} is no metric", f"write {', '.join(Metric)}, in small letters") from None
+
+
+def number_of(column: str) -> Callable[[str], float | None]:
+    """How a column of numbers is read: one in its range, None where nothing stands. Raises Wrong."""
+    least, most = _RANGES[column]
+
+    def read(text: str) -> float | None:
+        if not text:
+            return None
+        try:
+            number = float(text) if text.isascii() and "_" not in text else None
+        except ValueError:
+            number = None
+        if number is None:
+            hint = f"{_MEANT[column]}, with a point for decimals and no unit"
+            raise Wrong(f"{shown(text)} is no number", hint)
+        if not isfinite(number):
+            raise Wrong(
+                f"{shown(text)} is no finite number", f"{_MEANT[column]}; leave a run out that has none"
+            )
+        if not least <= number <= most:
+            raise Wrong(f"{shown(text)} is not between {least:g} and {most:g}", _MEANT[column])
+        return number
+
+    return read
+
+
+def shown(text: str) -> str:
+    """A piece of a file in a message."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}…")
+
+
+def _checked(text: str) -> str:
+    if len(text) > _LONGEST:
+        raise Wrong(f"{shown(text)} has {len(text):,} characters", f"write {_LONGEST} at most")
+    if _UNPRINTABLE.search(text):
+        raise Wrong(f"{shown(text)} has characters that cannot be printed", "remove them")
+    return text

@@ -1,0 +1,169 @@
+"""Experiments that operators uploaded: runs of programs alone on a chip and beside others (DIGEST I1, I8).
+
+A set is one file, kept, replaced and removed whole: a model says which set trained it, and of how many runs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from analysis.interference.experiments import Metric, Run
+from storage.errors import ExperimentsExist, UnknownExperiments
+from storage.schema import experiment_run, experiment_set
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformRun:
+    """A run, where it was taken, and where it stands in its file."""
+
+    line: int
+    """From 1, the heading among them."""
+    platform: str
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a set holds of one platform."""
+
+    platform: str
+    targets: tuple[tuple[str, int], ...]
+    """Applications that were watched beside others, by name, each with its runs."""
+    programs: tuple[str, ...]
+    """Applications that ran alone, by name."""
+    alone: int
+    """Runs alone."""
+
+    @property
+    def beside(self) -> int:
+        """Runs beside others."""
+        return sum(count for _, count in self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentSet:
+    """What is known of a set without reading its runs."""
+
+    set_id: int
+    name: str
+    added_by: str
+    added_at: datetime
+    parts: tuple[Part, ...]
+    """By platform."""
+
+    def runs_beside(self, target: str, platform: str = "") -> int:
+        """Of a target, on a platform or ("") on any."""
+        counts = (dict(part.targets).get(target, 0) for part in self.parts if platform in {"", part.platform})
+        return sum(counts)
+
+
+def keep(
+    connection: Connection,
+    name: str,
+    runs: Sequence[PlatformRun],
+    *,
+    added_by: str = "",
+    replace: bool = False,
+) -> ExperimentSet:
+    """Keep runs under a name. Raises `ExperimentsExist` where it is taken, unless they replace what has it."""
+    if replace:
+        connection.execute(delete(experiment_set).where(experiment_set.c.name == name))
+    set_id = connection.scalar(
+        insert(experiment_set)
+        .values(name=name, added_by=added_by)
+        .on_conflict_do_nothing(index_elements=[experiment_set.c.name])
+        .returning(experiment_set.c.set_id)
+    )
+    if set_id is None:
+        raise ExperimentsExist(f"There are experiments of the name {name!r} already.")
+    connection.execute(insert(experiment_run), [_values(int(set_id), run) for run in runs])
+    return find(connection, name)
+
+
+def sets(connection: Connection) -> tuple[ExperimentSet, ...]:
+    """All sets, the newest first."""
+    return _sets(connection)
+
+
+def find(connection: Connection, name: str) -> ExperimentSet:
+    """The set of this name. Raises `UnknownExperiments`."""
+    found = _sets(connection, name)
+    if not found:
+        raise UnknownExperiments(f"There are no experiments {name!r}; see: fleetprof experiments list")
+    return found[0]
+
+
+def remove(connection: Connection, name: str) -> None:
+    """Forget a set with its runs. Raises `UnknownExperiments`."""
+    if not connection.execute(delete(experiment_set).where(experiment_set.c.name == name)).rowcount:
+        raise UnknownExperiments(f"There are no experiments {name!r}; see: fleetprof experiments list")
+
+
+def read(connection: Connection, set_id: int, platform: str | None = None) -> tuple[PlatformRun, ...]:
+    """The runs of a set, or of a platform in it, as they stood in the file."""
+    c = experiment_run.c
+    statement = select(experiment_run).where(c.set_id == set_id).order_by(c.line)
+    if platform is not None:
+        statement = statement.where(c.platform == platform)
+    return tuple(
+        PlatformRun(
+            row.line,
+            row.platform,
+            Run(
+                row.target,
+                tuple(row.beside),
+                None if row.metric is None else Metric(row.metric),
+                *(row.value, row.lines, row.gigabytes, row.cores),
+            ),
+        )
+        for row in connection.execute(statement)
+    )
+
+
+def _values(set_id: int, found: PlatformRun) -> dict[str, Any]:
+    run = found.run
+    return {
+        "set_id": set_id, "line": found.line, "platform": found.platform, "target": run.target,
+        "beside": list(run.beside), "metric": None if run.metric is None else run.metric.value, "value": run.value,
+        "lines": run.lines, "gigabytes": run.gigabytes, "cores": run.cores,
+    }  # fmt: skip
+
+
+def _sets(connection: Connection, name: str | None = None) -> tuple[ExperimentSet, ...]:
+    s, r = experiment_set.c, experiment_run.c
+    heads = select(s.set_id, s.name, s.added_by, s.added_at).order_by(s.added_at.desc(), s.set_id.desc())
+    if name is not None:
+        heads = heads.where(s.name == name)
+    found = connection.execute(heads).all()
+    is_alone = (func.cardinality(r.beside) == 0).label("is_alone")
+    counts: dict[int, list[tuple[str, str, bool, int]]] = defaultdict(list)
+    for row in connection.execute(
+        select(r.set_id, r.platform, r.target, is_alone, func.count().label("runs"))
+        .where(r.set_id.in_([head.set_id for head in found]))
+        .group_by(r.set_id, r.platform, r.target, is_alone)
+    ):
+        counts[row.set_id].append((row.platform, row.target, row.is_alone, row.runs))
+    return tuple(
+        ExperimentSet(head.set_id, head.name, head.added_by, head.added_at, _parts(counts[head.set_id]))
+        for head in found
+    )
+
+
+def _parts(counts: Iterable[tuple[str, str, bool, int]]) -> tuple[Part, ...]:
+    ordered = sorted(counts)
+    return tuple(
+        Part(
+            platform=platform,
+            targets=tuple(
+                (target, runs) for at, target, alone, runs in ordered if at == platform and not alone
+            ),
+            programs=tuple(target for at, target, alone, _ in ordered if at == platform and alone),
+            alone=sum(runs for at, _, alone, runs in ordered if at == platform and alone),
+        )
+        for platform in dict.fromkeys(at for at, *_ in ordered)
+    )

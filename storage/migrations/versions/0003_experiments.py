@@ -1,0 +1,80 @@
+"""Experiments of programs that share a chip."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "experiment_set",
+        sa.Column("set_id", sa.Integer(), sa.Identity(always=True), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False, comment="what questions call it"),
+        sa.Column(
+            "added_by", sa.Text(), server_default="", nullable=False, comment="who, as far as it is known"
+        ),
+        sa.Column("added_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
+        sa.PrimaryKeyConstraint("set_id", name=op.f("pk_experiment_set")),
+        sa.UniqueConstraint("name", name=op.f("uq_experiment_set_name")),
+        comment="one uploaded file of experiments; its runs are kept or removed together",
+    )
+    op.create_table(
+        "experiment_run",
+        sa.Column("set_id", sa.Integer(), nullable=False),
+        sa.Column(
+            "line", sa.Integer(), nullable=False, comment="of the file, from 1, the heading among them"
+        ),
+        sa.Column("platform", sa.Text(), nullable=False, comment="CPU model, as machines have it"),
+        sa.Column("target", sa.Text(), nullable=False, comment="application that was watched"),
+        sa.Column(
+            "beside",
+            sa.ARRAY(sa.Text()),
+            nullable=False,
+            comment="what else ran on the chip; empty: the run alone",
+        ),
+        sa.Column(
+            "metric",
+            sa.Text(),
+            nullable=True,
+            comment="time, cpi or ipc; NULL: only the pressure of the run alone is known",
+        ),
+        sa.Column(
+            "value", sa.Double(), nullable=True, comment="seconds, cycles per instruction or its inverse"
+        ),
+        sa.Column(
+            "lines",
+            sa.Double(),
+            nullable=True,
+            comment="of a run alone: millions a second into the shared cache",
+        ),
+        sa.Column(
+            "gigabytes", sa.Double(), nullable=True, comment="of a run alone: read and written a second"
+        ),
+        sa.Column(
+            "cores", sa.Double(), nullable=True, comment="of a run alone: that the application kept busy"
+        ),
+        sa.CheckConstraint("metric in ('time', 'cpi', 'ipc')", name=op.f("ck_experiment_run_metric")),
+        sa.CheckConstraint("(metric is null) = (value is null)", name=op.f("ck_experiment_run_value")),
+        sa.CheckConstraint(
+            "case when beside = '{}' then lines is not null and gigabytes is not null and cores is not null"
+            " else lines is null and gigabytes is null and cores is null and value is not null end",
+            name=op.f("ck_experiment_run_shape"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["set_id"],
+            ["experiment_set.set_id"],
+            name=op.f("fk_experiment_run_set_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("set_id", "line", name=op.f("pk_experiment_run")),
+        comment="one run of an application, alone on a chip or beside others",
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("experiment_run")
+    op.drop_table("experiment_set")

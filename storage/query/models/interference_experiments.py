@@ -1,0 +1,136 @@
+"""Uploaded experiments as what trains a target: its runs beside others, against its runs alone (DIGEST I1, I2, I8)."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from analysis.errors import CannotSay, Contradictory
+from analysis.interference.experiments import Metric, Program, Run, programs, training
+from analysis.interference.pieces import of_peak
+from analysis.interference.target import fit_target
+from storage import calibrations, experiments
+from storage.calibrations import Kind
+from storage.experiments import ExperimentSet
+from storage.query.models.interference_ground import Known, TrainedTarget
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.reader import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentGround:
+    """The runs of a set on one platform."""
+
+    experiments: str
+    platform: str
+    """"": the set has no run of the targets beside others."""
+    runs: Sequence[Run]
+    programs: Mapping[str, Program | Contradictory]
+    peak_gbs: float
+    inputs: Inputs
+    left_out: Mapping[str, int]
+
+    @property
+    def lines(self) -> str:
+        """Whichever the experiments counted."""
+        return ""
+
+    @property
+    def peak_is_seen(self) -> bool:
+        """Never: pressures of runs alone add up to more than a memory moves."""
+        return False
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """Applications whose runs alone are of one program, by name."""
+        return {name: _known(each) for name, each in self.programs.items() if isinstance(each, Program)}
+
+    def trained(self, application: str) -> tuple[TrainedTarget | None, Unsaid | None]:
+        """The model of an application, or why there is none."""
+        if not any(run.beside and run.target == application for run in self.runs):
+            return None, self._nothing_of(application)
+        if not isfinite(self.peak_gbs):
+            return None, Unsaid(
+                "too_little",
+                f"Nobody knows how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
+                f"(peak_gbs, --peak-gbs), or keep it: fleetprof calibrate memory MACHINE, or fleetprof calibrate set memory-bandwidth "
+                f"'{self.platform}' BYTES_PER_S.",
+            )
+        try:
+            trained = training(self.runs, application, self.peak_gbs)
+            model = fit_target(trained.own, trained.mixes, trained.degradation, of_peak(self.peak_gbs))
+        except CannotSay as error:
+            return None, Unsaid(error.reason, f"The experiments {self.experiments} cannot tell: {error}")
+        return TrainedTarget(model, trained), None
+
+    def stranger(self) -> str:
+        """Why an application is not among those that are known."""
+        return f"the experiments {self.experiments} have no run of it alone on {self.platform}, or runs that contradict each other"
+
+    def _nothing_of(self, application: str) -> Unsaid:
+        there = sorted({run.target for run in self.runs if run.beside})
+        where = f" on {self.platform}" if self.platform else ""
+        others = f"; they have {', '.join(there[:5])}{' …' if len(there) > 5 else ''}" if there else ""
+        return Unsaid(
+            "too_little",
+            f"The experiments {self.experiments} have no run of {application!r} beside others{where}{others}.",
+        )
+
+
+def read_experiment_ground(
+    reading: Reading,
+    found: ExperimentSet,
+    targets: Collection[str],
+    *,
+    platform: str,
+    peak_gbs: float | None,
+    inputs: Inputs,
+    left_out: Mapping[str, int],
+) -> ExperimentGround:
+    """A set's runs on a platform; "": the one with most runs of the targets beside others, else with most of any.
+
+    `inputs`, `left_out`: of the visits that were looked at besides. Raises `DatabaseError`.
+    """
+    at = platform or _platform(found, targets)
+    runs = tuple(each.run for each in experiments.read(reading.connection, found.set_id, at))
+    return ExperimentGround(
+        experiments=found.name,
+        platform=at,
+        runs=runs,
+        programs=programs(runs),
+        peak_gbs=_peak(reading, at, peak_gbs),
+        inputs=inputs,
+        left_out=left_out,
+    )
+
+
+def _platform(found: ExperimentSet, targets: Collection[str]) -> str:
+    counts = Counter(
+        {part.platform: sum(dict(part.targets).get(name, 0) for name in targets) for part in found.parts}
+    )
+    if not any(counts.values()):
+        counts = Counter({part.platform: part.beside for part in found.parts})
+    return min(counts, key=lambda name: (-counts[name], name), default="")
+
+
+def _peak(reading: Reading, platform: str, given: float | None) -> float:
+    """GB/s; NaN: nobody knows it."""
+    if given is not None:
+        return given
+    known = calibrations.of_platform(calibrations.read(reading.connection, Kind.MEMORY_BANDWIDTH), platform)
+    return np.nan if known is None else known.value / 1e9
+
+
+def _known(program: Program) -> Known:
+    is_time = program.metric is Metric.TIME
+    figure = program.slowness if isfinite(program.slowness) else None
+    return Known(
+        lines_per_cpu_s=program.lines / program.cores,
+        gigabytes_per_cpu_s=program.gigabytes / program.cores,
+        cpi=None if is_time else figure,
+        time_s=figure if is_time else None,
+        cores=program.cores,
+        runs=program.runs,
+    )

@@ -1,0 +1,104 @@
+"""The fleet's visits as what trains a target: those beside others, against those alone (DIGEST I1, I2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from analysis.errors import CannotSay
+from analysis.interference.colocation import LEAST_ALONE, Solo, training
+from analysis.interference.pieces import of_peak
+from analysis.interference.target import fit_target
+from storage.query.models.interference_ground import Known, TrainedTarget
+from storage.query.models.interference_inputs import InterferenceInputs
+from storage.query.models.told import Inputs, Unsaid
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGround:
+    """Visits of machines of one chip."""
+
+    found: InterferenceInputs
+    experiments: str = field(default="", init=False)
+
+    @property
+    def platform(self) -> str:
+        """Whose chips; "": no visit is left."""
+        return self.found.platform
+
+    @property
+    def lines(self) -> str:
+        """The counter that stands for lines brought into the cache."""
+        return self.found.lines
+
+    @property
+    def peak_gbs(self) -> float:
+        """Of a chip's memory; NaN: no visit is left."""
+        return self.found.peak_gbs
+
+    @property
+    def peak_is_seen(self) -> bool:
+        """It is the most that a visit saw."""
+        return self.found.peak_is_seen
+
+    @property
+    def inputs(self) -> Inputs:
+        """The visits that were looked at."""
+        return self.found.inputs
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """Visits that say nothing of it, by why."""
+        return self.found.left_out
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """Applications that had a chip to themselves often enough, by name."""
+        found = self.found
+        return {found.names[at]: _known(solo) for at, solo in found.solos.items() if at < len(found.names)}
+
+    def trained(self, application: str) -> tuple[TrainedTarget | None, Unsaid | None]:
+        """The model of an application, or why there is none."""
+        found = self.found
+        if not found.inputs.visits:
+            return None, Unsaid("too_little", "No visit of the selection has landed.")
+        if not len(found.chips.seconds):
+            return None, _nothing_usable(found)
+        number = found.number(application)
+        if number < 0 or not (found.chips.application == number).any():
+            return None, Unsaid(
+                "too_little",
+                f"No visit of a machine of one socket with {found.platform or 'any platform'} counted {application!r}. "
+                "Count control groups: fleetprof campaigns set … --cgroups 16.",
+            )
+        if number not in found.solos:
+            return None, Unsaid(
+                "too_little",
+                f"{application} had a chip of {found.platform} to itself in fewer than {LEAST_ALONE} visits, so nobody knows "
+                "what it would do alone. Give some machines nothing else to do.",
+            )
+        try:
+            trained = training(found.chips, number, dict(found.solos))
+            cuts = of_peak(found.peak_gbs)
+            model = fit_target(trained.own, trained.mixes, trained.degradation, cuts, typical=trained.typical)
+        except CannotSay as error:
+            return None, Unsaid(error.reason, str(error))
+        return TrainedTarget(model, trained), None
+
+    def stranger(self) -> str:
+        """Why an application is not among those that are known."""
+        return f"it had no chip to itself in {LEAST_ALONE} visits"
+
+
+def _known(solo: Solo) -> Known:
+    return Known(solo.lines_per_cpu_s, solo.gigabytes_per_cpu_s, solo.cpi, visits=solo.visits)
+
+
+def _nothing_usable(found: InterferenceInputs) -> Unsaid:
+    if not found.left_out:
+        return Unsaid("too_little", "No visit has CPU time.")
+    why = max(found.left_out, key=found.left_out.__getitem__)
+    return Unsaid(
+        "too_little",
+        f"No visit has all that is needed; of most, {why}. Machines of one socket are needed, whose memory traffic and "
+        "control groups are counted: fleetprof campaigns set … --cgroups 16. Else measure programs that are bound to one chip, "
+        "and upload that: fleetprof experiments add.",
+    )
