@@ -20,6 +20,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Final
@@ -46,7 +47,7 @@ _TOLD_TABLES: Final = (
 
 def report(found: Found, size: Size) -> Report:
     """The figures with their bars (the performance we promise)."""
-    told = Report("store", peer="one row a sample")
+    told = Report("store-full" if size is FULL else "store", peer="one row a sample")
     rolling = found.rolling
     assert rolling is not None
     facts = sum(landing.facts for landing in found.landings)
@@ -133,6 +134,14 @@ def _answers(told: Report, found: Found) -> None:
         told.add(
             f"p95_ms_{kind}_landing", found.landing.p95(kind), peer=f"median {found.landing.median(kind):.1f}"
         )
+    for answered, when in ((found.idle, ""), (found.landing, "_landing")):
+        for kind in _QUESTIONS:
+            if answered.refused[kind]:
+                told.add(
+                    f"refused_{kind}{when}",
+                    answered.refused[kind],
+                    peer=f"of {len(answered.ms[kind])}, for their time or memory",
+                )
     for name in ("rows", "duckdb"):
         ratios = [getattr(each, name) / each.ours for each in found.compared]
         told.add(
@@ -149,7 +158,7 @@ def _answers(told: Report, found: Found) -> None:
 
 
 def main() -> int:
-    """Measure, print, write results/store.json. The exit status is 0 if it could be measured."""
+    """Measure, print, write results/store.json, or store-full.json. The exit status is 0 if it could be measured."""
     argparse.ArgumentParser(
         prog="python -m benchmarks.store",
         description=__doc__,
@@ -159,6 +168,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     size = FULL if os.environ.get("FULL") == "1" else DEFAULT
     console = Console()
+    began = time.monotonic()
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with (
         tempfile.TemporaryDirectory(prefix="bench-store-") as folder,
@@ -169,6 +179,8 @@ def main() -> int:
 
         def step(what: str) -> None:
             progress.update(task, description=what, advance=1)
+            if not console.is_terminal:  # a log has no progress bar, and the full size takes half an hour
+                print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
 
         found = measure(server, size, Path(folder), step)
     told = report(found, size)
