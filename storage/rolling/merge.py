@@ -104,7 +104,7 @@ def gains(
     application = p.application[fine]
     late = np.isin(v.hour // HOURS_A_DAY, list(folded)).any()
     result = []
-    pairs: tuple[Members, Pairs, Pairs] | None = None
+    pairs: tuple[Members, Pairs] | None = None
     for cube in reversed(CUBES):  # from the finest: its pairs are what the coarser ones are merged from
         hours: tuple[Int64, VisitLists] | None = None
         for level in (HOUR, DAY) if late else (HOUR,):
@@ -141,16 +141,15 @@ def _finer(
     batch: Batch,
     cell: Int64,
     cells: int,
-    finer: tuple[Members, Pairs, Pairs] | None,
+    finer: tuple[Members, Pairs] | None,
     stack_functions: StackFunctions,
-) -> tuple[Members, Pairs, Pairs]:
+) -> tuple[Members, Pairs]:
     """What the visits of these cells have of each function; from the pairs of finer cells, if there are any."""
     of = members(batch, cell, cells)
     if finer is None:
-        return of, *pairs_of_facts(batch, of, stack_functions)
-    before, own, total = finer
-    member = _onto(before.of_profile, of.of_profile)
-    return of, own.of(member, of), total.of(member, of)
+        return of, pairs_of_facts(batch, of, stack_functions)
+    before, pairs = finer
+    return of, pairs.of(_onto(before.of_profile, of.of_profile))
 
 
 def _onto(fine: Int64, coarse: Int64) -> Int64:

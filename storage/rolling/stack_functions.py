@@ -32,7 +32,7 @@ class StackFunctions:
         self._slot = np.full(1, -1, np.int32)  # by stack id
         self._first = np.zeros(0, np.int64)
         self._length = np.zeros(0, np.int64)
-        self._leaf = np.zeros(0, np.int64)
+        self._leaf_at = np.zeros(0, np.int32)
         self._function = np.zeros(0, np.int32)
         self._stacks = self._functions = 0
 
@@ -54,10 +54,9 @@ class StackFunctions:
         """Places of loaded stacks, for the calls below."""
         return self._slot[stacks].astype(np.int64)
 
-    def leaf(self, slots: Int64) -> Int64:
-        """The innermost function of each stack; 0 for one without any."""
-        leaf: Int64 = self._leaf[slots]
-        return leaf
+    def leaf_at(self, slots: Int64) -> Int64:
+        """Where in its slice of `functions` each stack's innermost one is; 0 for one without any."""
+        return self._leaf_at[slots].astype(np.int64)
 
     def slices(self, slots: Int64) -> tuple[Int64, Int64]:
         """Where in `functions` each stack's begin, and how many they are: each function once."""
@@ -86,7 +85,8 @@ class StackFunctions:
         leaf[filled] = frames[np.cumsum(lengths)[filled] - 1]
         self._first = _appended(self._first, self._stacks, self._functions + np.cumsum(length) - length)
         self._length = _appended(self._length, self._stacks, length)
-        self._leaf = _appended(self._leaf, self._stacks, leaf)
+        before = counts(of[lead][frames[lead] < leaf[of[lead]]], len(ids))
+        self._leaf_at = _appended(self._leaf_at, self._stacks, before)
         self._function = _appended(self._function, self._functions, frames[lead])
         if int(ids.max()) >= len(self._slot):
             grown = np.full(max(int(ids.max()) + 1, 2 * len(self._slot)), -1, np.int32)

@@ -1,22 +1,26 @@
 """What the visits of a batch bring to its cells.
 
-The work is with totals: a fact counts for each of its stack's functions, about eighteen times. So cell,
-function, visit and units of each are packed into one 63-bit number and sorted at once, in chunks that the
-caches can hold.
+The work is with totals: a fact counts for each of its stack's functions, about eighteen times. So nothing
+is sorted before it is added up: cells' visits × facts, times facts × functions, is a product of sparse
+matrices, which adds up a row at a time in an array as wide as there are functions.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from storage.rolling.batch import Batch, numbered
-from storage.rolling.sorting import Int64, ranges, starts
+from storage.rolling.sorting import Int64, by_pair, counts, ranges, starts
 from storage.rolling.stack_functions import StackFunctions
 from storage.rolling.visit_lists import VisitLists
 
-_CHUNK = 4_000_000
-"""Pairs of a fact and a function that are sorted at once."""
-_BITS = 63
+_CHUNK = 1_000_000
+"""Pairs of a fact and a function that are multiplied at once: some 40 MB."""
+_WIDEST = 1 << 22
+"""Of a row that functions are added up in by their ids; larger ids are numbered first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,8 @@ class Members:
     event: Int64
     """What it has of the whole event."""
 
-    @property
-    def rank(self) -> Int64:
-        """Number of each within its cell."""
-        first = starts(self.cell)
-        return np.arange(len(self.cell)) - np.repeat(first, np.diff(np.append(first, len(self.cell))))
+    def __len__(self) -> int:
+        return len(self.cell)
 
 
 def members(batch: Batch, cell: Int64, cells: int) -> Members:
@@ -65,108 +66,103 @@ def members(batch: Batch, cell: Int64, cells: int) -> Members:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Σ units by (member, function), each pair once, by ascending cell, function, member."""
+    """What members have of functions, each (member, function) once; members ascend, functions have no order."""
 
     member: Int64
     function: Int64
-    y: Int64
+    own: Int64
+    """With the function as the leaf."""
+    total: Int64
+    """With it anywhere in the stack."""
 
-    def of(self, member: Int64, to: Members) -> "Pairs":
+    def of(self, member: Int64) -> "Pairs":
         """Merged into the members of larger cells; member i becomes `member[i]`."""
-        return _pairs(to, member[self.member], self.function, self.y)
+        held = _Functions(self.function, counts(self.member, len(member)), self.own, self.total)
+        order = np.argsort(member, kind="stable")
+        return held.added_up(member[order], order, np.ones(len(order)))
 
 
-def pairs_of_facts(batch: Batch, of: Members, stack_functions: StackFunctions) -> tuple[Pairs, Pairs]:
-    """What each member has of each function as a leaf, and anywhere in its stacks."""
+def pairs_of_facts(batch: Batch, of: Members, stack_functions: StackFunctions) -> Pairs:
+    """What each member has of each function."""
     p = batch.profiles
     order = np.argsort(of.of_profile, kind="stable")
     facts = ranges((np.cumsum(p.facts) - p.facts)[order], p.facts[order])
     member = np.repeat(of.of_profile[order], p.facts[order])
     period = np.repeat(p.period[order] // of.divisor[of.of_profile[order]], p.facts[order])
-    slot = stack_functions.slots(batch.stack[facts])
     y = batch.samples[facts] * period
-    own = _pairs(of, member, stack_functions.leaf(slot), y)
+    slot = stack_functions.slots(batch.stack[facts])
     first, length = stack_functions.slices(slot)
-    parts = []
-    ends = np.cumsum(length)
-    low = 0
-    while low < len(member):
-        high = max(int(np.searchsorted(ends, (ends[low - 1] if low else 0) + _CHUNK, "right")), low + 1)
-        if high < len(member):  # a member stays in one chunk, so that each pair comes out once
-            begin = int(np.searchsorted(member, member[high]))
-            high = begin if begin > low else int(np.searchsorted(member, member[high], "right"))
+    leaf = stack_functions.leaf_at(slot)
+    nothing = np.zeros(0, np.int64)
+    parts = [Pairs(nothing, nothing, nothing, nothing)]
+    for low, high in _cuts(member, np.cumsum(length)):
         lengths = length[low:high]
-        function = stack_functions.functions[ranges(first[low:high], lengths)].astype(np.int64)
-        parts.append(
-            _pairs(of, np.repeat(member[low:high], lengths), function, np.repeat(y[low:high], lengths))
-        )
-        low = high
-    if len(parts) == 1:
-        return own, parts[0]
-    # A cell may lie across two chunks; sorting what is nearly sorted is cheap.
-    columns = zip(*((part.member, part.function, part.y) for part in parts), strict=True)
-    return own, _pairs(of, *map(np.concatenate, columns))
+        function = stack_functions.functions[ranges(first[low:high], lengths)]
+        own = np.zeros(len(function))
+        own[(np.cumsum(lengths) - lengths + leaf[low:high])[lengths > 0]] = 1
+        held = _Functions(function, lengths, own, np.ones(len(function)))
+        parts.append(held.added_up(member[low:high], np.arange(high - low), y[low:high]))
+    columns = ([getattr(part, name) for part in parts] for name in Pairs.__slots__)
+    return Pairs(*map(np.concatenate, columns))
 
 
-def lists(of: Members, own: Pairs, total: Pairs) -> VisitLists:
+def lists(of: Members, pairs: Pairs) -> VisitLists:
     """The visits of the cells, each with its sign."""
     divisor = np.ones(of.cells, np.int64)
     divisor[of.cell] = of.divisor
-    y = np.zeros(len(total.member), np.int64)
-    y[_places(of, own, total)] = own.y
+    order, _ = by_pair(of.cell[pairs.member], pairs.function)
     return VisitLists(
-        divisor, of.cell, of.sign, of.machine_bit, of.x, of.event, total.member, total.function, y, total.y
-    )
+        divisor, of.cell, of.sign, of.machine_bit, of.x, of.event,
+        pairs.member[order], pairs.function[order], pairs.own[order], pairs.total[order],
+    )  # fmt: skip
 
 
-def _places(of: Members, own: Pairs, total: Pairs) -> Int64:
-    """Where in `total` the pairs of `own` are: a leaf is among its stack's functions."""
-    rank = of.rank
-    bits = [int(column.max(initial=0)).bit_length() for column in (of.cell, total.function, rank)]
-    if sum(bits) <= _BITS:
-        low, middle = bits[2], bits[1] + bits[2]
-        there, asked = (
-            (of.cell[pairs.member] << middle) | (pairs.function << low) | rank[pairs.member]
-            for pairs in (total, own)
+def _cuts(member: Int64, ends: Int64) -> Iterator[tuple[int, int]]:
+    """Slices of facts, whose functions end at `ends`: a member stays in one, so that each pair comes out once."""
+    low = 0
+    while low < len(member):
+        high = max(int(np.searchsorted(ends, (ends[low - 1] if low else 0) + _CHUNK, "right")), low + 1)
+        if high < len(member):
+            begin = int(np.searchsorted(member, member[high]))
+            high = begin if begin > low else int(np.searchsorted(member, member[high], "right"))
+        yield low, high
+        low = high
+
+
+class _Functions:
+    """A matrix: of each row the functions, and how much of them as leaf and anywhere."""
+
+    def __init__(
+        self,
+        function: npt.NDArray[np.integer],
+        lengths: Int64,
+        own: npt.NDArray[np.number],
+        total: npt.NDArray[np.number],
+    ) -> None:
+        """Row i has the next `lengths[i]` functions."""
+        self._ids: npt.NDArray[np.integer] | None = None
+        wide = int(function.max(initial=0)) + 1
+        if wide > _WIDEST:
+            self._ids, function = np.unique(function, return_inverse=True)
+            wide = len(self._ids)
+        # Both sums at once; doubles are exact: a capture has fewer than 2⁵⁰ units (`landing.decode.MAX_UNITS`).
+        amount = np.empty(len(function), np.complex128)
+        amount.real, amount.imag = total, own
+        bounds = np.concatenate(([0], np.cumsum(lengths)))
+        self._matrix = csr_array((amount, function, bounds), shape=(len(lengths), wide))
+
+    def added_up(self, member: Int64, row: Int64, factor: npt.NDArray[np.number]) -> Pairs:
+        """Σ factor × row for each member; `member` ascends."""
+        lead = starts(member)
+        chosen = csr_array(
+            (factor.astype(np.complex128), row, np.append(lead, len(row))),
+            shape=(len(lead), self._matrix.shape[0]),
         )
-        return np.searchsorted(there, asked)
-    member, function = (np.concatenate((getattr(total, n), getattr(own, n))) for n in ("member", "function"))
-    order = np.lexsort((member, function, of.cell[member]))
-    place = np.cumsum(order < len(total.member)) - 1  # each of `own` comes right behind its like in `total`
-    found = np.empty(len(own.member), np.int64)
-    mine = order >= len(total.member)
-    found[order[mine] - len(total.member)] = place[mine]
-    return found
-
-
-def _pairs(of: Members, member: Int64, function: Int64, y: Int64) -> Pairs:
-    """Pairs added up; function 0 (a stack the dictionary has lost) is left out."""
-    if not len(member):
-        return Pairs(member, function, y)
-    cell, rank = of.cell, of.rank
-    low, high = int(cell[member].min()), int(cell[member].max())
-    bits = [n.bit_length() for n in (high - low, int(function.max()), int(rank.max()), int(y.max()))]
-    if sum(bits) <= _BITS:
-        head = ((cell - low) << (bits[1] + bits[2])) | rank
-        packed = (head[member] | (function << bits[2])) << bits[3]
-        packed |= y
-        packed.sort()
-        key = packed >> bits[3]
-        first = starts(key)
-        summed = np.add.reduceat(packed & ((1 << bits[3]) - 1), first)
-        key = key[first]
-        function = (key >> bits[2]) & ((1 << bits[1]) - 1)
-        place = (key >> (bits[1] + bits[2])) + low
-        member = np.searchsorted(cell, np.arange(high + 2))[place] + (key & ((1 << bits[2]) - 1))
-    else:
-        order = np.lexsort((member, function, cell[member]))
-        member, function = member[order], function[order]
-        first = np.flatnonzero(np.concatenate(([True], (np.diff(member) != 0) | (np.diff(function) != 0))))
-        summed = np.add.reduceat(y[order], first)
-        member, function = member[first], function[first]
-    known = function > 0
-    return (
-        Pairs(member[known], function[known], summed[known])
-        if not known.all()
-        else Pairs(member, function, summed)
-    )
+        product = chosen @ self._matrix
+        function = product.indices.astype(np.int64)
+        return Pairs(
+            np.repeat(member[lead], np.diff(product.indptr)),
+            function if self._ids is None else self._ids[function].astype(np.int64),
+            product.data.imag.astype(np.int64),
+            product.data.real.astype(np.int64),
+        )
