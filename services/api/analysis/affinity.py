@@ -5,16 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
-    Figure,
-    InputsAnswer,
-    asked_document,
-    because_document,
-    figure_document,
-    inputs_document,
-)
+from services.api.analysis.answers import OfMachines, of_machines
+from services.api.analysis.told import Figure, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
@@ -46,10 +38,9 @@ class Present(Answer):
     instructions: float = Field(description="As in the moves: of what was counted.")
 
 
-class AffinityAnswer(Answer):
+class AffinityAnswer(OfMachines):
     """The assignment with the fewest cycles, and what it would save."""
 
-    asked: AskedOf
     present: list[Present]
     present_cycles: float | None = Field(description="Null like the next ones: `because` says why.")
     planned_cycles: float | None
@@ -65,8 +56,6 @@ class AffinityAnswer(Answer):
         description="The moves that bring four fifths of it, and those that make room."
     )
     rows_total: int
-    inputs: InputsAnswer
-    because: Because | None
 
 
 _FORMS = forms_of(AffinityAnswer, "rows")
@@ -75,8 +64,7 @@ _FORMS = forms_of(AffinityAnswer, "rows")
 def affinity_document(selection: Selection, found: FoundAffinity) -> Json:
     """The answer of /analysis/affinity."""
     placed = found.placed
-    return {
-        "asked": asked_document(selection),
+    figures = {
         "present": [
             {
                 "application": application,
@@ -105,9 +93,8 @@ def affinity_document(selection: Selection, found: FoundAffinity) -> Json:
             for move in (placed.moves if placed else ())
         ],
         "rows_total": placed.moves_total if placed else 0,
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
     }
+    return of_machines(selection, found.inputs, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

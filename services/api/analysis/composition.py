@@ -7,13 +7,12 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.measured import Measured
+from services.api.analysis.answers import OfSamples, of_samples
 from services.api.analysis.told import Because, Figure, because_document, figure_document, moment, step_of
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
-from services.api.profiles.selection import SelectionEcho, selection_document
-from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.models.composition import (
     MOST_STEPS,
     MOST_VALUES,
@@ -62,17 +61,14 @@ class ValueRow(Answer):
     because: Because | None = Field(description="Why its change is not known.")
 
 
-class CompositionAnswer(Answer):
+class CompositionAnswer(OfSamples):
     """Shares by one label over time, each with its interval."""
 
-    selection: SelectionEcho
-    totals: TotalsAnswer
     by: str
     step_seconds: int
     times: list[str] = Field(description="When steps begin, RFC 3339.")
     rows: list[ValueRow]
     rows_total: int
-    because: Because | None
 
 
 _FORMS = forms_of(CompositionAnswer, "rows")
@@ -80,9 +76,7 @@ _FORMS = forms_of(CompositionAnswer, "rows")
 
 def composition_document(selection: Selection, found: FoundComposition) -> Json:
     """The answer of /analysis/composition."""
-    return {
-        "selection": selection_document(selection, found.kind),
-        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
+    figures = {
         "by": found.by,
         "step_seconds": found.step_s,
         "times": [format_time(time) for time in found.times],
@@ -97,8 +91,8 @@ def composition_document(selection: Selection, found: FoundComposition) -> Json:
             for row in found.rows
         ],
         "rows_total": found.rows_total,
-        "because": because_document(found.unsaid),
     }
+    return of_samples(selection, found.kind, found.totals, found.unsaid, figures)
 
 
 def _change(change: Change) -> Json:

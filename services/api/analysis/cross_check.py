@@ -6,16 +6,8 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.cross_check import TOLERANCE
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
-    Figure,
-    InputsAnswer,
-    asked_document,
-    because_document,
-    figure_document,
-    inputs_document,
-)
+from services.api.analysis.answers import OfMachines, of_machines
+from services.api.analysis.told import Figure, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
@@ -40,15 +32,12 @@ class CrossCheckRow(Answer):
     visits: int
 
 
-class CrossCheckAnswer(Answer):
+class CrossCheckAnswer(OfMachines):
     """Whether two independent accounts of CPU time say the same."""
 
-    asked: AskedOf
     by: str
     tolerance: float
     rows: list[CrossCheckRow]
-    inputs: InputsAnswer
-    because: Because | None
 
 
 _FORMS = forms_of(CrossCheckAnswer, "rows")
@@ -70,14 +59,12 @@ def cross_check_document(selection: Selection, found: FoundChecks) -> Json:
                 "visits": row.found.visits,
             }
         )
-    return {
-        "asked": asked_document(selection),
+    figures = {
         "by": found.by,
         "tolerance": TOLERANCE,
         "rows": rows,
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
     }
+    return of_machines(selection, found.inputs, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

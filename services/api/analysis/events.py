@@ -5,16 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
-    InputsAnswer,
-    LeftOut,
-    asked_document,
-    because_document,
-    inputs_document,
-    reasons_document,
-)
+from services.api.analysis.answers import OfMachines, of_machines
+from services.api.analysis.told import Because, LeftOut, because_document, reasons_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
@@ -50,10 +42,9 @@ class CoupledPair(Answer):
     significant: bool
 
 
-class EventsAnswer(Answer):
+class EventsAnswer(OfMachines):
     """The events that an application's instructions per cycle depend on."""
 
-    asked: AskedOf
     application: str
     rows: list[EventRow] = Field(description="Most important first.")
     rows_total: int
@@ -67,8 +58,6 @@ class EventsAnswer(Answer):
     tune: str | None = Field(description="Parameter of the tightest significant pair.")
     coupling_because: Because | None = Field(description="Why nothing is coupled.")
     left_out: list[LeftOut]
-    inputs: InputsAnswer
-    because: Because | None
 
 
 _FORMS = forms_of(EventsAnswer, "rows")
@@ -77,8 +66,7 @@ _FORMS = forms_of(EventsAnswer, "rows")
 def events_document(selection: Selection, found: FoundEvents) -> Json:
     """The answer of /analysis/events."""
     mined, coupling = found.mined, found.coupling
-    return {
-        "asked": asked_document(selection),
+    figures = {
         "application": found.application,
         "rows": [
             {
@@ -109,9 +97,8 @@ def events_document(selection: Selection, found: FoundEvents) -> Json:
         "tune": coupling and coupling.tune,
         "coupling_because": because_document(found.coupling_unsaid),
         "left_out": reasons_document(found.left_out),
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
     }
+    return of_machines(selection, found.inputs, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

@@ -5,13 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.analysis.answers import OfSamples, of_samples
+from services.api.analysis.told import Figure, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
-from services.api.profiles.selection import SelectionEcho, selection_document
-from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.models.feature import MOST_ROWS, FeatureQuestion
 from storage.query.models.feature import FeatureAnswer as FoundFeature
 from storage.query.selections.patterns import LONGEST
@@ -24,11 +23,9 @@ class FeatureRow(Answer):
     share: float = Field(description="Self, estimated, of the selection, 0…1.")
 
 
-class FeatureAnswer(Answer):
+class FeatureAnswer(OfSamples):
     """The share of the functions that a feature would touch, together."""
 
-    selection: SelectionEcho
-    totals: TotalsAnswer
     functions: str = Field(description="The pattern.")
     speedup: float
     share: Figure | None = Field(description="Of all that the labels choose, 0…1.")
@@ -39,7 +36,6 @@ class FeatureAnswer(Answer):
     )
     rows: list[FeatureRow] = Field(description="The largest of them.")
     rows_total: int
-    because: Because | None
 
 
 _FORMS = forms_of(FeatureAnswer, "rows")
@@ -48,9 +44,7 @@ _FORMS = forms_of(FeatureAnswer, "rows")
 def feature_document(question: FeatureQuestion, found: FoundFeature) -> Json:
     """The answer of /analysis/feature."""
     touched = found.found
-    return {
-        "selection": selection_document(question.selection, found.kind),
-        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
+    figures = {
         "functions": question.functions,
         "speedup": question.speedup,
         "share": figure_document(None if touched is None else touched.share),
@@ -59,8 +53,8 @@ def feature_document(question: FeatureQuestion, found: FoundFeature) -> Json:
         "saved": figure_document(found.saved),
         "rows": [{"function": row.function, "share": row.share} for row in found.rows],
         "rows_total": found.rows_total,
-        "because": because_document(found.unsaid),
     }
+    return of_samples(question.selection, found.kind, found.totals, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

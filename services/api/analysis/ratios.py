@@ -5,18 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
-    Figure,
-    InputsAnswer,
-    asked_document,
-    because_document,
-    figure_document,
-    inputs_document,
-    moment,
-    step_of,
-)
+from services.api.analysis.answers import OfMachines, of_machines
+from services.api.analysis.told import Figure, figure_document, moment, step_of
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
@@ -42,18 +32,15 @@ class RatioRow(Answer):
     denominator: float = Field(description="Likewise.")
 
 
-class RatioAnswer(Answer):
+class RatioAnswer(OfMachines):
     """Ratios of what the fleet counted; null where nobody could count."""
 
-    asked: AskedOf
     ratio: str = Field(examples=["cycles / instructions"])
     unit: str = Field(examples=["cycles per instruction"])
     by: list[str]
     step_seconds: int = Field(description="0: without steps.")
     rows: list[RatioRow]
     rows_total: int
-    inputs: InputsAnswer
-    because: Because | None = Field(description="Why there is no answer; null where there is one.")
 
 
 _FORMS = forms_of(RatioAnswer, "rows")
@@ -61,8 +48,7 @@ _FORMS = forms_of(RatioAnswer, "rows")
 
 def ratios_document(selection: Selection, found: FoundRatios) -> Json:
     """The answer of /analysis/ratios."""
-    return {
-        "asked": asked_document(selection),
+    figures = {
         "ratio": f"{found.derived.y} / {found.derived.x}",
         "unit": found.derived.unit,
         "by": list(found.by),
@@ -81,9 +67,8 @@ def ratios_document(selection: Selection, found: FoundRatios) -> Json:
             for row in found.rows
         ],
         "rows_total": found.rows_total,
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
     }
+    return of_machines(selection, found.inputs, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

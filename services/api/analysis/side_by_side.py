@@ -5,16 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
-    Figure,
-    InputsAnswer,
-    asked_document,
-    because_document,
-    figure_document,
-    inputs_document,
-)
+from services.api.analysis.answers import OfMachines, of_machines
+from services.api.analysis.told import Figure, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
@@ -41,15 +33,12 @@ class SideRow(Answer):
     second_visits: int
 
 
-class SideAnswer(Answer):
+class SideAnswer(OfMachines):
     """Every figure that either platform has."""
 
-    asked: AskedOf
     first: str
     second: str
     rows: list[SideRow]
-    inputs: InputsAnswer
-    because: Because | None
 
 
 _FORMS = forms_of(SideAnswer, "rows")
@@ -57,8 +46,7 @@ _FORMS = forms_of(SideAnswer, "rows")
 
 def side_document(selection: Selection, first: str, second: str, found: FoundSides) -> Json:
     """The answer of /analysis/side-by-side."""
-    return {
-        "asked": asked_document(selection),
+    figures = {
         "first": first,
         "second": second,
         "rows": [
@@ -76,9 +64,8 @@ def side_document(selection: Selection, first: str, second: str, found: FoundSid
             }
             for row in found.rows
         ],
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
     }
+    return of_machines(selection, found.inputs, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

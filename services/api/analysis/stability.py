@@ -5,13 +5,12 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.analysis.answers import OfSamples, of_samples
+from services.api.analysis.told import Figure, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
-from services.api.profiles.selection import SelectionEcho, selection_document
-from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.models.stability import StabilityAnswer as FoundStability
 from storage.query.models.stability import StabilityQuestion
 from storage.query.selections.selection import Selection
@@ -28,11 +27,9 @@ class DayRow(Answer):
     shifted: bool = Field(description="The profile is not of the same thing as on the other days.")
 
 
-class StabilityAnswer(Answer):
+class StabilityAnswer(OfSamples):
     """A profile's badge and its reasons."""
 
-    selection: SelectionEcho
-    totals: TotalsAnswer
     by: list[str]
     badge: Literal["steady", "fair", "rough", "shifting", "few"] | None = Field(
         description="What the profile may be used for. steady: small rows too; fair: the hottest rows; rough: nothing but its very "
@@ -46,7 +43,6 @@ class StabilityAnswer(Answer):
         description="Visits with the selection, beyond the present ones, that would make it steady; null if that is not known."
     )
     rows: list[DayRow] = Field(description="Days that have visits of the profile, in order.")
-    because: Because | None
 
 
 _FORMS = forms_of(StabilityAnswer, "rows")
@@ -55,9 +51,7 @@ _FORMS = forms_of(StabilityAnswer, "rows")
 def stability_document(selection: Selection, found: FoundStability) -> Json:
     """The answer of /analysis/stability."""
     judged = found.stability
-    return {
-        "selection": selection_document(selection, found.kind),
-        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
+    figures = {
         "by": list(found.by),
         "badge": None if judged is None else judged.badge.value,
         "misplaced": None if judged is None else figure_document(judged.misplaced),
@@ -73,8 +67,8 @@ def stability_document(selection: Selection, found: FoundStability) -> Json:
             }
             for day in found.days
         ],
-        "because": because_document(found.unsaid),
     }
+    return of_samples(selection, found.kind, found.totals, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:
