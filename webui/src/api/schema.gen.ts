@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * How much slower an application runs beside others
-         * @description The degradation of one application as a function of the total pressure on its chip, lines into the shared cache and memory bandwidth, trained by visits of machines of one socket; its prediction for a mix, beside the mean.
+         * @description The degradation of one application as a function of the total pressure on its chip, lines into the shared cache and memory bandwidth, trained by visits of machines of one socket or by uploaded experiments; its prediction for a mix, beside the mean.
          */
         get: operations["interference"];
         put?: never;
@@ -419,6 +419,54 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Experiments that are kept
+         * @description Files of runs that operators measured, alone on a chip and beside others, the newest first.
+         */
+        get: operations["experiments"];
+        put?: never;
+        /**
+         * Upload experiments
+         * @description The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and, if need be, `cores`; a row is a run (docs/models.md). It is kept whole or, where anything in it is wrong, not at all.
+         */
+        post: operations["upload_experiments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One set of experiments
+         * @description What a set holds, and each of its runs.
+         */
+        get: operations["experiments_of_name"];
+        put?: never;
+        post?: never;
+        /**
+         * Forget experiments
+         * @description Models then are trained by others, or by visits only.
+         */
+        delete: operations["remove_experiments"];
         options?: never;
         head?: never;
         patch?: never;
@@ -810,11 +858,47 @@ export interface components {
             until: string;
         };
         /**
+         * AddedExperiments
+         * @description What is kept now.
+         */
+        AddedExperiments: {
+            /**
+             * Added At
+             * @description RFC 3339, UTC.
+             */
+            added_at: string;
+            /** Added By */
+            added_by: string;
+            /**
+             * Alone
+             * @description Runs of an application alone.
+             */
+            alone: number;
+            /**
+             * Beside
+             * @description Runs of a target beside others.
+             */
+            beside: number;
+            /**
+             * Name
+             * @description What questions call it: experiments=…
+             */
+            name: string;
+            /** Platforms */
+            platforms: components["schemas"]["PlatformExperiments"][];
+            /**
+             * Unknown Platforms
+             * @description Of these, no machine of the inventory has the platform: a question finds them by that name only.
+             */
+            unknown_platforms: string[];
+        };
+        /**
          * AffinityAnswer
          * @description The assignment with the fewest cycles, and what it would save.
          */
         AffinityAnswer: {
             asked: components["schemas"]["AskedOf"];
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /**
              * Certain Cycles
@@ -1473,13 +1557,13 @@ export interface components {
         Chip: {
             /**
              * Lines
-             * @description Counter that stands for lines brought into the shared cache.
+             * @description Counter that stands for lines brought into the shared cache; empty: whichever the experiments counted.
              * @example l2-lines-in
              */
             lines: string;
             /**
              * Peak Gbs
-             * @description GB/s of a chip's memory; pieces end at 25 and 75 % of it.
+             * @description GB/s of a chip's memory; pieces end at 25 and 75 % of it. Null: not known.
              */
             peak_gbs: number | null;
             /**
@@ -1489,7 +1573,7 @@ export interface components {
             peak_is_seen: boolean;
             /**
              * Platform
-             * @description Empty: no visit is left.
+             * @description Empty: no visit is left, or no run.
              */
             platform: string;
         };
@@ -1522,6 +1606,7 @@ export interface components {
          * @description Shares by one label over time, each with its interval.
          */
         CompositionAnswer: {
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /** By */
             by: string;
@@ -1581,6 +1666,7 @@ export interface components {
          */
         CrossCheckAnswer: {
             asked: components["schemas"]["AskedOf"];
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /** By */
             by: string;
@@ -1897,6 +1983,7 @@ export interface components {
              * @description Of always saying the mean IPC.
              */
             baseline_error: number | null;
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /** @description Why nothing is coupled. */
             coupling_because: components["schemas"]["Because"] | null;
@@ -1939,6 +2026,121 @@ export interface components {
             tune: string | null;
         };
         /**
+         * ExperimentRun
+         * @description One run: a line of the file.
+         */
+        ExperimentRun: {
+            /**
+             * Beside
+             * @description Empty: the run alone.
+             */
+            beside: string[];
+            /**
+             * Cores
+             * @description Of a run alone: that it kept busy.
+             */
+            cores: number | null;
+            /**
+             * Gigabytes
+             * @description Of a run alone: read and written a second.
+             */
+            gigabytes: number | null;
+            /**
+             * Line
+             * @description From 1, the heading among them.
+             */
+            line: number;
+            /**
+             * Lines
+             * @description Of a run alone: millions a second into the shared cache.
+             */
+            lines: number | null;
+            /**
+             * Metric
+             * @description time, cpi or ipc; null: only the run's pressure is known.
+             */
+            metric: string | null;
+            /** Platform */
+            platform: string;
+            /** Target */
+            target: string;
+            /**
+             * Value
+             * @description Seconds, cycles per instruction, or its inverse.
+             */
+            value: number | null;
+        };
+        /**
+         * ExperimentRuns
+         * @description One set with its runs.
+         */
+        ExperimentRuns: {
+            /**
+             * Added At
+             * @description RFC 3339, UTC.
+             */
+            added_at: string;
+            /** Added By */
+            added_by: string;
+            /**
+             * Alone
+             * @description Runs of an application alone.
+             */
+            alone: number;
+            /**
+             * Beside
+             * @description Runs of a target beside others.
+             */
+            beside: number;
+            /**
+             * Name
+             * @description What questions call it: experiments=…
+             */
+            name: string;
+            /** Platforms */
+            platforms: components["schemas"]["PlatformExperiments"][];
+            /** Rows */
+            rows: components["schemas"]["ExperimentRun"][];
+        };
+        /**
+         * ExperimentSet
+         * @description One uploaded file of experiments.
+         */
+        ExperimentSet: {
+            /**
+             * Added At
+             * @description RFC 3339, UTC.
+             */
+            added_at: string;
+            /** Added By */
+            added_by: string;
+            /**
+             * Alone
+             * @description Runs of an application alone.
+             */
+            alone: number;
+            /**
+             * Beside
+             * @description Runs of a target beside others.
+             */
+            beside: number;
+            /**
+             * Name
+             * @description What questions call it: experiments=…
+             */
+            name: string;
+            /** Platforms */
+            platforms: components["schemas"]["PlatformExperiments"][];
+        };
+        /**
+         * ExperimentSets
+         * @description All experiments that are kept, the newest first.
+         */
+        ExperimentSets: {
+            /** Experiments */
+            experiments: components["schemas"]["ExperimentSet"][];
+        };
+        /**
          * ExplainedAnswer
          * @description What one label says of a change.
          */
@@ -1971,6 +2173,7 @@ export interface components {
          * @description The share of the functions that a feature would touch, together.
          */
         FeatureAnswer: {
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /**
              * Few
@@ -2449,7 +2652,7 @@ export interface components {
             mix: components["schemas"]["MixAnswer"] | null;
             /**
              * Mixes
-             * @description Visits beside known neighbours, that trained it.
+             * @description Visits, or runs of experiments, beside known neighbours, that trained it.
              */
             mixes: number;
             /**
@@ -2461,8 +2664,9 @@ export interface components {
             rows: components["schemas"]["PieceRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description The target alone; null: too few visits. */
+            /** @description The target alone; null: too few visits, or no run. */
             solo: components["schemas"]["SoloRow"] | null;
+            source: components["schemas"]["Source"];
             /**
              * Strangers
              * @description Visits beside applications whose pressure nobody knows.
@@ -3169,6 +3373,32 @@ export interface components {
             rows_total: number;
             /** Slots */
             slots: number;
+            source: components["schemas"]["Source"];
+        };
+        /**
+         * PlatformExperiments
+         * @description What a set holds of one platform.
+         */
+        PlatformExperiments: {
+            /**
+             * Alone
+             * @description Runs of an application alone.
+             */
+            alone: number;
+            /**
+             * Beside
+             * @description Runs of a target beside others.
+             */
+            beside: number;
+            /** Platform */
+            platform: string;
+            /**
+             * Programs
+             * @description Applications whose pressure is known.
+             */
+            programs: string[];
+            /** Targets */
+            targets: components["schemas"]["WatchedTarget"][];
         };
         /**
          * Power
@@ -3462,6 +3692,14 @@ export interface components {
              * @description Estimated, like those of the rows.
              */
             self_share: number;
+        };
+        /**
+         * RemovedExperiments
+         * @description Experiments that are kept no more.
+         */
+        RemovedExperiments: {
+            /** Name */
+            name: string;
         };
         /**
          * RemovedFile
@@ -3808,6 +4046,7 @@ export interface components {
          */
         SideAnswer: {
             asked: components["schemas"]["AskedOf"];
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /** First */
             first: string;
@@ -3877,10 +4116,15 @@ export interface components {
             /** Application */
             application: string;
             /**
-             * Cpi
-             * @description Cycles per instruction.
+             * Cores
+             * @description That it keeps busy in a mix where nobody says.
              */
-            cpi: number;
+            cores: number;
+            /**
+             * Cpi
+             * @description Cycles per instruction; null: experiments measured its time, or its pressure only.
+             */
+            cpi: number | null;
             /**
              * Gigabytes
              * @description Read from memory and written to it per CPU second.
@@ -3891,6 +4135,16 @@ export interface components {
              * @description Millions brought into the shared cache per CPU second.
              */
             lines: number;
+            /**
+             * Runs
+             * @description Of experiments, alone.
+             */
+            runs: number;
+            /**
+             * Time S
+             * @description Seconds, where experiments measured time.
+             */
+            time_s: number | null;
             /**
              * Visits
              * @description In which it had a chip to itself.
@@ -3903,6 +4157,34 @@ export interface components {
          * @enum {string}
          */
         Sort: "self" | "-self" | "total" | "-total" | "name" | "-name";
+        /**
+         * Source
+         * @description What trained the models of an answer: visits or experiments, never both.
+         */
+        Source: {
+            /**
+             * Experiments
+             * @description Their name.
+             */
+            experiments: string | null;
+            /** @description Why visits could not, where experiments that were not asked for did. */
+            instead_of_visits: components["schemas"]["Because"] | null;
+            /**
+             * Runs
+             * @description Of the experiments, beside others, that trained them, counted likewise.
+             */
+            runs: number;
+            /**
+             * Trained By
+             * @description visits, the fleet's own, or experiments that somebody uploaded.
+             */
+            trained_by: string;
+            /**
+             * Visits
+             * @description Beside known neighbours, that trained the models; one that shows two targets counts twice.
+             */
+            visits: number;
+        };
         /**
          * SourceAnswer
          * @description A source file as the binary was built from it.
@@ -3976,6 +4258,7 @@ export interface components {
              * @description What the profile may be used for. steady: small rows too; fair: the hottest rows; rough: nothing but its very top; shifting: it is not of one thing, look at the shifted days apart; few: too few visits to say. Null: `because` says why.
              */
             badge: ("steady" | "fair" | "rough" | "shifting" | "few") | null;
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /** By */
             by: string[];
@@ -4816,6 +5099,19 @@ export interface components {
             last_hour: {
                 [key: string]: number;
             };
+        };
+        /**
+         * WatchedTarget
+         * @description An application that was watched beside others.
+         */
+        WatchedTarget: {
+            /** Application */
+            application: string;
+            /**
+             * Runs
+             * @description Beside others.
+             */
+            runs: number;
         };
         /**
          * Which
@@ -5755,14 +6051,16 @@ export interface operations {
             query: {
                 /** @description The application whose degradation is wanted. */
                 target: string;
-                /** @description Whose chips; empty: the platform with most visits of the target. */
+                /** @description Whose chips; empty: the platform with most visits, or runs, of the target. */
                 platform?: string;
-                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; 1 where none is given. */
+                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; where none is given 1, or by experiments as many as in its run alone. */
                 beside?: string;
                 /** @description That the target keeps busy in the mix; else its average. */
                 cores?: number | null;
                 /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
                 peak_gbs?: number | null;
+                /** @description The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, and where these cannot say the newest experiments that can, which `source` tells. */
+                experiments?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -6100,12 +6398,14 @@ export interface operations {
                 machines: number;
                 /** @description Programs a machine may hold. */
                 slots?: number;
-                /** @description Of the machines; empty: the one with most visits. */
+                /** @description Of the machines; empty: the one with most visits, or runs. */
                 platform?: string;
                 /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
                 peak_gbs?: number | null;
                 /** @description Hold targets by the upper end of the prediction's interval. */
                 cautious?: boolean;
+                /** @description The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, and where these cannot say the newest experiments that can, which `source` tells. */
+                experiments?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -7117,6 +7417,291 @@ export interface operations {
                 };
             };
             /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    experiments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentSets"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    upload_experiments: {
+        parameters: {
+            query: {
+                /** @description What questions call them. */
+                name: string;
+                /** @description Take the place of experiments that have this name already. */
+                replace?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The file. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedExperiments"];
+                };
+            };
+            /** @description The body is not what its headers say. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body came too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There are experiments of this name already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body has a Content-Encoding other than zstd, gzip and identity. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file cannot be kept: the detail names lines and columns. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The server's disk is full. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    experiments_of_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description What the experiments are called. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentRuns"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There are no experiments of this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file cannot be kept: the detail names lines and columns. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer; Retry-After says when to ask again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_experiments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description What the experiments are called. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedExperiments"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There are no experiments of this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the file cannot be kept: the detail names lines and columns. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer; Retry-After says when to ask again. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import textwrap
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -38,6 +40,15 @@ def test_a_good_file_is_its_runs() -> None:
         PlatformRun(3, "Z80", Run("feed", (), None, None, 55.0, 6.1, 1.0)),
         PlatformRun(4, "Z80", Run("web", ("feed", "feed"), Metric.CPI, 1.2)),
     )
+
+
+def test_the_file_in_the_documents_is_read() -> None:
+    text = (Path(__file__).parents[4] / "docs/models.md").read_text()
+    example = text[text.index(f"    {HEAD}\n") :].split("\n\n")[0]
+    found = read_experiments(textwrap.dedent(example).encode())
+    assert [len(each.run.beside) for each in found] == [0, 0, 0, 2, 3]
+    for column in COLUMNS:
+        assert f"| `{column}` |" in text
 
 
 def test_what_spreadsheets_make_of_it_is_read_too() -> None:
