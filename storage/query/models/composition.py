@@ -14,13 +14,13 @@ from analysis.visit_table import VisitTable
 from storage.errors import BadSelection
 from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
+from storage.query.models.labelled import read_labelled
 from storage.query.models.told import Unsaid
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, steps
-from storage.query.shapes.table import all_rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import Totals
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_tables import counted, visit_table
 
@@ -103,35 +103,28 @@ class CompositionQuestion:
             raise BadSelection(
                 f"There would be {over.count} steps; {MOST_STEPS} are the most.", parameter="step"
             )
-        samples = reading.visits(self.selection, keys.labels)
-        times = reading.visit_times(self.selection)
-        evidence = samples.evidence
-        if not isinstance(evidence, Visits):
-            raise TypeError("compositions are read visit by visit")
-        rows = all_rows(reading, samples, (self.by,))
+        of_label = read_labelled(reading, self.selection, self.by, MOST_VALUES)
+        visits = of_label.visits
         found: tuple[ValueRow, ...] = ()
-        unsaid = _unsaid(evidence, len(rows.own))
+        unsaid = _unsaid(visits, of_label.count)
         if unsaid is None:
-            order = np.argsort(-rows.own_weight, kind="stable")[:MOST_VALUES]
-            table = visit_table(evidence, rows.brought(order).own, np.arange(len(evidence)))
-            of = counted(evidence)
-            drawn_at = times.of(evidence.id[of])
+            table = visit_table(visits, of_label.brought, np.arange(len(visits)))
+            drawn_at = reading.visit_times(self.selection).of(visits.id[counted(visits)])
             step = over.of(drawn_at)
             table = replace(table, weight=_balanced(table, step, drawn_at // DAY_S))
             seen = [table.of(np.flatnonzero(step == number)) for number in range(over.count)]
             made = compose(over.starts + over.step_s / 2, seen)
-            names = [rows.key(place)[self.by] for place in order.tolist()]
-            whole = samples.whole
-            shares = [float(rows.own_weight[place]) / whole if whole else 0.0 for place in order.tolist()]
-            found = _rows(names, shares, made)[: self.limit]
+            whole = of_label.whole
+            shares = [float(weight) / whole if whole else 0.0 for weight in of_label.weighted.tolist()]
+            found = _rows(of_label.names, shares, made)[: self.limit]
         return CompositionAnswer(
-            samples.kind,
-            totals(reading.functions, samples),
+            of_label.kind,
+            of_label.totals,
             self.by,
             over.step_s,
             tuple(over.time(number) for number in range(over.count)),
             found,
-            len(rows.own),
+            of_label.count,
             unsaid,
         )
 

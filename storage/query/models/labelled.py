@@ -1,0 +1,128 @@
+"""What each visit of a selection brought to each value of a label, out of profiles alone where their stacks say nothing more.
+
+A profile has its labels and its sum. Its stacks, a hundred times as much to read, are needed only where a selection narrows them, and for
+what stands behind an answer, which merged cells tell of a whole fleet or of one application.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storage.query.arrays import Float, Int64, sum_at, weight_at
+from storage.query.cells import planner
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.table import all_rows
+from storage.query.shapes.totals import Totals, totals
+from storage.query.weighing.by_visit import ByVisit, of_pairs
+from storage.query.weighing.design import read_design
+from storage.query.weighing.evidence import Visits
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The values of a label with most of a selection's units, the heaviest first."""
+
+    kind: SampleType
+    totals: Totals
+    visits: Visits
+    names: tuple[str, ...]
+    weighted: Float
+    """Units of the fleet by value."""
+    whole: float
+    """Of all values: what shares are of."""
+    brought: ByVisit
+    """By value in the order of `names`."""
+    count: int
+    """Values there are."""
+
+
+def read_labelled(reading: Reading, selection: Selection, label: str, most: int) -> Labelled:
+    """At most so many values. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+    kind = sample_type_of(reading.connection, selection)
+    if planner.plan(reading.connection, selection, kind, (), frame="function") is not None:
+        with suppress(TooMuch):  # of stacks a random part of the visits can be read
+            return _of_profiles(reading, selection, kind, label, most)
+    return _of_samples(reading, selection, label, most)
+
+
+def _of_profiles(reading: Reading, selection: Selection, kind: SampleType, label: str, most: int) -> Labelled:
+    connection = reading.connection
+    profiles = scan_profiles(connection, selection, kind, (label,))
+    visits = _visits(reading, selection, kind, profiles)
+    behind = totals(reading.functions, reading.samples(selection, (), "function"))
+    seen = np.flatnonzero(visits.selected)
+    # Cells do not know these, profiles do.
+    behind = replace(
+        behind,
+        machines=len(np.unique(visits.machine[seen])),
+        visits=len(seen),
+        profiles=int((profiles.samples > 0).sum()),
+    )
+    ids, of = np.unique(profiles.label(label), return_inverse=True)
+    values = reading.label_values(label, ids)
+    names = sorted(set(values))
+    # Labels beside the common ones are kept together, so that several ids have one value.
+    group = np.searchsorted(np.array(names), np.array(values))[of] if names else of
+    found = of_pairs(group, profiles.visit, profiles.units, rows=len(names), visits=len(visits))
+    units = sum_at(found.row, found.units, len(names))
+    weighted = weight_at(found.row, found.units * visits.weight[found.visit], len(names))
+    present = np.flatnonzero(units)
+    order = present[np.argsort(-weighted[present], kind="stable")][:most]
+    place = np.full(len(names), -1, np.int64)
+    place[order] = np.arange(len(order))
+    shown = place[found.row] >= 0
+    brought = ByVisit(place[found.row[shown]], found.visit[shown], found.units[shown], len(order))
+    return Labelled(
+        kind,
+        behind,
+        visits,
+        tuple(names[number] for number in order.tolist()),
+        weighted[order],
+        visits.whole,
+        brought,
+        len(present),
+    )
+
+
+def _visits(reading: Reading, selection: Selection, kind: SampleType, profiles: Profiles) -> Visits:
+    connection = reading.connection
+    design, weights = read_design(
+        connection,
+        selection,
+        campaign_of(connection, selection),
+        kind.id,
+        stacks=profiles.stacks,
+        gauge=kind.gauge,
+    )
+    count = len(profiles.visits)
+    machine = np.zeros(count, np.int64)
+    machine[profiles.visit] = profiles.machine
+    nowhere = np.full(count, -1, np.int64)
+    weight, group, stratum = (
+        (np.ones(count), nowhere, nowhere) if weights is None else weights.of(profiles.visits)
+    )
+    selected: Int64 = sum_at(profiles.visit, profiles.units, count)
+    return Visits(design, profiles.visit, profiles.visits, stratum, machine, weight, group, selected)
+
+
+def _of_samples(reading: Reading, selection: Selection, label: str, most: int) -> Labelled:
+    samples = reading.visits(selection, (label,))
+    visits = samples.evidence
+    if not isinstance(visits, Visits):
+        raise TypeError("what each visit brought is read visit by visit")
+    rows = all_rows(reading, samples, (label,))
+    order = np.argsort(-rows.own_weight, kind="stable")[:most]
+    return Labelled(
+        samples.kind,
+        totals(reading.functions, samples),
+        visits,
+        tuple(rows.key(place)[label] for place in order.tolist()),
+        rows.own_weight[order],
+        samples.whole,
+        rows.brought(order).own,
+        len(rows.own),
+    )

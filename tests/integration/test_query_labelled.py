@@ -1,0 +1,84 @@
+"""GIVEN profiles with labels WHEN what visits brought is read from profiles alone THEN it is what their stacks add up to."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from storage.database import snapshot
+from storage.query.facts.scan import sample_type_of
+from storage.query.models import labelled
+from storage.query.models.labelled import Labelled, read_labelled
+from storage.query.reader import Reading
+from storage.query.samples import SampleSource
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.selection import Selection
+from tests.counting_fleet import write_counting_fleet
+
+pytestmark = pytest.mark.integration
+
+NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
+WHOLE = Selection(NOON, NOON + timedelta(hours=2))
+MOST = 100
+
+
+@pytest.fixture(scope="module")
+def fleet(module_engine: Engine) -> Engine:
+    with module_engine.begin() as connection:
+        write_counting_fleet(connection, NOON)
+    return module_engine
+
+
+def pairs(found: Labelled) -> dict[tuple[str, bytes], int]:
+    brought = found.brought
+    keys = zip(brought.row.tolist(), brought.visit.tolist(), brought.units.tolist(), strict=True)
+    return {(found.names[row], found.visits.id[visit]): units for row, visit, units in keys}
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["version", "application", "platform", "datacenter", "compiler", "machine", "team", "shard", "kernel"],
+)
+@pytest.mark.parametrize("matchers", ["{}", '{application="web"}'])
+def test_profiles_say_what_their_stacks_do(fleet: Engine, label: str, matchers: str) -> None:
+    selection = replace(WHOLE, matchers=parse_matchers(matchers))
+    with snapshot(fleet) as connection:
+        reading = Reading(connection, SampleSource())
+        kind = sample_type_of(connection, selection)
+        one = labelled._of_profiles(reading, selection, kind, label, MOST)
+        other = labelled._of_samples(reading, selection, label, MOST)
+        assert read_labelled(reading, selection, label, MOST).names == one.names
+    assert pairs(one) == pairs(other)
+    shares = dict(zip(one.names, one.weighted.tolist(), strict=True))
+    assert shares == pytest.approx(dict(zip(other.names, other.weighted.tolist(), strict=True)))
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)
+    assert one.count == other.count == len(one.names)
+    assert one.whole == pytest.approx(other.whole)
+    for name in ("stratum", "machine", "weight", "group", "selected"):
+        assert np.array_equal(getattr(one.visits, name), getattr(other.visits, name)), name
+    assert one.totals.estimate is not None
+    assert other.totals.estimate is not None
+    assert one.totals.estimate.value == pytest.approx(other.totals.estimate.value)
+    for name in ("samples", "units", "machines", "visits", "profiles", "symbolized", "complete"):
+        assert getattr(one.totals, name) == getattr(other.totals, name), name
+
+
+def test_what_narrows_stacks_reads_them(fleet: Engine) -> None:
+    with snapshot(fleet) as connection:
+        reading = Reading(connection, SampleSource())
+        whole, parse = (
+            read_labelled(reading, replace(WHOLE, focus=focus), "version", MOST) for focus in ("", "parse")
+        )
+    assert 0 < parse.brought.units.sum() < whole.brought.units.sum()
+    assert parse.totals.kept < 1
+
+
+def test_the_heaviest_values_are_shown(fleet: Engine) -> None:
+    with snapshot(fleet) as connection:
+        reading = Reading(connection, SampleSource())
+        every, three = (read_labelled(reading, WHOLE, "machine", most) for most in (MOST, 3))
+    assert three.names == every.names[:3]
+    assert three.count == every.count == 16
+    assert {key: units for key, units in pairs(every).items() if key[0] in three.names} == pairs(three)
