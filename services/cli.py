@@ -99,6 +99,8 @@ def main() -> None:
         app()
     except _expected_errors() as error:
         typer.secho(f"fleetprof: {error}", err=True, fg="red")
+        if hint := getattr(error, "hint", ""):
+            typer.echo(hint, err=True)
         sys.exit(1)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import typer
 from rich.cells import cell_len
 
+from services.spoken import spoken
 from storage.errors import BadSelection
 
 _SHOWN = 40
@@ -33,7 +34,8 @@ def pointing(typed: Mapping[str, Typed]) -> Iterator[None]:
         if where is not None and error.at is not None:
             typer.echo(f"{where.option}:\n{pointed(where.text, error.at)}", err=True)
         if error.hint:
-            typer.echo(error.hint, err=True)
+            called = {name: each.option for name, each in typed.items()}
+            typer.echo(spoken(error.hint, called), err=True)
         raise typer.Exit(1) from error
 
 

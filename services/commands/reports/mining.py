@@ -6,6 +6,7 @@ import typer
 
 from services.commands.asked import AsJson, Campaign, Since, Until
 from services.commands.reports.printing import Asked, Json, OnlyMachines, Shown, report
+from services.pointing import Typed
 
 if TYPE_CHECKING:
     from services.hottest import Queries
@@ -42,4 +43,5 @@ def events(  # noqa: PLR0917 - the command line is its signature
         return events_document(selection, queries.ask(question))
 
     asked = Asked(select, since, until, campaign)
-    report(asked, {}, make, lambda answer: view(answer, rows=rows), as_json=as_json)
+    typed = {"target": Typed("APPLICATION", application)}
+    report(asked, typed, make, lambda answer: view(answer, rows=rows), as_json=as_json)

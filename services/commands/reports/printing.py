@@ -22,7 +22,12 @@ Json = dict[str, Any]
 NO_ANSWER = 3
 """Exit code of a report that cannot say anything: neither done (0) nor a mistake of the caller's (1, 2)."""
 
-_CALLED = {"functions": "REGEX", "production_select": "PRODUCTION", "tenants": "TENANTS"}
+_CALLED = {
+    "functions": "REGEX",
+    "production_select": "PRODUCTION",
+    "target": "TARGET",
+    "tenants": "TENANTS",
+}
 """Parameters that are arguments, not options."""
 
 OfMachines = Annotated[
@@ -57,7 +62,7 @@ class Asked:
 
 def report(
     asked: Asked,
-    typed: Mapping[str, str],
+    typed: Mapping[str, str | Typed],
     make: Callable[["Queries", "Selection"], Json],
     view: Callable[[Json], "RenderableType"],
     *,
@@ -65,14 +70,18 @@ def report(
 ) -> Json:
     """Print what `make` answers, as JSON or as `view` shows it; ends with 3 where `because` says why there is no answer.
 
-    `typed`: further options by the parameter that a mistake in them is reported of. Returns the answer.
+    `typed`: further options by the parameter that a mistake in them is reported of, as Typed where the command line calls
+    them otherwise. Returns the answer.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
     parameters = {"select": asked.select, "start": asked.since, "end": asked.until}
     parameters |= {"event": asked.event, "campaign": asked.campaign}
     others = {
-        name: Typed(_CALLED.get(name, f"--{name.replace('_', '-')}"), text) for name, text in typed.items()
+        name: text
+        if isinstance(text, Typed)
+        else Typed(_CALLED.get(name, f"--{name.replace('_', '-')}"), text)
+        for name, text in typed.items()
     }
     with asking(read_settings(), By.POSTGRES, parameters, others) as (queries, selection):
         answer = make(queries, selection)

@@ -122,7 +122,7 @@ def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: 
     if name not in load_of:
         raise BadSelection(
             f"{name!r} is pinned, but no such application was counted in the selection.",
-            hint="Take it out, or see by=application of /api/v1/analysis/ratios for those that were.",
+            hint="Take it out; a plan without it lists those that were.",
             parameter="pinned",
         )
     rank = sum((-load, other) <= (-load_of[name], name) for other, load in load_of.items())
