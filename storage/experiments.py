@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from analysis.interference.experiments import Metric, Run
@@ -71,6 +71,8 @@ def keep(
     replace: bool = False,
 ) -> ExperimentSet:
     """Keep runs under a name. Raises `ExperimentsExist` where it is taken, unless they replace what has it."""
+    # Of two who replace the same set, the second would find the first one's new row in its way.
+    connection.execute(text("LOCK TABLE experiment_set IN SHARE ROW EXCLUSIVE MODE"))
     if replace:
         connection.execute(delete(experiment_set).where(experiment_set.c.name == name))
     set_id = connection.scalar(

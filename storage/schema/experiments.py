@@ -29,6 +29,12 @@ experiment_run = Table(
     Column("cores", Double, comment="of a run alone: that the application kept busy"),
     CheckConstraint("metric in ('time', 'cpi', 'ipc')", name="metric"),
     CheckConstraint("(metric is null) = (value is null)", name="value"),
+    # NaN is greater than infinity here.
+    CheckConstraint(
+        "value > 0 and value < 'infinity' and lines >= 0 and lines < 'infinity'"
+        " and gigabytes >= 0 and gigabytes < 'infinity' and cores > 0 and cores < 'infinity'",
+        name="figures",
+    ),
     CheckConstraint(
         "case when beside = '{}' then lines is not null and gigabytes is not null and cores is not null"
         " else lines is null and gigabytes is null and cores is null and value is not null end",

@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -384,6 +385,17 @@ def test_a_set_is_kept_whole_and_gone_whole(engine: Engine, measured: Lab) -> No
             experiments.find(connection, "lab")
 
 
+def test_of_several_who_replace_a_set_the_last_one_has_it(engine: Engine, measured: Lab) -> None:
+    desk = ExperimentDesk(engine)
+    files = [measured.text.encode() + b"\n" * number for number in range(6)]
+    with ThreadPoolExecutor(len(files)) as threads:
+        added = list(threads.map(lambda content: desk.add("lab", content, replace=True), files))
+    assert all(each["beside"] == 240 for each in added)
+    (kept,) = desk.listing()["experiments"]
+    assert kept["beside"] == 240
+    assert len(desk.show("lab")["rows"]) == 288
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -392,6 +404,11 @@ def test_a_set_is_kept_whole_and_gone_whole(engine: Engine, measured: Lab) -> No
         "'{a}', 'cpi', 1, 1, NULL, NULL",
         "'{a}', NULL, NULL, NULL, NULL, NULL",
         "'{a}', 'speed', 1, NULL, NULL, NULL",
+        "'{a}', 'cpi', 'nan', NULL, NULL, NULL",
+        "'{a}', 'cpi', 0, NULL, NULL, NULL",
+        "'{}', 'cpi', 1, 'infinity', 1, 1",
+        "'{}', NULL, NULL, 1, -1, 1",
+        "'{}', NULL, NULL, 1, 1, 'nan'",
     ],
 )
 def test_the_database_refuses_what_is_no_run(engine: Engine, wrong: str) -> None:

@@ -60,6 +60,11 @@ def upgrade() -> None:
         sa.CheckConstraint("metric in ('time', 'cpi', 'ipc')", name=op.f("ck_experiment_run_metric")),
         sa.CheckConstraint("(metric is null) = (value is null)", name=op.f("ck_experiment_run_value")),
         sa.CheckConstraint(
+            "value > 0 and value < 'infinity' and lines >= 0 and lines < 'infinity'"
+            " and gigabytes >= 0 and gigabytes < 'infinity' and cores > 0 and cores < 'infinity'",
+            name=op.f("ck_experiment_run_figures"),
+        ),
+        sa.CheckConstraint(
             "case when beside = '{}' then lines is not null and gigabytes is not null and cores is not null"
             " else lines is null and gigabytes is null and cores is null and value is not null end",
             name=op.f("ck_experiment_run_shape"),
