@@ -6,6 +6,7 @@ machine's: what all applications of a machine are given adds up to what the mach
 would be charged for (DIGEST A9).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ from analysis.errors import BadShape
 from analysis.estimate import Estimates
 from analysis.evidence import enough, numbers, positives
 from analysis.ratios import Ratios, of_sums
-from analysis.smt.machine import MachineLoad
+from analysis.smt.machine import CountedLoad, MachineLoad
+from analysis.smt.states import joined, largest_disagreement
 from analysis.weights import Weights
 
 
@@ -41,8 +43,76 @@ def of_cluster(
     if not len(weight) == len(group) == len(loads) == len(seconds):
         raise BadShape("Visits need a weight, a group, a load and seconds each.")
     enough("visits", len(loads), 1)
-    core_s = np.array([load.cores for load in loads]) * positives("seconds watched", seconds)
-    measures = np.array([[load.utilisation, load.thread_any, load.apu, load.simplified] for load in loads])
+    utilisation, thread_any, apu, simplified = _of_core_time(
+        weight,
+        group,
+        weights,
+        core_s=np.array([load.cores for load in loads]) * positives("seconds watched", seconds),
+        measures=np.array([[load.utilisation, load.thread_any, load.apu, load.simplified] for load in loads]),
+    )
+    return ClusterLoad(utilisation, thread_any, apu, simplified, visits=len(loads))
+
+
+@dataclass(frozen=True, slots=True)
+class BothWays:
+    """A set of machines by their counters (DIGEST A2), and by their operating systems (A3) in the same visits."""
+
+    apu: Estimates
+    thread_any: Estimates
+    overlap: Estimates
+    utilisation: Estimates
+    """Of threads, by cycles."""
+    system_apu: Estimates
+    system_overlap: Estimates
+    largest_disagreement: float
+    """Of the overlap of one machine, 0…1."""
+    visits: int
+
+
+def of_both(
+    weight: Float,
+    group: Int,
+    weights: Weights,
+    *,
+    counted: list[CountedLoad],
+    system: list[MachineLoad],
+    seconds: Float,
+) -> BothWays:
+    """Both ways of the visits that know both; one entry per visit each. Raises TooLittle, NotANumber, BadShape."""
+    if not len(weight) == len(group) == len(counted) == len(system) == len(seconds):
+        raise BadShape("Visits need a weight, a group, two loads and seconds each.")
+    enough("visits", len(counted), 1)
+    apu, thread_any, overlap, utilisation, system_apu, system_overlap = _of_core_time(
+        weight,
+        group,
+        weights,
+        core_s=np.array([load.cores for load in counted]) * positives("seconds watched", seconds),
+        measures=np.array(
+            [
+                [cycles.apu, cycles.thread_any, cycles.overlap, cycles.utilisation, time.apu, time.overlap]
+                for cycles, time in zip(counted, system, strict=True)
+            ]
+        ),
+    )
+    disagreement = largest_disagreement(
+        joined([load.states for load in counted]), joined([load.states for load in system])
+    )
+    return BothWays(
+        apu,
+        thread_any,
+        overlap,
+        utilisation,
+        system_apu,
+        system_overlap,
+        largest_disagreement=disagreement,
+        visits=len(counted),
+    )
+
+
+def _of_core_time(
+    weight: Float, group: Int, weights: Weights, *, core_s: Float, measures: Float
+) -> list[Estimates]:
+    """Shares of core-time that measures (V, K) of visits are of all machines; K of them."""
     visit, row = np.nonzero(measures)
     found = moments.from_visits(
         weight,
@@ -54,10 +124,7 @@ def of_cluster(
         y=(measures * core_s[:, None])[visit, row],
         rows=measures.shape[1],
     )
-    utilisation, thread_any, apu, simplified = (
-        estimate.shares(found.of(np.array([place]))) for place in range(measures.shape[1])
-    )
-    return ClusterLoad(utilisation, thread_any, apu, simplified, visits=len(loads))
+    return [estimate.shares(found.of(np.array([place]))) for place in range(measures.shape[1])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +143,7 @@ def of_applications(
     group: Int,
     weights: Weights,
     *,
-    loads: list[MachineLoad],
+    loads: Sequence[MachineLoad | CountedLoad],
     seconds: Float,
     row: Int,
     visit: Int,

@@ -1,4 +1,4 @@
-"""A machine's APU from the utilisation of its logical CPUs and which of them share a core.
+"""A machine's APU from the utilisation of its logical CPUs and which of them share a core, or from counters of its cycles.
 
 A core with one thread online has no overlap: its APU is its utilisation. Cores with more than two threads (POWER) are
 refused, as the model knows two.
@@ -13,7 +13,7 @@ from analysis.arrays import Float, Int
 from analysis.errors import BadShape, Contradictory
 from analysis.evidence import enough, number, numbers
 from analysis.smt.apu import apu, simplified
-from analysis.smt.states import States, from_utilisation
+from analysis.smt.states import SKEW, States, from_sums, from_utilisation
 
 NONE = States(np.zeros(0), np.zeros(0), np.zeros(0))
 """The states of no core at all."""
@@ -33,6 +33,47 @@ class MachineLoad:
     cores: int
     sibling_cores: int
     """Cores with two threads online."""
+
+    @property
+    def states(self) -> States:
+        """The mean state of its cores; (1,)."""
+        return _states(self.overlap, self.thread_any)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLoad:
+    """How busy one machine of cores with two threads is by counters of cycles (DIGEST A2); each 0…1."""
+
+    utilisation: float
+    """Of its threads, by cycles."""
+    thread_any: float
+    apu: float
+    overlap: float
+    cores: int
+
+    @property
+    def states(self) -> States:
+        """The mean state of its cores; (1,)."""
+        return _states(self.overlap, self.thread_any)
+
+
+def of_counters(
+    *, threads: float, either: float, available: float, cores: int, coefficient: float, skew: float = SKEW
+) -> CountedLoad:
+    """The load of a machine whose cores all have two threads, from cycles added up (`states.from_sums`).
+
+    Raises TooLittle, NotANumber, Contradictory.
+    """
+    enough("cores", cores, 1)
+    found = from_sums(threads, either, available, skew)
+    oc = number("overlap coefficient", coefficient, 1)
+    return CountedLoad(
+        utilisation=float(found.utilisation[0]),
+        thread_any=float(found.thread_any[0]),
+        apu=float(apu(found, oc)[0]),
+        overlap=float(found.overlap[0]),
+        cores=cores,
+    )
 
 
 def of_cpus(core: Int, utilisation: ArrayLike, coefficient: float) -> MachineLoad:
@@ -79,3 +120,7 @@ def of_cores(paired: States, single: Float, coefficient: float) -> MachineLoad:
         cores=cores,
         sibling_cores=len(mean),
     )
+
+
+def _states(overlap: float, thread_any: float) -> States:
+    return States(np.array([overlap]), np.array([thread_any - overlap]), np.array([1 - thread_any]))

@@ -4,6 +4,7 @@ Two ways lead to them. The hardware counts unhalted cycles of each thread and of
 counters, the utilisations of the two logical CPUs do, if the threads are busy independently of each other (DIGEST A3).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +67,32 @@ def from_cycles(thread0: ArrayLike, thread1: ArrayLike, either: ArrayLike, avail
     return States(overlap / total, (any_ - overlap) / total, (total - any_) / total)
 
 
+def from_sums(threads: ArrayLike, either: ArrayLike, available: ArrayLike, skew: float = SKEW) -> States:
+    """Mean states over the cores of machines, from unhalted cycles added up: of all threads, and of cores with either busy; (V,).
+
+    `available` has those of all cores. States are linear in cycles, and APU in states, so sums over cores lose nothing. Raises
+    NotANumber, TooLittle, BadShape, and Contradictory where either > threads, either < half of them or either > available by
+    more than `skew` of the available cycles.
+    """
+    total = np.atleast_1d(positives("available cycles", available))
+    both, any_ = (
+        np.atleast_1d(numbers(what, cycles, 0))
+        for what, cycles in (("cycles of threads", threads), ("cycles of either thread", either))
+    )
+    _of_same_cores(total, both, any_)
+    slack = skew * total
+    for said, wrong in (
+        ("cores were busy for longer than their threads", any_ > both + slack),
+        ("threads were busy for more than twice as long as their cores", both > 2 * (any_ + slack)),
+        ("cores were busy for longer than there was", any_ > total + slack),
+    ):
+        if wrong.any():
+            raise Contradictory(f"The counters say that {said}.")
+    any_ = np.minimum(any_, total)
+    overlap = np.clip(both - any_, 0.0, any_)
+    return States(overlap / total, (any_ - overlap) / total, (total - any_) / total)
+
+
 def from_utilisation(u0: ArrayLike, u1: ArrayLike) -> States:
     """States from the utilisations 0…1 of the two logical CPUs of each core, busy independently of each other; (C,).
 
@@ -77,10 +104,18 @@ def from_utilisation(u0: ArrayLike, u1: ArrayLike) -> States:
     return States(overlap, one * (1 - other) + other * (1 - one), (1 - one) * (1 - other))
 
 
+def joined(parts: Sequence[States]) -> States:
+    """The states of all cores of several; at least one of them."""
+    return States(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("overlap", "alone", "idle"))
+    )
+
+
 def largest_disagreement(hardware: States, system: States) -> float:
-    """Largest difference of the two ways' overlap over the same cores, 0…1: what assuming independence costs here."""
+    """Largest difference of the two ways' overlap over the same cores, or machines: what assuming independence costs, 0…1."""
     if len(hardware.overlap) != len(system.overlap):
         raise BadShape("Both ways have to speak of the same cores.")
+    enough("cores", len(hardware.overlap), 1)
     return float(np.abs(hardware.overlap - system.overlap).max())
 
 

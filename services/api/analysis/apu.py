@@ -24,8 +24,25 @@ from services.api.profiles.asker import PROBLEMS, Asker
 from storage.calibrations import Calibration
 from storage.query.models.apu import MOST_ROWS, ApuQuestion
 from storage.query.models.apu import ApuAnswer as FoundApu
+from storage.query.models.load_rows import CountedRow
 from storage.query.observed.machines import APPLICATION, LABELS
 from storage.query.selections.selection import Selection
+
+
+class HardwareLoad(Answer):
+    """The load of machines by counters of cycles, and by their operating systems in the same visits."""
+
+    apu: Figure
+    thread_any: Figure
+    overlap: Figure = Field(description="Core-time with both threads busy.")
+    utilisation: Figure = Field(
+        description="Of threads, by cycles; far from the one by times, one of the two is wrong."
+    )
+    system_apu: Figure = Field(description="APU by the operating systems, in these visits alone.")
+    system_overlap: Figure = Field(
+        description="What overlap would be if threads were busy independently of each other."
+    )
+    largest_disagreement: float = Field(description="Of the two overlaps of one machine in one visit, 0…1.")
 
 
 class ApuRow(Answer):
@@ -36,16 +53,26 @@ class ApuRow(Answer):
         description="Of logical CPUs, as monitoring shows it, 0…1; null in rows of applications, like the next three."
     )
     thread_any: Figure | None = Field(description="Core-time in which any thread was busy.")
-    apu: Figure | None = Field(description="Share of the cores' capacity that is used.")
+    apu: Figure | None = Field(
+        description="Share of the cores' capacity that is used, by the operating systems' times: "
+        "as if threads were busy independently of each other."
+    )
     simplified: Figure | None = Field(description="APU from each core's mean utilisation alone.")
+    hardware: HardwareLoad | None = Field(
+        description="By counters of cycles, of the visits that have them; null: none has, like in rows of applications."
+    )
     core_seconds: float | None = Field(
         description="Of an application: capacity it uses up, of the fleet in the covered time."
     )
     per_cpu_second: Figure | None = Field(
         description="Of an application: core-seconds used up for each CPU second that accounting shows."
     )
+    hardware_per_cpu_second: Figure | None = Field(
+        description="Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them."
+    )
     few: bool
     visits: int
+    hardware_visits: int = Field(description="Of `visits`, those with counters of threads and of cores.")
     machines: int | None
 
 
@@ -61,13 +88,18 @@ class Coefficient(Answer):
 
 
 class ApuAnswer(Answer):
-    """Actual processor usage beside three other measures of the same CPUs."""
+    """Adjusted processor utilisation by counters and by operating systems, beside other measures of the same CPUs."""
 
     asked: AskedOf
     by: str
     rows: list[ApuRow]
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
     left_out: list[LeftOut]
+    hardware_used: int = Field(description="Visits with an APU by counters too.")
+    hardware_left_out: list[LeftOut] = Field(
+        description="Visits with an APU by the operating system alone, and why."
+    )
+    hardware_because: Because | None = Field(description="Why there is none by counters.")
     inputs: InputsAnswer
     because: Because | None
 
@@ -96,10 +128,13 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
             "thread_any": figure_document(row.thread_any),
             "apu": figure_document(row.apu),
             "simplified": figure_document(row.simplified),
+            "hardware": _hardware(row.counted),
             "core_seconds": None,
             "per_cpu_second": None,
+            "hardware_per_cpu_second": None,
             "few": row.few,
             "visits": row.visits,
+            "hardware_visits": 0 if row.counted is None else row.counted.visits,
             "machines": row.machines,
         }
         for row in found.loads
@@ -111,10 +146,13 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
             "thread_any": None,
             "apu": None,
             "simplified": None,
+            "hardware": None,
             "core_seconds": use.core_seconds,
             "per_cpu_second": figure_document(use.per_cpu_second),
+            "hardware_per_cpu_second": figure_document(use.counted),
             "few": use.few,
             "visits": use.visits,
+            "hardware_visits": use.counted_visits,
             "machines": None,
         }
         for use in found.uses
@@ -125,8 +163,25 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
         "rows": rows,
         "coefficients": [coefficient_document(each) for each in found.coefficients],
         "left_out": reasons_document(found.left_out),
+        "hardware_used": found.counted,
+        "hardware_left_out": reasons_document(found.not_counted),
+        "hardware_because": because_document(found.counted_unsaid),
         "inputs": inputs_document(found.inputs),
         "because": because_document(found.unsaid),
+    }
+
+
+def _hardware(row: CountedRow | None) -> Json | None:
+    if row is None:
+        return None
+    return {
+        "apu": figure_document(row.apu),
+        "thread_any": figure_document(row.thread_any),
+        "overlap": figure_document(row.overlap),
+        "utilisation": figure_document(row.utilisation),
+        "system_apu": figure_document(row.system_apu),
+        "system_overlap": figure_document(row.system_overlap),
+        "largest_disagreement": row.largest_disagreement,
     }
 
 
@@ -136,8 +191,9 @@ def add(router: APIRouter, asker: Asker) -> None:
     @router.get(
         "/analysis/apu",
         summary="Capacity that is really used",
-        description="Where cores have two threads, CPU utilisation says too little of how much is left. Actual processor usage "
-        "weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`).",
+        description="Where cores have two threads, CPU utilisation says too little of how much is left. Adjusted processor utilisation (APU) "
+        "weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`). How long both are busy, counters of "
+        "cycles say where machines have them; elsewhere threads are taken to be busy independently of each other.",
         response_model=ApuAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,

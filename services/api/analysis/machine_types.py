@@ -22,7 +22,7 @@ from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
-from storage.query.models.apu import LoadRow
+from storage.query.models.load_rows import LoadRow
 from storage.query.models.machine_types import MachineTypesAnswer as FoundTypes
 from storage.query.models.machine_types import MachineTypesQuestion
 

@@ -35,7 +35,8 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     """Print how much of its cores' capacity the fleet really uses, beside what CPU utilisation says.
 
     The second thread of a core gives less than the first, so utilisation says too little. How much less is the overlap
-    coefficient, calibrated for each platform or given here. `fleetprof report apu --by application --coefficient 1.4`
+    coefficient, calibrated for each platform or given here. Where machines count the cycles of threads and of cores, a second
+    table says the same by these counters. `fleetprof report apu --by application --coefficient 1.4`
     Ends with 3 where nothing can be said.
     """
     from services.api.analysis.apu import apu_document  # noqa: PLC0415 - a command imports what it runs

@@ -15,7 +15,7 @@ def apu(answer: Answer) -> RenderableType:
 
 def _body(answer: Answer) -> RenderableType:
     table = _uses(answer) if answer["by"] == "application" else _loads(answer)
-    return Group(table, *few_note(answer["rows"]), *coefficients(answer))
+    return Group(table, *few_note(answer["rows"]), *coefficients(answer), *_hardware(answer))
 
 
 def _loads(answer: Answer) -> Table:
@@ -41,16 +41,61 @@ def _loads(answer: Answer) -> Table:
 
 
 def _uses(answer: Answer) -> Table:
-    names = ("core-seconds used up", "for each CPU second, 95 %", "visits", "application")
+    names = (
+        "core-seconds used up",
+        "for each CPU second, 95 %",
+        "by counters",
+        "visits",
+        "counted",
+        "application",
+    )
     table = columns(*names, wide=names[-1:])
     for row in answer["rows"]:
         table.add_row(
             seconds(row["core_seconds"]),
             figure(row["per_cpu_second"], few=row["few"]),
+            figure(row["hardware_per_cpu_second"]),
             f"{row['visits']:,}",
+            f"{row['hardware_visits']:,}",
             Text(row["value"] or "(none)"),
         )
     return table
+
+
+def _hardware(answer: Answer) -> list[RenderableType]:
+    """The same by counters of cycles, beside what systems say of the same visits."""
+    rows = [row for row in answer["rows"] if row["hardware"] is not None]
+    used = f"{answer['hardware_used']:,} of {answer['inputs']['used']:,} visits"
+    lines: list[RenderableType] = [Text(f"by counters of cycles: {used}", "bold" if rows else "dim")]
+    if rows:
+        names = (
+            "APU, 95 %",
+            "by systems there",
+            "any thread busy",
+            "both busy",
+            "by systems",
+            "differs by up to",
+            "visits",
+            answer["by"],
+        )
+        table = columns(*names, wide=names[-1:])
+        for row in rows:
+            of = row["hardware"]
+            table.add_row(
+                figure(of["apu"], share, few=row["few"]),
+                *(
+                    share(of[name]["value"])
+                    for name in ("system_apu", "thread_any", "overlap", "system_overlap")
+                ),
+                share(of["largest_disagreement"]),
+                f"{row['hardware_visits']:,}",
+                Text(row["value"] or "(none)"),
+            )
+        lines.append(table)
+    return lines + [
+        Text(f"not by counters: {left['visits']:,} visits, {left['why']}", "dim")
+        for left in answer["hardware_left_out"]
+    ]
 
 
 def coefficients(answer: Answer) -> list[Text]:

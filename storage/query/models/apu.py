@@ -2,7 +2,8 @@
 
 A visit says how busy each logical CPU was and which share a core; the overlap coefficient is its platform's, mixed of those of the
 applications that ran by their CPU time (`storage.calibrations`). A platform without a coefficient has no APU, and is told,
-unless its cores have one thread.
+unless its cores have one thread. Which part of the time both threads were busy, counters of cycles say where there are any (A2), else the
+threads' utilisations, if they are busy independently of each other (A3); where a visit knows both, both are told side by side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.estimate import Estimates
-from analysis.smt.fleet import of_applications, of_cluster
-from analysis.smt.machine import MachineLoad
+from analysis.ratios import Ratios
+from analysis.smt.fleet import ApplicationLoad, of_applications
+from analysis.smt.machine import CountedLoad, MachineLoad
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
-from storage.query.models.machine_loads import machine_loads, no_load, read_core_times
+from storage.query.models.load_rows import LoadRow, load_rows
+from storage.query.models.machine_loads import machine_loads, no_load, not_counted, read_core_times
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
@@ -28,23 +30,6 @@ MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class LoadRow:
-    """The load of the machines of one value, four ways, each 0…1 of core-time."""
-
-    value: str
-    utilisation: Interval
-    """Of logical CPUs: what monitoring shows."""
-    thread_any: Interval
-    """Core-time with any thread busy."""
-    apu: Interval
-    simplified: Interval
-    """APU from each core's mean utilisation alone."""
-    few: bool
-    visits: int
-    machines: int
-
-
-@dataclass(frozen=True, slots=True)
 class UseRow:
     """What one application uses up of the fleet's cores."""
 
@@ -53,8 +38,11 @@ class UseRow:
     """Capacity used up, of the fleet in the covered time."""
     per_cpu_second: Interval
     """Of that, for each CPU second that accounting shows; `hi` is ∞ where a single visit has it."""
+    counted: Interval | None
+    """The same by counters, of the visits that have them; None: none has."""
     few: bool
     visits: int
+    counted_visits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +56,12 @@ class ApuAnswer:
     """That were used."""
     left_out: Mapping[str, int]
     """Visits without an APU, by why."""
+    counted: int
+    """Visits with an APU by counters too."""
+    not_counted: Mapping[str, int]
+    """Those with one by the operating system alone, by why."""
+    counted_unsaid: Unsaid | None
+    """Why there is none by counters."""
     inputs: Inputs
     unsaid: Unsaid | None
 
@@ -90,19 +84,24 @@ class ApuQuestion:
         there = found.there
         inputs = Inputs(visits.coverage, len(visits), len(there))
         chosen = [load for load in loads if load is not None]
+        counted = [found.counted[place] for place in there.tolist()]
         unsaid = no_load(found)
         by_label: tuple[LoadRow, ...] = ()
         uses: tuple[UseRow, ...] = ()
         if unsaid is None and self.by == APPLICATION:
-            uses = _uses(visits.of(there), chosen, _moved(used, there, len(visits)), found.names)
+            time = _moved(used, there, len(visits))
+            uses = _uses(visits.of(there), chosen, counted, time, found.names)
         elif unsaid is None:
-            by_label = _by_label(visits.of(there), chosen, self.by)
+            by_label = load_rows(visits.of(there), chosen, counted, self.by)
         return ApuAnswer(
             self.by,
             by_label[: self.limit],
             uses[: self.limit],
             found.coefficients,
             dict(left_out),
+            sum(load is not None for load in counted),
+            dict(found.not_counted),
+            not_counted(found),
             inputs,
             unsaid,
         )
@@ -131,41 +130,42 @@ def _moved(used: TimeUsed, there: Int64, visits: int) -> TimeUsed:
     return TimeUsed(new[used.visit[keep]], used.application[keep], used.seconds[keep])
 
 
-def _by_label(visits: MachineVisits, loads: Sequence[MachineLoad], label: str) -> tuple[LoadRow, ...]:
-    rows: list[tuple[float, LoadRow]] = []
-    weights = visits.weights
-    if weights is None:
-        raise TypeError("visits without weights have no estimates")
-    cores = np.array([load.cores for load in loads])
-    for number, name in enumerate(visits.names[label]):
-        here = np.flatnonzero((visits.values[label] == number) & (visits.group >= 0))
-        if not len(here):
-            continue
-        found = of_cluster(
-            visits.weight[here],
-            visits.group[here],
-            weights,
-            loads=[loads[place] for place in here.tolist()],
-            seconds=visits.seconds[here],
-        )
-        row = LoadRow(
-            value=name,
-            utilisation=_interval(found.utilisation),
-            thread_any=_interval(found.thread_any),
-            apu=_interval(found.apu),
-            simplified=_interval(found.simplified),
-            few=bool(found.apu.few[0]),
-            visits=len(here),
-            machines=len(np.unique(visits.values["machine"][here])),
-        )
-        rows.append((float((cores[here] * visits.seconds[here] * visits.weight[here]).sum()), row))
-    rows.sort(key=lambda item: (-item[0], item[1].value))
-    return tuple(row for _, row in rows)
-
-
 def _uses(
-    visits: MachineVisits, loads: list[MachineLoad], used: TimeUsed, names: Mapping[int, str]
+    visits: MachineVisits,
+    loads: Sequence[MachineLoad],
+    counted: Sequence[CountedLoad | None],
+    used: TimeUsed,
+    names: Mapping[int, str],
 ) -> tuple[UseRow, ...]:
+    ids, found = _used_up(visits, loads, used)
+    by_counters: dict[int, tuple[Interval, int]] = {}
+    places = [place for place, load in enumerate(counted) if load is not None and visits.group[place] >= 0]
+    if places:
+        there = np.array(places, np.int64)
+        known = [load for place in places if (load := counted[place]) is not None]
+        of, same = _used_up(visits.of(there), known, _moved(used, there, len(visits)))
+        for place, id_ in enumerate(of):
+            by_counters[id_] = _ratio(same.per_cpu_second, place), int(same.per_cpu_second.visits[place])
+    rows = [
+        UseRow(
+            application=names[id_],
+            core_seconds=float(found.core_seconds[place]),
+            per_cpu_second=_ratio(found.per_cpu_second, place),
+            counted=by_counters.get(id_, (None, 0))[0],
+            few=bool(found.per_cpu_second.few[place]),
+            visits=int(found.per_cpu_second.visits[place]),
+            counted_visits=by_counters.get(id_, (None, 0))[1],
+        )
+        for place, id_ in enumerate(ids)
+    ]
+    rows.sort(key=lambda row: (-row.core_seconds, row.application))
+    return tuple(rows)
+
+
+def _used_up(
+    visits: MachineVisits, loads: Sequence[MachineLoad | CountedLoad], used: TimeUsed
+) -> tuple[list[int], ApplicationLoad]:
+    """Ids of the applications of these visits, and what each uses up by these loads of theirs."""
     weights = visits.weights
     if weights is None:
         raise TypeError("visits without weights have no estimates")
@@ -184,22 +184,8 @@ def _uses(
         cpu_seconds=used.seconds[pairs],
         rows=len(ids),
     )
-    ratio = found.per_cpu_second
-    rows = [
-        UseRow(
-            application=names[id_],
-            core_seconds=float(found.core_seconds[place]),
-            per_cpu_second=Interval(
-                float(ratio.value[place]), float(ratio.lo[place]), float(ratio.hi[place])
-            ),
-            few=bool(ratio.few[place]),
-            visits=int(ratio.visits[place]),
-        )
-        for place, id_ in enumerate(ids.tolist())
-    ]
-    rows.sort(key=lambda row: (-row.core_seconds, row.application))
-    return tuple(rows)
+    return ids.tolist(), found
 
 
-def _interval(found: Estimates) -> Interval:
-    return Interval(float(found.value[0]), float(found.lo[0]), float(found.hi[0]))
+def _ratio(found: Ratios, place: int) -> Interval:
+    return Interval(float(found.value[place]), float(found.lo[place]), float(found.hi[place]))

@@ -1,22 +1,27 @@
-"""How busy the cores of each visit's machine were, with the overlap coefficient of what ran there (DIGEST A1–A4)."""
+"""How busy the cores of each visit's machine were, with the overlap coefficient of what ran there (DIGEST A1–A4).
+
+Two ways lead to a load: the times of its logical CPUs, by the operating system, and counters of cycles where it has them. What the
+second one needs to know of cores, it knows from the first; so it is known of some of the same visits, never of others.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from analysis.errors import CannotSay
-from analysis.smt import overlap
-from analysis.smt.machine import MachineLoad, of_cpus
+from analysis.errors import CannotSay, TooLittle
+from analysis.smt.machine import CountedLoad, MachineLoad, of_counters, of_cpus
 from storage import calibrations
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Int64
+from storage.query.models.coefficients import Coefficients
 from storage.query.models.told import Unsaid
 from storage.query.observed.cpus import LogicalCpus, read_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
+from storage.query.observed.thread_cycles import ThreadCycles, read_thread_cycles
 from storage.query.observed.time_used import TimeUsed, read_time_used
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
@@ -34,6 +39,10 @@ class MachineLoads:
     """By visit; None: it has no APU."""
     left_out: Counter[str]
     """Visits without one, by why."""
+    counted: list[CountedLoad | None]
+    """By the machine's counters of cycles, of visits that have a load; None: it has none."""
+    not_counted: Counter[str]
+    """Visits with a load and none by counters, by why."""
     used: TimeUsed
     names: Mapping[int, str]
     """Of the applications in `used`."""
@@ -55,6 +64,8 @@ class CoreTimes:
     used: TimeUsed
     names: Mapping[int, str]
     """Of the applications in `used`."""
+    cycles: ThreadCycles | None = None
+    """None: counters were not asked for."""
 
 
 def read_core_times(reading: Reading, selection: Selection) -> CoreTimes:
@@ -70,7 +81,8 @@ def read_core_times(reading: Reading, selection: Selection) -> CoreTimes:
     used = read_time_used(connection, selection, visits)
     ids = np.unique(used.application)
     names = dict(zip(ids.tolist(), reading.label_values(APPLICATION, ids), strict=True))
-    return CoreTimes(visits, cpus, used, names)
+    cycles = read_thread_cycles(connection, selection, visits, cpus)
+    return CoreTimes(visits, cpus, used, names, cycles)
 
 
 def machine_loads(
@@ -78,84 +90,83 @@ def machine_loads(
 ) -> MachineLoads:
     """The loads, by calibrated overlap coefficients unless told otherwise, and by `coefficient` where there is none."""
     known = calibrations.read(reading.connection, Kind.SMT) if calibrated else ()
-    coefficients = _Coefficients(known, coefficient)
-    loads, left_out = _loads(times.visits, times.cpus, times.used, times.names, coefficients)
-    return MachineLoads(times.visits, loads, left_out, times.used, times.names, coefficients.used)
+    coefficients = Coefficients(known, coefficient)
+    found = MachineLoads(times.visits, [], Counter(), [], Counter(), times.used, times.names, ())
+    for place, cpus, mix in _by_visit(times):
+        _add(found, times, place, cpus=cpus, mix=mix, coefficients=coefficients)
+    return replace(found, coefficients=coefficients.used)
 
 
-class _Coefficients:
-    """The overlap coefficient of what runs on a platform."""
-
-    def __init__(self, known: Sequence[Calibration], otherwise: float | None) -> None:
-        self._known = known
-        self._otherwise = otherwise
-        self._found: dict[tuple[str, str], Calibration | None] = {}
-
-    @property
-    def used(self) -> tuple[Calibration, ...]:
-        """Those that were asked for and there."""
-        different = {(c.platform, c.workload): c for c in self._found.values() if c is not None}
-        return tuple(different[key] for key in sorted(different))
-
-    def of(self, platform: str, applications: Sequence[str], seconds: Float) -> float | None:
-        """That of a mix; None: one of it is not known."""
-        values = [self._one(platform, application) for application in applications or ("",)]
-        if any(value is None for value in values):
-            return None
-        given = [value for value in values if value is not None]
-        return given[0] if len(given) == 1 or not seconds.sum() else overlap.mixed(given, seconds)
-
-    def _one(self, platform: str, application: str) -> float | None:
-        key = (platform, application)
-        if key not in self._found:
-            self._found[key] = calibrations.of_platform(self._known, platform, application)
-        found = self._found[key]
-        return self._otherwise if found is None else found.value
-
-
-def _loads(
-    visits: MachineVisits,
-    cpus: LogicalCpus,
-    used: TimeUsed,
-    names: Mapping[int, str],
-    coefficients: _Coefficients,
-) -> tuple[list[MachineLoad | None], Counter[str]]:
-    """The load of each visit's machine; None: it has none, counted by why."""
-    left_out: Counter[str] = Counter()
-    loads: list[MachineLoad | None] = []
-    by_visit = np.searchsorted(cpus.visit, np.arange(len(visits) + 1)).tolist()
-    order = np.argsort(used.visit, kind="stable")
-    time = np.searchsorted(used.visit[order], np.arange(len(visits) + 1)).tolist()
-    platforms = visits.names["platform"]
+def _by_visit(times: CoreTimes) -> Iterator[tuple[int, slice, Int64]]:
+    """Each visit's place, its logical CPUs, and its pairs of used time."""
+    ends = np.arange(len(times.visits) + 1)
+    by_visit = np.searchsorted(times.cpus.visit, ends).tolist()
+    order = np.argsort(times.used.visit, kind="stable")
+    time = np.searchsorted(times.used.visit[order], ends).tolist()
     for place, ((low, high), (first, end)) in enumerate(zip(pairwise(by_visit), pairwise(time), strict=True)):
-        core, window = cpus.core[low:high], cpus.window_s[low:high]
-        platform = platforms[int(visits.values["platform"][place])]
-        ran = order[first:end]
-        # A core with one thread has its utilisation, whatever the coefficient: nobody could measure one there.
-        coefficient = (
-            coefficients.of(
-                platform, [names[id_] for id_ in used.application[ran].tolist()], used.seconds[ran]
-            )
-            if len(np.unique(core)) < len(core)
-            else 1.0
+        yield place, slice(low, high), order[first:end]
+
+
+def _add(
+    found: MachineLoads, times: CoreTimes, place: int, *, cpus: slice, mix: Int64, coefficients: Coefficients
+) -> None:
+    """Add the load of one visit's machine, or why it has none; and the one by its counters."""
+    visits, used = times.visits, times.used
+    core, window = times.cpus.core[cpus], times.cpus.window_s[cpus]
+    platform = visits.names["platform"][int(visits.values["platform"][place])]
+    # A core with one thread has its utilisation, whatever the coefficient: nobody could measure one there.
+    coefficient = (
+        coefficients.of(
+            platform, [found.names[id_] for id_ in used.application[mix].tolist()], used.seconds[mix]
         )
-        why = ""
-        if not len(core) or not (window > 0).all():
-            why = "its logical CPUs were not read"
-        elif (core < 0).any():
-            why = "which CPUs share a core is not known"
-        elif coefficient is None:
-            why = f"no overlap coefficient of {platform or 'its platform'}"
-        load = None
-        if not why and coefficient is not None:
-            try:
-                load = of_cpus(core, np.clip(cpus.busy_s[low:high] / window, 0.0, 1.0), coefficient)
-            except CannotSay as error:
-                why = str(error)
-        if load is None:
-            left_out[why] += 1
-        loads.append(load)
-    return loads, left_out
+        if len(np.unique(core)) < len(core)
+        else 1.0
+    )
+    why = ""
+    if not len(core) or not (window > 0).all():
+        why = "its logical CPUs were not read"
+    elif (core < 0).any():
+        why = "which CPUs share a core is not known"
+    elif coefficient is None:
+        why = f"no overlap coefficient of {platform or 'its platform'}"
+    load = counted = None
+    if not why and coefficient is not None:
+        try:
+            load = of_cpus(core, np.clip(times.cpus.busy_s[cpus] / window, 0.0, 1.0), coefficient)
+        except CannotSay as error:
+            why = str(error)
+    if load is None or coefficient is None:
+        found.left_out[why] += 1
+    elif times.cycles is not None:
+        try:
+            counted = _of_counters(times.cycles, place, load, len(core), coefficient)
+        except CannotSay as error:
+            found.not_counted[str(error)] += 1
+    found.loads.append(load)
+    found.counted.append(counted)
+
+
+def _of_counters(
+    cycles: ThreadCycles, place: int, load: MachineLoad, cpus: int, coefficient: float
+) -> CountedLoad:
+    """The load by counters of a machine whose CPUs say that it is this. Raises CannotSay."""
+    why = str(cycles.why[place])
+    if not load.sibling_cores:
+        why = "its cores have one thread"
+    elif load.sibling_cores < load.cores:
+        why = "some of its cores have one thread online, and sums over the machine do not tell them apart"
+    elif not why and cycles.cpus[place] not in {0, cpus}:
+        why = "its cycles are not those of all its logical CPUs"
+    if why:
+        raise TooLittle(why)
+    return of_counters(
+        threads=float(cycles.threads[place]),
+        either=float(cycles.either[place]),
+        available=float(cycles.per_core[place]) * load.cores,
+        cores=load.cores,
+        coefficient=coefficient,
+        skew=float(cycles.skew[place]),
+    )
 
 
 def no_load(found: MachineLoads) -> Unsaid | None:
@@ -170,3 +181,11 @@ def no_load(found: MachineLoads) -> Unsaid | None:
         hint = " Run: fleetprof calibrate smt, or give a coefficient." if "coefficient" in why else ""
         return Unsaid("too_little", f"No visit has an APU: {why}.{hint}")
     return None
+
+
+def not_counted(found: MachineLoads) -> Unsaid | None:
+    """Why no visit with a load has one by counters; None: some have, or none has any load."""
+    if not found.not_counted or any(load is not None for load in found.counted):
+        return None
+    why, _ = found.not_counted.most_common(1)[0]
+    return Unsaid("too_little", f"No visit has an APU by counters: {why}.")

@@ -11,7 +11,8 @@ from analysis.errors import CannotSay
 from analysis.measured import Measured
 from analysis.smt.machine_choice import Choice, MachineType, choose
 from storage.errors import BadSelection
-from storage.query.models.apu import MOST_ROWS, ApuAnswer, ApuQuestion, LoadRow
+from storage.query.models.apu import MOST_ROWS, ApuAnswer, ApuQuestion
+from storage.query.models.load_rows import LoadRow
 from storage.query.models.told import Unsaid
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection

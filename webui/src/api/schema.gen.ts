@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Capacity that is really used
-         * @description Where cores have two threads, CPU utilisation says too little of how much is left. Actual processor usage weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`).
+         * @description Where cores have two threads, CPU utilisation says too little of how much is left. Adjusted processor utilisation (APU) weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`). How long both are busy, counters of cycles say where machines have them; elsewhere threads are taken to be busy independently of each other.
          */
         get: operations["apu"];
         put?: never;
@@ -934,7 +934,7 @@ export interface components {
         };
         /**
          * ApuAnswer
-         * @description Actual processor usage beside three other measures of the same CPUs.
+         * @description Adjusted processor utilisation by counters and by operating systems, beside other measures of the same CPUs.
          */
         ApuAnswer: {
             asked: components["schemas"]["AskedOf"];
@@ -946,6 +946,18 @@ export interface components {
              * @description Overlap coefficients that were used.
              */
             coefficients: components["schemas"]["Coefficient"][];
+            /** @description Why there is none by counters. */
+            hardware_because: components["schemas"]["Because"] | null;
+            /**
+             * Hardware Left Out
+             * @description Visits with an APU by the operating system alone, and why.
+             */
+            hardware_left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /**
+             * Hardware Used
+             * @description Visits with an APU by counters too.
+             */
+            hardware_used: number;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
@@ -957,7 +969,7 @@ export interface components {
          * @description The load of the machines of one value, or what one application uses up.
          */
         ApuRow: {
-            /** @description Share of the cores' capacity that is used. */
+            /** @description Share of the cores' capacity that is used, by the operating systems' times: as if threads were busy independently of each other. */
             apu: components["schemas"]["Figure"] | null;
             /**
              * Core Seconds
@@ -966,6 +978,15 @@ export interface components {
             core_seconds: number | null;
             /** Few */
             few: boolean;
+            /** @description By counters of cycles, of the visits that have them; null: none has, like in rows of applications. */
+            hardware: components["schemas"]["HardwareLoad"] | null;
+            /** @description Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them. */
+            hardware_per_cpu_second: components["schemas"]["Figure"] | null;
+            /**
+             * Hardware Visits
+             * @description Of `visits`, those with counters of threads and of cores.
+             */
+            hardware_visits: number;
             /** Machines */
             machines: number | null;
             /** @description Of an application: core-seconds used up for each CPU second that accounting shows. */
@@ -2585,6 +2606,27 @@ export interface components {
              * @description Visits with a sample in its total; null where merged cells do not know.
              */
             visits: number | null;
+        };
+        /**
+         * HardwareLoad
+         * @description The load of machines by counters of cycles, and by their operating systems in the same visits.
+         */
+        HardwareLoad: {
+            apu: components["schemas"]["Figure"];
+            /**
+             * Largest Disagreement
+             * @description Of the two overlaps of one machine in one visit, 0…1.
+             */
+            largest_disagreement: number;
+            /** @description Core-time with both threads busy. */
+            overlap: components["schemas"]["Figure"];
+            /** @description APU by the operating systems, in these visits alone. */
+            system_apu: components["schemas"]["Figure"];
+            /** @description What overlap would be if threads were busy independently of each other. */
+            system_overlap: components["schemas"]["Figure"];
+            thread_any: components["schemas"]["Figure"];
+            /** @description Of threads, by cycles; far from the one by times, one of the two is wrong. */
+            utilisation: components["schemas"]["Figure"];
         };
         /**
          * InputsAnswer

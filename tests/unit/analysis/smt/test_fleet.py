@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.errors import BadShape, NotANumber, TooLittle
-from analysis.smt.fleet import of_applications, of_cluster
-from analysis.smt.machine import of_cpus
+from analysis.smt.fleet import of_applications, of_both, of_cluster
+from analysis.smt.machine import of_counters, of_cpus
 from analysis.weights import CLASSES, Weights, equal
 
 CORES = np.array([0, 0, 1, 1])
@@ -64,6 +64,27 @@ def test_an_application_that_shares_no_core_costs_more() -> None:
         rows=2,
     )
     assert found.per_cpu_second.value == pytest.approx([0.6, 0.5])
+
+
+def test_both_ways_are_of_the_same_visits() -> None:
+    system = [of_cpus(np.array([0, 0]), [0.5, 0.5], 1.4), of_cpus(CORES, [1, 1, 1, 1], 1.4)]
+    counted = [
+        of_counters(threads=100, either=100, available=100, cores=1, coefficient=1.4),
+        of_counters(threads=400, either=200, available=200, cores=2, coefficient=1.4),
+    ]
+    found = of_both(*one_stratum(2), counted=counted, system=system, seconds=np.array([4.0, 1.0]))
+    core_s = np.array([4.0, 2.0])
+    assert found.apu.value[0] == pytest.approx(([0.7, 1.0] @ core_s) / 6)
+    assert found.system_apu.value[0] == pytest.approx(([0.6, 1.0] @ core_s) / 6)
+    assert found.overlap.value[0] == pytest.approx(2 / 6)
+    assert found.system_overlap.value[0] == pytest.approx((0.25 * 4 + 2) / 6)
+    assert found.utilisation.value[0] == pytest.approx((0.5 * 4 + 2) / 6)
+    assert found.thread_any.value[0] == pytest.approx(1)
+    assert found.largest_disagreement == pytest.approx(0.25)
+    with pytest.raises(BadShape):
+        of_both(*one_stratum(2), counted=counted, system=system[:1], seconds=np.ones(2))
+    with pytest.raises(TooLittle):
+        of_both(*one_stratum(0), counted=[], system=[], seconds=np.ones(0))
 
 
 def test_what_cannot_be_said() -> None:

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
-from analysis.smt.states import from_cycles, from_utilisation, largest_disagreement
+from analysis.smt.states import (
+    SKEW,
+    from_cycles,
+    from_sums,
+    from_utilisation,
+    joined,
+    largest_disagreement,
+)
 
 share = st.floats(0, 1)
 
@@ -82,3 +89,46 @@ def test_cores_need_the_same_readings() -> None:
         from_utilisation([1.2], [0.5])
     with pytest.raises(BadShape):
         largest_disagreement(from_utilisation([0.1], [0.2]), from_utilisation([0.1, 0.1], [0.2, 0.2]))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(share, share, share), min_size=1, max_size=8))
+def test_sums_over_cores_are_the_mean_of_their_states(cores: list[tuple[float, float, float]]) -> None:
+    u0, u1, part = (np.array(column) for column in zip(*cores, strict=True))
+    least = np.maximum(0, u0 + u1 - 1)
+    overlap = least + part * (np.minimum(u0, u1) - least)
+    each = from_cycles(u0, u1, u0 + u1 - overlap, np.ones(len(cores)))
+    found = from_sums((u0 + u1).sum(), (u0 + u1 - overlap).sum(), float(len(cores)))
+    for name in ("overlap", "alone", "idle"):
+        assert getattr(found, name)[0] == pytest.approx(getattr(each, name).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sums", "said"),
+    [
+        ((10, 12, 100), "longer than their threads"),
+        ((90, 40, 100), "twice"),
+        ((150, 110, 100), "than there was"),
+    ],
+)
+def test_sums_that_cannot_be(sums: tuple[float, float, float], said: str) -> None:
+    with pytest.raises(Contradictory, match=said):
+        from_sums(*sums)
+    slack = from_sums(*sums, skew=0.2)
+    assert (slack.overlap + slack.alone + slack.idle)[0] == pytest.approx(1)
+    assert (slack.overlap >= 0).all()
+    assert (slack.alone >= 0).all()
+
+
+def test_sums_may_be_off_by_what_reading_takes() -> None:
+    off = 100 * SKEW * 0.99
+    assert from_sums(50, 50 + off, 100).overlap[0] == 0
+    with pytest.raises(NotANumber):
+        from_sums(np.nan, 1, 1)
+    with pytest.raises(BadShape):
+        from_sums([1, 1], [1], [2])
+
+
+def test_states_are_joined_in_order() -> None:
+    one, two = from_utilisation([0.1, 0.2], [0.3, 0.4]), from_utilisation([0.5], [0.6])
+    assert joined([one, two]).overlap == pytest.approx([0.03, 0.08, 0.3])
