@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from fleetpb import gateway_pb2
+from gateway.calibration import refusals
 from gateway.calibration.desk import plan
 from gateway.settings import Calibrating
 from services.simulate.draws import normal
@@ -26,7 +27,9 @@ def answer(fleet: Fleet, machine: int, request: gateway_pb2.CalibrateRequest, at
     """The whole stream, at once: nothing is kept busy. `at` is Unix time, s. Raises CalibrationRefused for what makes no sense."""
     planned = plan(request, _ALLOWED)
     platform = PLATFORMS[fleet.platform[machine]]
-    cores = int(fleet.cpus[machine]) // 2
+    cores = int(fleet.cpus[machine]) // fleet.threads
+    if request.what == gateway_pb2.CalibrateRequest.SMT and fleet.threads < 2:
+        raise refusals.no_siblings("simulated: SMT is switched off on this machine")
     yield Reply(
         begin=gateway_pb2.CalibrateBegin(
             platform=platform.name,

@@ -25,8 +25,14 @@ from services.simulate.draws import Indexes
 from services.simulate.fleet import Fleet
 from services.simulate.frames import PlacedStacks, placed
 from services.simulate.groups import labels
-from services.simulate.machine_facts import PRODUCER, clock_skew_s, describe, has_counters, kernel_of
-from services.simulate.rates import HARDWARE
+from services.simulate.machine_facts import (
+    PRODUCER,
+    can_sample,
+    clock_skew_s,
+    describe,
+    has_counters,
+    kernel_of,
+)
 from services.simulate.readings import add_counters, add_usage
 from services.simulate.variants import shares
 from services.simulate.window import Window, draw
@@ -85,7 +91,7 @@ def take(
     if schedule.counters:
         physical = has_counters(fleet, machine)
         add_counters(assembly, schedule, random, window=window, sampled=numbers, physical=physical)
-    add_usage(assembly, schedule.seconds, random, fleet=fleet, machine=machine, busy=window.busy)
+    add_usage(assembly, schedule.seconds, random, fleet=fleet, machine=machine, window=window)
     return Taken(assembly.finish(), window.busy, schedule.seconds, tuple(builds.values()))
 
 
@@ -93,7 +99,7 @@ def _segment(
     assembly: Assembly, fleet: Fleet, machine: int, event: PlannedEvent, began: float
 ) -> capture_pb2.Segment:
     known = event.event is not None
-    can = known and (event.name not in HARDWARE or has_counters(fleet, machine))
+    can = known and can_sample(event.name, physical=has_counters(fleet, machine))
     message = capture_pb2.Segment(
         event=assembly.text(event.name),
         source=assembly.text(event.event.source if event.event else ""),

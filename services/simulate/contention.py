@@ -74,16 +74,25 @@ def slowdown(
 def mean_speed(slower: Callable[[Floats], Floats], utilisation: Floats, concentration: float) -> Floats:
     """Expected Σ of 1/`slower`(busy), each window by its busy share, over the mean busy share; as `utilisation`.
 
-    A window's busy share is Beta(κ·u, κ·(1 − u)). `slower` gets shares of it in a last axis of its own, and pressure grows
-    with them; so a mean of pressure is not enough. By Gauss and Jacobi's rule of 16 nodes.
+    `slower` gets shares of windows in a last axis of its own (`busy_shares`), and pressure grows with them; so a mean of pressure is
+    not enough.
+    """
+    busy, weight = busy_shares(utilisation, concentration)
+    weight *= busy
+    return np.asarray((weight / slower(busy)).sum(axis=-1) / weight.sum(axis=-1))
+
+
+def busy_shares(utilisation: Floats, concentration: float) -> tuple[Floats, Floats]:
+    """Busy shares of windows with these means, and how much of an expectation over them each is; (…, 16) both.
+
+    A window's busy share is Beta(κ·u, κ·(1 − u)); the nodes and weights are those of Gauss and Jacobi's rule.
     """
     busy = np.empty((*utilisation.shape, _NODES))
     weight = np.empty_like(busy)
     for place in np.ndindex(utilisation.shape):
         # Of a ten-thousandth, which nobody can tell: machines of like load share their nodes.
         busy[place], weight[place] = _nodes(round(float(utilisation[place]), 4), concentration)
-    weight *= busy
-    return np.asarray((weight / slower(busy)).sum(axis=-1) / weight.sum(axis=-1))
+    return busy, weight
 
 
 @lru_cache(maxsize=16384)

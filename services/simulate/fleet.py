@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from services.simulate.catalogue import APPLICATIONS, SERVICES, Kind, Rhythm
 from services.simulate.draws import Floats, Indexes, normal, uniform
-from services.simulate.platforms import DATACENTERS, PLATFORMS, STRATA
+from services.simulate.platforms import DATACENTERS, KEEPS_APART, KERNELS, PLATFORMS, STRATA
+from services.simulate.threads import Cores
 from services.simulate.variants import cost
 
 SLOT_S: Final = 300
@@ -67,9 +68,11 @@ class Fleet:
         strata: int = 8,
         services: int = len(SERVICES),
         dedicated: float = 0.12,
+        smt: bool = True,
     ) -> None:
         """`services` of the catalogue run there, the largest; on a share `dedicated` of machines one of them alone.
 
+        Without `smt` every logical CPU is a core, as where it is switched off: nobody shares one.
         Raises ValueError for fewer machines than strata, or more strata or services than there are.
         """
         if not 1 <= strata <= len(STRATA):
@@ -94,7 +97,11 @@ class Fleet:
         largest = np.array([2 * p.packages * p.cores_per_package for p in PLATFORMS])[self.platform]
         part = np.array([1, 2, 4, 8])[(uniform(seed, "size", index) * 4).astype(np.int64)]
         self.cpus: Indexes = largest // part
-        """(m) logical CPUs: two of each core."""
+        """(m) logical CPUs."""
+        self.threads = 2 if smt else 1
+        """Of each core."""
+        self.kernel: Indexes = self.datacenter % len(KERNELS)
+        """(m) row of `platforms.KERNELS`: a datacenter runs one of them."""
         self.is_idle: Flags = uniform(seed, "idle", index) < _IDLE_SHARE
         self.is_dedicated: Flags = ~self.is_idle & (uniform(seed, "dedicated", index) < dedicated)
         """(m) whether the machine runs one service only."""
@@ -105,6 +112,11 @@ class Fleet:
         """(m) frequency of all its busy CPUs."""
         load = _MEDIAN_LOAD * np.exp(_SPREAD_OF_LOAD * normal(seed, "load", index))
         self._load = np.where(self.is_idle, 0.0, np.clip(load, 0.02, 0.85))
+
+    def layout(self, machine: int) -> Cores:
+        """How busy time lies on a machine's cores."""
+        apart = bool(self.kernel[machine] == KEEPS_APART)
+        return Cores(int(self.cpus[machine]) // self.threads, self.threads, apart)
 
     def name(self, machine: int) -> str:
         """Name in the inventory."""

@@ -29,10 +29,9 @@ from services.simulate.catalogue import APPLICATIONS
 from services.simulate.draws import generator
 from services.simulate.fleet import Fleet, slot_of
 from services.simulate.frames import placed
-from services.simulate.machine_facts import PRODUCER, capacity, describe, find_event, has_counters
+from services.simulate.machine_facts import PRODUCER, can_sample, capacity, describe, find_event, has_counters
 from services.simulate.outcomes import Failures, Fate, fate
 from services.simulate.platforms import KERNELS
-from services.simulate.rates import HARDWARE
 
 PIECE_BYTES: Final = 256 << 10
 BELIEVED_S: Final = 1.0
@@ -197,7 +196,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
     def _require_one_event(self, planned: Schedule) -> None:
         physical = has_counters(self._simulation.fleet, self._machine)
         names = [event for turn in planned.turns for event in turn]
-        if not any(event.event is not None and (physical or event.name not in HARDWARE) for event in names):
+        if not any(event.event is not None and can_sample(event.name, physical=physical) for event in names):
             wanted = ", ".join(event.name for event in names)
             raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, f"{wanted}: not to be had on this machine")
 

@@ -11,7 +11,7 @@ from services.simulate import binaries
 from services.simulate.draws import uniform, word
 from services.simulate.fleet import Fleet
 from services.simulate.platforms import KERNELS, PLATFORMS
-from services.simulate.rates import HARDWARE
+from services.simulate.rates import HARDWARE, RATED
 
 PRODUCER: Final = "fleetprof-simulate 0.1.0"
 _VIRTUAL: Final = 2
@@ -23,7 +23,7 @@ _SAMPLE_COST_S: Final = 30e-6
 
 def kernel_of(fleet: Fleet, machine: int) -> int:
     """Index into `platforms.KERNELS`."""
-    return int(fleet.datacenter[machine]) % len(KERNELS)
+    return int(fleet.kernel[machine])
 
 
 def has_counters(fleet: Fleet, machine: int) -> bool:
@@ -67,9 +67,10 @@ def describe(fleet: Fleet, machine: int) -> capture_pb2.Machine:
         kernel_build_id=binaries.kernel(number, fleet.seed).build_id.hex(),
         boot_id=str(uuid.UUID(int=word(f"boot {fleet.seed} {name}") << 64 | word(f"id {name}"))),
         logical_cpus=cpus,
-        cores=cpus // 2,
+        cores=cpus // fleet.threads,
         packages=platform.packages,
-        threads_per_core=2,
+        threads_per_core=fleet.threads,
+        smt="on" if fleet.threads > 1 else "off",
         nominal_mhz=platform.nominal_mhz,
         memory_bytes=cpus * _GIB_PER_CPU << 30,
         numa_nodes=platform.packages,
@@ -80,8 +81,13 @@ def describe(fleet: Fleet, machine: int) -> capture_pb2.Machine:
     )
 
 
+def can_sample(event: str, *, physical: bool) -> bool:
+    """Whether a generic event is there: hardware's on physical machines, and none that the model has no rate of."""
+    return event in RATED and (physical or event not in HARDWARE)
+
+
 def _support(event: str, *, source: str, physical: bool) -> capture_pb2.EventSupport:
-    if event in HARDWARE and not physical:
+    if not can_sample(event, physical=physical):
         return capture_pb2.EventSupport(event=event, support=capture_pb2.SUPPORT_UNSUPPORTED, errno=_ENOENT)
     return capture_pb2.EventSupport(event=event, support=capture_pb2.SUPPORT_OK, source=source)
 

@@ -25,17 +25,19 @@ class Platform:
     """Of a package's memory, however few of its cores a machine has."""
     overlap: float
     """Overlap coefficient of every application's threads there (DIGEST A1)."""
+    core_cycles: str
+    """The counter of a core's cycles, as of gateway.perf.platforms; "": it has none."""
 
 
 PLATFORMS: Final = (
     Platform("AMD EPYC 7763 64-Core Processor", 1, 64, 2450.0, cpi=1.0, vectorized=1.0, misses=1.0,
-             latency_ns=20.0, peak_gbs=204.8, overlap=1.5),
+             latency_ns=20.0, peak_gbs=204.8, overlap=1.5, core_cycles=""),
     Platform("Intel(R) Xeon(R) Platinum 8480+", 2, 32, 2000.0, cpi=0.92, vectorized=0.6, misses=0.8,
-             latency_ns=24.0, peak_gbs=307.2, overlap=1.4),
+             latency_ns=24.0, peak_gbs=307.2, overlap=1.4, core_cycles="cycles-distributed"),
     Platform("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 2, 16, 2400.0, cpi=1.25, vectorized=1.5, misses=1.4,
-             latency_ns=22.0, peak_gbs=128.0, overlap=1.6),
+             latency_ns=22.0, peak_gbs=128.0, overlap=1.6, core_cycles="cycles-any"),
     Platform("AMD EPYC 9654 96-Core Processor", 1, 96, 2400.0, cpi=0.85, vectorized=0.8, misses=0.7,
-             latency_ns=18.0, peak_gbs=460.8, overlap=1.3),
+             latency_ns=18.0, peak_gbs=460.8, overlap=1.3, core_cycles=""),
 )  # fmt: skip
 
 DATACENTERS: Final = ("sim-fra", "sim-iad", "sim-sin", "sim-gru")
@@ -52,3 +54,5 @@ STRATA: Final = tuple(
 
 KERNELS: Final = ("6.1.0-28-amd64", "6.8.0-49-generic")
 """Releases; a datacenter runs one of them."""
+KEEPS_APART: Final = 1
+"""The kernel whose scheduler fills idle cores first, so that two threads of one are seldom busy together."""

@@ -1,7 +1,8 @@
 """Units of each event that a core-second of an application brings on a platform.
 
 Time an instruction = A/f + B (DIGEST D1): A cycles on the core, and for B it waits for memory, by the platform's latency of a
-miss. Beside others an instruction takes more cycles (`contention`); what is missed a second stays.
+miss. Beside others an instruction takes more cycles (`contention`), and while the core's other thread is busy too (`threads`);
+what is missed a second stays.
 """
 
 from collections.abc import Mapping
@@ -22,8 +23,10 @@ _PER_THOUSAND_INSTRUCTIONS: Final[Mapping[str, float]] = MappingProxyType(
 _CPI_OF_KERNEL: Final = 1.7
 OF_INSTRUCTIONS: Final = frozenset({"instructions", *_PER_THOUSAND_INSTRUCTIONS})
 """Events that come with instructions: fewer where pressure slows them down."""
-HARDWARE: Final = OF_INSTRUCTIONS | {"cycles", "llc-references", "llc-misses", "l2-lines-in"}
+HARDWARE: Final = OF_INSTRUCTIONS | {"cycles", "ref-cycles", "llc-references", "llc-misses", "l2-lines-in"}
 """Events that need a performance monitoring unit, which virtual machines commonly have not."""
+RATED: Final = HARDWARE | {"cpu", *_PER_SECOND}
+"""Events that have a rate."""
 MEMORY: Final = ("memory-read", "memory-written")
 """Bytes; only the sockets count them."""
 
@@ -58,6 +61,8 @@ def units_per_core_second(
     cycles = at_mhz * 1e6
     if event == "cycles":
         return cycles
+    if event == "ref-cycles":
+        return model.nominal_mhz * 1e6
     instructions = cycles / cycles_per_instruction(application, platform, at_mhz)
     if event == "instructions":
         return instructions

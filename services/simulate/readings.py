@@ -20,9 +20,10 @@ _WHOLE_MACHINE = -1
 _GROUPS_READ = 8
 """Control groups that are counted at least, even if the plan asks for none: a new fleet has CPI by application."""
 _SOFTWARE = frozenset({"page-faults", "context-switches", "cpu-migrations"})
+_ON_EVERY_THREAD = "cycles-any"
+_OF_CORES = frozenset({_ON_EVERY_THREAD, "cycles-distributed"})
 _ENOENT = 2
 _SYSTEM_SHARE = 0.22
-_UNEVENNESS = 0.8
 
 
 def add_counters(
@@ -39,7 +40,7 @@ def add_counters(
     `sampled` are the numbers of the process groups that have samples: no others' control groups are counted. A machine that is
     not `physical` has no hardware counters.
     """
-    can = _SOFTWARE | HARDWARE if physical else _SOFTWARE
+    can = _SOFTWARE | HARDWARE | {PLATFORMS[window.platform].core_cycles} if physical else _SOFTWARE
     drawn = _Drawn(window, schedule.seconds, random)
     asked = [name for name in schedule.counter_events if not any(name in names for names in STANDING)]
     for names in (*STANDING, *((name,) for name in asked)):
@@ -62,9 +63,21 @@ class _Drawn:
         self.seconds = seconds
         self._random = random
         self._counts: dict[str, Indexes] = {}
+        self._nominal_mhz = PLATFORMS[window.platform].nominal_mhz
+
+    def whole(self, name: str) -> int:
+        """Units of the event on the machine, all CPUs added up."""
+        if name not in _OF_CORES:
+            return int(self.of(name).sum())
+        # Of a core's cycles those in overlap count for both of its threads.
+        together = self.window.overlap / self.window.busy if self.window.busy else 0.0
+        cycles = int(self.of("cycles").sum()) * (1.0 - together / 2.0)
+        return round(cycles * (self.window.layout.threads if name == _ON_EVERY_THREAD else 1))
 
     def of(self, name: str) -> Indexes:
         """Units of the event, by group."""
+        if name == "ref-cycles":
+            return np.asarray(self.of("cycles") * (self._nominal_mhz / self.window.mhz), np.int64)
         if name not in self._counts:
             expected: Floats = self.window.cores * self.seconds * self.window.rates(name)
             self._counts[name] = self._random.poisson(expected)
@@ -81,7 +94,7 @@ def _add_standing(assembly: Assembly, drawn: _Drawn, counted: Sequence[str], nam
         return
     whole = _reading(assembly, drawn)
     for name in counted:
-        _add(assembly, whole, name, int(drawn.of(name).sum()))
+        _add(assembly, whole, name, drawn.whole(name))
 
 
 def _add_memory(assembly: Assembly, drawn: _Drawn, *, physical: bool) -> None:
@@ -120,16 +133,13 @@ def add_usage(
     *,
     fleet: Fleet,
     machine: int,
-    busy: float,
+    window: Window,
 ) -> None:
-    """Add the time of every logical CPU, uneven but with the mean `busy`, and the state of the system."""
+    """Add the time of every logical CPU, uneven but with the window's mean, and the state of the system."""
     cpus, platform = int(fleet.cpus[machine]), PLATFORMS[fleet.platform[machine]]
-    cores = cpus // 2
-    # Threads of one core are alike: a scheduler fills cores before it doubles up.
-    spread = np.exp(
-        _UNEVENNESS * np.tile(random.standard_normal(cores), 2) + 0.3 * random.standard_normal(cpus)
-    )
-    shares = _with_mean(spread, busy)
+    cores, busy = window.layout.cores, window.busy
+    # Which core has which part is chance; threads of one core are alike, since a scheduler fills cores before it doubles up.
+    shares = window.layout.shares(busy)[:, random.permutation(cores)].ravel()
     window_ms = seconds * 1000.0
     mhz = float(fleet.mhz[machine])
     for cpu, share in enumerate(shares.tolist()):
@@ -156,14 +166,3 @@ def _add(
     reading.counters.add(
         name=assembly.text(name), support=capture_pb2.SUPPORT_OK, value=value, unit=assembly.text(unit)
     )
-
-
-def _with_mean(spread: Floats, mean: float) -> Floats:
-    """Shares 0…1 in proportion to `spread` as far as possible, with this mean."""
-    low, high = 0.0, 1.0
-    while np.minimum(spread * high, 1.0).mean() < mean * (1.0 - 1e-9) and high < 1e9:
-        high *= 2.0
-    for _ in range(40):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if np.minimum(spread * middle, 1.0).mean() < mean else (low, middle)
-    return np.minimum(spread * high, 1.0)

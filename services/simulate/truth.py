@@ -5,8 +5,8 @@ the sum of its cores over the slots times the seconds of each slot in the stretc
 application, the parity of its release, whether the machine is one of the few, the class of its utilisation and its
 platform (`variants.Variant`); units are summed by these first, then multiplied by the shares of each.
 
-Events that come with instructions are fewer under pressure (`contention`). A window's pressure scatters with what runs in it,
-so for these the truth is an expectation over its busy share, with the mix of applications at its mean: right to half a
+Events that come with instructions are fewer under pressure (`contention`) and where both threads of a core are busy (`threads`). Both
+scatter with what runs in a window, so for these the truth is an expectation over its busy share, with the mix of applications at its mean: right to half a
 percent, as a test checks. For all others it is exact.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from services.simulate.binaries import build_of
 from services.simulate.calls import JIT, Function
 from services.simulate.catalogue import APPLICATIONS, Application
-from services.simulate.contention import mean_speed, slowdown
+from services.simulate.contention import busy_shares, mean_speed, slowdown
 from services.simulate.draws import Floats, Indexes
 from services.simulate.fleet import PRESSURES, SLOT_S, Fleet, Moment, slot_of
 from services.simulate.groups import version
@@ -88,7 +88,7 @@ def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failure
     """The truth of a selection. Raises ValueError for an empty stretch or an unknown name or event."""
     if not wanted.end > wanted.start:
         raise ValueError("The stretch of time is empty.")
-    machines = _machines(fleet, wanted)
+    machines = machines_of(fleet, wanted)
     chosen = _applications(wanted)
     sums = _Sums(fleet, machines, chosen, wanted, event=event, failures=failures or Failures())
     by_application: dict[str, float] = {}
@@ -200,7 +200,8 @@ class _Sums:
         self.answering = answering / passed
 
 
-def _machines(fleet: Fleet, wanted: Wanted) -> Indexes:
+def machines_of(fleet: Fleet, wanted: Wanted) -> Indexes:
+    """The machines of a selection, idle ones too. Raises ValueError where there are none."""
     chosen = [
         stratum
         for stratum, (datacenter, platform) in enumerate(STRATA[: fleet.strata])
@@ -237,7 +238,7 @@ def _rates(fleet: Fleet, machines: Indexes, chosen: list[int], event: str) -> Fl
 
 
 def _speed(fleet: Fleet, machines: Indexes, moment: Moment, chosen: list[int]) -> Floats:
-    """(m, a) instructions that applications get done under the pressure of all on their chips, over those without."""
+    """(m, a) instructions that applications get done beside all on their chips and on their cores, over those without."""
     everything = list(range(len(APPLICATIONS)))
     chips = np.array([PLATFORMS[p].packages for p in fleet.platform[machines]])
     utilisation = moment.utilisation
@@ -246,10 +247,17 @@ def _speed(fleet: Fleet, machines: Indexes, moment: Moment, chosen: list[int]) -
         for name in ("l2-lines-in", *MEMORY)
     )  # with every CPU busy
     peak = np.array([PLATFORMS[p].peak_gbs for p in fleet.platform[machines]])[:, None]
+    layouts = [fleet.layout(machine) for machine in machines.tolist()]
+    coefficient = [PLATFORMS[p].overlap for p in fleet.platform[machines]]
+    busy, _ = busy_shares(utilisation, BUSY_CONCENTRATION)
+    # The same windows whatever the application: threads of a core slow down all of them alike.
+    threads = np.stack([of.speed(b, oc) for of, b, oc in zip(layouts, busy, coefficient, strict=True)])
     return np.stack(
         [
             mean_speed(
-                partial(_slower, APPLICATIONS[a], lines[:, None], (read + written)[:, None] / 1e9, peak),
+                partial(
+                    _slower, APPLICATIONS[a], lines[:, None], (read + written)[:, None] / 1e9, peak, threads
+                ),
                 utilisation,
                 BUSY_CONCENTRATION,
             )
@@ -259,8 +267,10 @@ def _speed(fleet: Fleet, machines: Indexes, moment: Moment, chosen: list[int]) -
     )
 
 
-def _slower(application: Application, lines: Floats, gigabytes: Floats, peak: Floats, busy: Floats) -> Floats:
-    return slowdown(application, lines * busy, gigabytes * busy, peak)
+def _slower(  # noqa: PLR0917 - all but the last are bound
+    application: Application, lines: Floats, gigabytes: Floats, peak: Floats, threads: Floats, busy: Floats
+) -> Floats:
+    return np.asarray(slowdown(application, lines * busy, gigabytes * busy, peak) / threads)
 
 
 def _named(function: Function, application: int, seed: int) -> tuple[str, str]:

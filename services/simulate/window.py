@@ -5,7 +5,7 @@ and s the shares of its process groups in the slot,
 
     busy in this window ~ Beta(κ·u, κ·(1 − u)),   shares ~ Dirichlet(λ·s).
 
-Pressure, and so how slow everyone is, follows from what runs in the window, not from means.
+Pressure and overlap of threads, and so how slow everyone is, follow from what runs in the window, not from means.
 """
 
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from services.simulate.fleet import Fleet, slot_of
 from services.simulate.groups import Group, groups_of
 from services.simulate.platforms import PLATFORMS
 from services.simulate.rates import MEMORY, OF_INSTRUCTIONS, units_per_core_second
+from services.simulate.threads import Cores
 from services.simulate.variants import Variant
 
 BUSY_CONCENTRATION: Final = 40.0
@@ -40,9 +41,15 @@ class Window:
     """CPUs that each group keeps busy."""
     platform: int
     mhz: float
+    layout: Cores
+
+    @property
+    def overlap(self) -> float:
+        """Share of core-time with both threads busy."""
+        return float(self.layout.overlap(self.busy))
 
     def rates(self, event: str) -> Floats:
-        """Units of the event that a core-second of each group brings here."""
+        """Units of the event that a busy CPU second of each group brings here."""
         alone = np.array(
             [units_per_core_second(event, each, self.platform, self.mhz) for each in self._applications]
         )
@@ -62,9 +69,10 @@ class Window:
 
     def _slower(self) -> Floats:
         pressure, peak = self.pressure(), PLATFORMS[self.platform].peak_gbs
-        return np.array(
+        beside = np.array(
             [float(slowdown(each, pressure.lines, pressure.gigabytes, peak)) for each in self._applications]
         )
+        return np.asarray(beside / self.layout.speed(self.busy, PLATFORMS[self.platform].overlap))
 
 
 def draw(fleet: Fleet, machine: int, at: float, random: np.random.Generator) -> Window:
@@ -93,4 +101,5 @@ def draw(fleet: Fleet, machine: int, at: float, random: np.random.Generator) -> 
         busy * share * int(fleet.cpus[machine]),
         platform,
         float(fleet.mhz[machine]),
+        fleet.layout(machine),
     )

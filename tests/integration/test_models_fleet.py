@@ -128,7 +128,8 @@ def _check_cpi(landed: Landed) -> None:
         cpi = true[row.key["application"], row.key["platform"]]
         off.append(np.log(row.value.value / cpi))
         held += row.value.lo <= cpi <= row.value.hi
-    assert np.median(off) == pytest.approx(0, abs=0.03)
+    # Control groups are counted where they are among those that run most, mostly where others leave cores to them alone.
+    assert np.median(off) == pytest.approx(0, abs=0.05)
     assert np.abs(off).max() < 0.25
     # A visit counts the same few machines again, which no interval of visits knows.
     assert held >= 0.5 * len(found), (held, off)

@@ -1,0 +1,237 @@
+"""GIVEN a simulated fleet whose threads share cores by a known law WHEN its past has landed THEN each way to APU says what is true."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from uuid import UUID
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select, update
+from typer.testing import CliRunner
+
+from analysis.smt.capacity import Capacity
+from collector import appointments
+from collector.standing import ensure_standing
+from services.api.analysis.apu import ApuAnswer, apu_document
+from services.cli import app
+from services.simulate.binaries import SymbolFolder
+from services.simulate.core_truth import CoreTruth, core_truth
+from services.simulate.fleet import Fleet
+from services.simulate.gateways import Simulation
+from services.simulate.history import Past, make_up
+from services.simulate.outcomes import NEVER
+from services.simulate.platforms import KEEPS_APART, KERNELS, PLATFORMS
+from services.simulate.run import FleetPlan
+from services.simulate.seeding import seed
+from services.simulate.truth import Wanted
+from storage import calibrations, campaigns
+from storage.archive import Archive
+from storage.calibrations import Calibration, Kind
+from storage.campaigns import Counted, Definition, EventPlan
+from storage.query.engine import QueryEngine
+from storage.query.models.apu import ApuQuestion
+from storage.query.models.capacity import CapacityQuestion
+from storage.query.models.load_rows import LoadRow
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+from storage.schema import capture, capture_counter
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+MACHINES, SEED, SERVICES_RUN = 8, 251, 3
+HOURS, VISITS, STEP_S = 24, 200, 7200
+DAY = datetime(2026, 11, 17, tzinfo=UTC)
+WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
+EVENTS = (EventPlan("cpu", 1000, rate_hz=99.0, stacks=False),)
+SHARED, ANY = PLATFORMS[1].name, PLATFORMS[2].name
+"""Platforms that share a core's cycles out among its threads, and that count them on each."""
+
+
+@dataclass(frozen=True)
+class Landed:
+    engine: Engine
+    queries: QueryEngine
+    fleet: Fleet
+
+
+@pytest.fixture
+def landed(
+    engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Landed]:
+    # A simulated window is a function of its visit's id: with these the past is the same each time.
+    numbers = Random(1)
+    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
+    plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=4)
+    with engine.begin() as connection:
+        seed(connection, plan)
+        ensure_standing(connection)
+        campaign = campaigns.create_or_update(
+            connection, Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=16))
+        )
+        for platform in PLATFORMS:
+            calibrations.record(connection, Calibration(Kind.SMT, platform.name, "", platform.overlap))
+    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
+    # Of one machine each are the platforms that count their cores' cycles; both are from a third to nearly full on this day.
+    fleet = Fleet(MACHINES, seed=SEED, strata=4, services=SERVICES_RUN)
+    simulation = Simulation(fleet, SymbolFolder(plan.symbols), NEVER)
+    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
+    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
+    with engine.connect() as connection:
+        waiting = list(connection.scalars(select(capture.c.visit_id)))
+    for visit_id in waiting:
+        lander.land(visit_id)
+    asked = QueryEngine(engine)
+    yield Landed(engine, asked, fleet)
+    asked.close()
+
+
+def test_cores_are_as_busy_as_they_are(
+    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _check_both_ways(landed)
+    _check_what_each_visit_knows(landed)
+    _check_applications(landed)
+    _check_capacity(landed)
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    _check_report()
+    _check_counters_that_contradict_themselves(landed)
+
+
+def _true(landed: Landed, platform: str) -> CoreTruth:
+    return core_truth(landed.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), platform=platform))
+
+
+def _rows(landed: Landed, by: str = "platform") -> dict[str, LoadRow]:
+    answer = landed.queries.ask(ApuQuestion(WHOLE, by))
+    assert answer.unsaid is None
+    ApuAnswer.model_validate(apu_document(WHOLE, answer))
+    return {row.value: row for row in answer.loads}
+
+
+def _check_both_ways(landed: Landed) -> None:
+    rows = _rows(landed)
+    for name in (SHARED, ANY):
+        true, row = _true(landed, name), rows[name]
+        found = row.counted
+        assert found is not None
+        for interval, is_ in (
+            (found.apu, true.apu),
+            (found.overlap, true.overlap),
+            (found.thread_any, true.thread_any),
+            (row.utilisation, true.utilisation),
+        ):
+            # Of 25 windows: eight honest intervals need not all hold, twice as wide ones must.
+            assert 2 * interval.lo - interval.value <= is_ <= 2 * interval.hi - interval.value
+        assert found.utilisation.value == pytest.approx(row.utilisation.value, rel=0.02)
+        # What the same windows say, without the chance of which windows they were.
+        wrong = found.system_overlap.value - found.overlap.value
+        assert wrong == pytest.approx(true.independent_overlap - true.overlap, abs=0.01)
+        assert found.apu.value - found.system_apu.value == pytest.approx(
+            true.apu - true.independent_apu, abs=0.01
+        )
+        assert row.simplified.value == pytest.approx(true.simplified, rel=0.15)
+    independent, apart = rows[SHARED].counted, rows[ANY].counted
+    assert independent is not None
+    assert apart is not None
+    assert independent.largest_disagreement < 0.01
+    assert apart.largest_disagreement > 0.05
+    assert apart.system_apu.value < 0.97 * apart.apu.value
+    kernels = {name: row.counted for name, row in _rows(landed, "kernel").items()}
+    free, kept = kernels[KERNELS[0]], kernels[KERNELS[KEEPS_APART]]
+    assert free is not None
+    assert kept is not None
+    assert free.largest_disagreement < 0.01
+    assert kept.largest_disagreement > 0.05
+
+
+def _check_what_each_visit_knows(landed: Landed) -> None:
+    answer = landed.queries.ask(ApuQuestion(WHOLE, "platform"))
+    assert answer.inputs.used == answer.inputs.visits
+    assert answer.counted == sum(row.counted.visits for row in answer.loads if row.counted is not None)
+    assert answer.counted + sum(answer.not_counted.values()) == answer.inputs.used
+    assert list(answer.not_counted) == ["neither cycles-any nor cycles-distributed was counted"]
+    assert answer.counted_unsaid is None
+    amd = next(row for row in answer.loads if row.value == PLATFORMS[0].name)
+    assert amd.counted is None
+    alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{PLATFORMS[0].name}"}}'))
+    nothing = landed.queries.ask(ApuQuestion(alone))
+    assert nothing.unsaid is None
+    assert nothing.counted_unsaid is not None
+    assert nothing.counted_unsaid.reason == "too_little"
+    assert "cycles-any" in nothing.counted_unsaid.detail
+    ApuAnswer.model_validate(apu_document(alone, nothing))
+
+
+def _check_applications(landed: Landed) -> None:
+    one = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
+    answer = landed.queries.ask(ApuQuestion(one, "application"))
+    ApuAnswer.model_validate(apu_document(one, answer))
+    true = _true(landed, ANY)
+    for row in answer.uses[:3]:
+        assert row.counted is not None
+        assert row.counted_visits == row.visits
+        # Cores that are shared less are used up more by each CPU second.
+        assert row.counted.value / row.per_cpu_second.value == pytest.approx(
+            true.apu / true.independent_apu, rel=0.05
+        )
+
+
+def _check_capacity(landed: Landed) -> None:
+    """DIGEST A7: requests are the truth's, and nobody has told the model what a core's second thread is worth."""
+    selection = replace(WHOLE, matchers=parse_matchers(f'{{platform="{SHARED}"}}'))
+    start = WHOLE.start.timestamp()
+    steps = [
+        core_truth(landed.fleet, Wanted(start + at, start + at + STEP_S, platform=SHARED))
+        for at in range(0, HOURS * 3600, STEP_S)
+    ]
+    found = landed.queries.ask(
+        CapacityQuestion(selection, tuple(step.requests_per_s for step in steps), STEP_S)
+    )
+    by_apu, by_utilisation = found.by_apu, found.by_utilisation
+    assert isinstance(by_apu, Capacity)
+    assert isinstance(by_utilisation, Capacity)
+    full = steps[0].full_per_s
+    off, naive = (abs(each.limit.value / full - 1) for each in (by_apu, by_utilisation))
+    # Of 25 windows; without their chance APU is right to a thousandth (tests/unit/services/simulate/test_threads.py).
+    assert off < 0.1
+    assert off < naive
+    assert by_utilisation.limit.value > by_apu.limit.value
+    assert by_utilisation.limit.value > full
+
+
+def _check_report() -> None:
+    times = ("--from", format_time(WHOLE.start), "--to", format_time(WHOLE.end))
+    said = {}
+    for by in ("platform", "application"):
+        words = ["report", "apu", "--by", by, *times]
+        answer = CliRunner().invoke(app, [*words, "--json"])
+        assert answer.exit_code == 0, answer.output
+        ApuAnswer.model_validate(json.loads(answer.output))
+        shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
+        assert shown.exit_code == 0, shown.output
+        said[by] = " ".join(shown.output.split())
+    assert "differs by up to" in said["platform"]
+    assert "not by counters" in said["platform"]
+    assert "by counters" in said["application"]
+
+
+def _check_counters_that_contradict_themselves(landed: Landed) -> None:
+    c = capture_counter.c
+    with landed.engine.begin() as connection:
+        connection.execute(update(capture_counter).where(c.name == "cycles-any").values(scaled=c.scaled * 2))
+        connection.execute(update(capture_counter).where(c.name == "cycles-distributed").values(cpus=3))
+    answer = landed.queries.ask(ApuQuestion(WHOLE, "platform"))
+    assert answer.counted == 0
+    assert {row.counted for row in answer.loads} == {None}
+    said = " ".join(answer.not_counted)
+    assert "busy for longer" in said
+    assert "not of the same CPUs" in said
+    assert answer.unsaid is None
