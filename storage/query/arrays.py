@@ -59,6 +59,12 @@ def group_starts(sorted_keys: npt.NDArray[np.integer]) -> Int64:
     return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1])))
 
 
+def ascending(ids: Int64) -> Int64:
+    """The different ids, ascending: `np.unique` hashes them first, which takes four times as long as sorting."""
+    found = np.sort(ids)
+    return found[group_starts(found)]
+
+
 def distinct(ids: Int64) -> tuple[Int64, Int64]:
     """The different ids ≥ 0, ascending, and for each of `ids` its place among them.
 

@@ -10,7 +10,7 @@ import numpy as np
 from storage.errors import BadSelection
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Float, Int32, Int64
+from storage.query.arrays import Float, Int32, Int64, distinct
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
@@ -20,7 +20,6 @@ from storage.query.shapes.design_effect import effective_sizes
 from storage.query.shapes.frame_tree import Borne, FrameTree, below_labels, from_callees, from_callers
 from storage.query.shapes.label_groups import label_groups
 from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import FunctionRow, Functions
 
 MOST_NODES = 200_000
@@ -152,11 +151,13 @@ class Labelled:
     tree: FrameTree
     frames: tuple[tuple[str, str], ...] = ()
 
-    def row(self, functions: Functions, function: int) -> FunctionRow:
-        """What a frame of the tree is called."""
-        if function >= 0:
-            return functions.row(function)
-        return FunctionRow(function, self.frames[-1 - function][1], "", "", Status.FULL, Kind.MARKER)
+    def rows(self, functions: Functions, ids: Int64) -> tuple[FunctionRow, ...]:
+        """What frames of the tree, ascending, are called."""
+        labels = ids[ids < 0].tolist()
+        return (
+            *(FunctionRow(i, self.frames[-1 - i][1], "", "", Status.FULL, Kind.MARKER) for i in labels),
+            *functions.rows(ids[len(labels) :]),
+        )
 
     def label(self, function: int) -> str:
         """The label whose value the frame is; empty for a function."""
@@ -180,14 +181,13 @@ def cut(
 ) -> Flame:
     """The `most` heaviest nodes of these samples' tree, those below `min_share` of its root left out."""
     tree = labelled.tree
-    weights = tree.total_weight
-    # A caller weighs at least as much as its callees and stands before them: sorting keeps it first.
-    heaviest = np.argsort(-weights, kind="stable")[:most] if most < len(tree) else np.arange(len(tree))
-    heaviest = heaviest[(weights[heaviest] >= min_share * weights[0]) | (heaviest == prefix_tree.ROOT)]
-    kept = tree.of(np.sort(heaviest))
-    position, _ = prefix_tree.preorder(kept.parent, kept.depth, -kept.total_weight)
-    back = np.argsort(position)
-    ids, index = np.unique(kept.function[back], return_inverse=True)
+    kept = tree.of(tree.heaviest(most, min_share))
+    position = kept.by_weight()
+    back = np.empty(len(position), np.int64)
+    back[position] = np.arange(len(position))
+    lowest = min(int(kept.function.min()), 0)  # a label's value
+    ids, index = distinct(kept.function[back] - lowest)
+    ids = ids + lowest
     whole = float(tree.total_weight[0])
     shown = float(kept.own_weight.sum())
     effective = effective_sizes(samples, borne.total_weight, ids[ids >= 0])
@@ -198,7 +198,7 @@ def cut(
         self_weight=kept.own_weight[back],
         parent=np.where(kept.parent < 0, -1, position[kept.parent])[back].astype(np.int32),
         function=index.astype(np.int32),
-        functions=tuple(labelled.row(functions, id_) for id_ in ids.tolist()),
+        functions=labelled.rows(functions, ids),
         effective=(*[None] * int((ids < 0).sum()), *effective),
         pruned_nodes=len(tree) - len(kept),
         pruned_share=min(max(1 - shown / whole, 0.0), 1.0) if whole else 0.0,

@@ -1,7 +1,7 @@
 """Trees of frames before they are cut: from callers to callees, from callees to callers, and below labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,9 +25,34 @@ class FrameTree:
     total_weight: Float
     """Units of the fleet."""
     own_weight: Float
+    in_preorder: bool = field(default=False, kw_only=True)
+    """Depth-first; else level by level, or tree after tree."""
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    def heaviest(self, most: int, min_share: float) -> Int64:
+        """So many of the heaviest nodes, ascending, those below this share of the root left out; every parent is among them.
+
+        Of nodes that weigh the same the first ones: a caller weighs at least as much as its callees and stands before them.
+        """
+        weights = self.total_weight
+        enough = weights >= min_share * weights[prefix_tree.ROOT]
+        if most < len(self):
+            least = np.partition(weights, len(self) - most)[len(self) - most]
+            heavier = weights > least
+            as_heavy = np.flatnonzero(weights == least)[: most - int(np.count_nonzero(heavier))]
+            heavier[as_heavy] = True
+            enough &= heavier
+        enough[prefix_tree.ROOT] = True
+        return np.flatnonzero(enough)
+
+    def by_weight(self) -> Int64:
+        """Each node's place in depth-first preorder with children by descending weight."""
+        if self.in_preorder:
+            return prefix_tree.resorted(self.parent, prefix_tree.ends(self.parent), -self.total_weight)
+        position, _ = prefix_tree.preorder(self.parent, self.depth, -self.total_weight)
+        return position
 
     def of(self, nodes: Int64) -> "FrameTree":
         """Some of them, ascending, the root and every parent among them."""
@@ -40,6 +65,7 @@ class FrameTree:
             self.own[nodes],
             self.total_weight[nodes],
             self.own_weight[nodes],
+            in_preorder=self.in_preorder,
         )
 
 
@@ -101,6 +127,7 @@ def _below(borne: Borne, at: int) -> FrameTree:
         borne.own[used],
         borne.total_weight[used],
         borne.own_weight[used],
+        in_preorder=True,
     )
 
 

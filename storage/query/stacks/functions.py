@@ -148,6 +148,10 @@ class Functions:
         """A loaded function."""
         return self._rows[id_]
 
+    def rows(self, ids: Int64) -> list[FunctionRow]:
+        """Loaded functions."""
+        return list(map(self._rows.__getitem__, ids.tolist()))
+
     def _unknown(self, ids: Int64) -> Int64:
         if not len(ids) or (
             int(ids.max()) < len(self._canonical) and ((self._canonical[ids] > 0) | (ids <= 0)).all()

@@ -11,7 +11,6 @@ the root and stands for no function (function id 0).
                       3   └ work               4
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +47,16 @@ class PrefixTree:
         wanted = (parents << 32) | functions
         place = np.minimum(np.searchsorted(self._child_key, wanted), len(self._child_key) - 1)
         return np.where(self._child_key[place] == wanted, self._child[place], -1).astype(np.int64)
+
+    def before(self, parents: Int64, functions: Int64) -> Int64:
+        """How many nodes would stand before a child of that function of each node; there is none yet."""
+        place = np.searchsorted(self._child_key, (parents << 32) | functions)
+        next_to = self.end[parents].astype(np.int64)
+        some = np.flatnonzero(place < len(self._child_key))
+        # The next key is its next sibling's, if there is one.
+        sibling = some[self._child_key[place[some]] >> 32 == parents[some]]
+        next_to[sibling] = self._child[place[sibling]]
+        return next_to
 
 
 def build(frames: Int32, lengths: Int64) -> tuple[PrefixTree, Int64]:
@@ -100,6 +109,22 @@ def preorder(
     bounds = np.concatenate((group_starts(depth[order]), [len(order)]))
     position, size = preorder_by_level(relabelled, bounds)
     return position[back], size[back]
+
+
+def resorted(parent: Int64, end: npt.NDArray[np.integer], rank: npt.NDArray[np.generic]) -> Int64:
+    """As the numbers of `preorder`, for a tree that is in preorder by another rank: `end` are its subtrees' ends."""
+    count = len(parent)
+    by_rank = np.argsort(rank, kind="stable")
+    order = by_rank[sorting(parent[by_rank] + 1)]
+    size = (end - np.arange(count))[order]
+    first = group_starts(parent[order])
+    before = np.cumsum(size) - size
+    step = np.empty(count, np.int64)  # how far each node is behind its parent
+    step[order] = 1 + before - np.repeat(before[first], np.diff(first, append=count))
+    step[ROOT] = 0
+    # A node's number is the sum of all steps on the way to it, and that way's nodes are those it is below.
+    ended: Int64 = np.bincount(end, weights=step, minlength=count + 1)[:count].astype(np.int64)
+    return np.cumsum(step - ended)
 
 
 def preorder_by_level(parent: Int64, bounds: Int64) -> tuple[Int64, Int64]:
@@ -187,25 +212,54 @@ def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
     return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
 
 
-def closed_upward(nodes: Int64, size: int, parent: Callable[[Int64], Int64]) -> Int64:
-    """The nodes, all their ancestors and the root, ascending; `size` is one past the largest number."""
-    seen = np.zeros(size, np.bool_)
-    last = np.empty(size, np.int32)  # only what is written is ever touched, so most of it costs nothing
-    seen[ROOT] = True
-    frontier = nodes[~seen[nodes]]
-    while len(frontier):
-        # Each once, without sorting them: the last to write its place stays.
-        place = np.arange(len(frontier), dtype=np.int32)
-        last[frontier] = place
-        frontier = frontier[last[frontier] == place]
-        seen[frontier] = True
-        frontier = parent(frontier)
-        frontier = frontier[~seen[frontier]]
-    return np.flatnonzero(seen)
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Some leaves of a tree in preorder, and all their ancestors: a tree in preorder too."""
+
+    nodes: Int64
+    """Ascending, the root among them."""
+    parent: Int64
+    """Place of each one's parent among them; -1 for the root."""
+    leaf: Int64
+    """Place of each leaf that was asked for."""
 
 
-def places(nodes: Int64, size: int) -> Int32:
-    """A table that has the place of each of the (ascending) nodes; what it says of other nodes means nothing."""
-    place = np.empty(size, np.int32)
-    place[nodes] = np.arange(len(nodes), dtype=np.int32)
-    return place
+def paths_to(asked: Int64, parent: npt.NDArray[np.integer], depth: npt.NDArray[np.integer]) -> Paths:
+    """The nodes that were asked for, in any order and as often as one likes, with all above them.
+
+    Of neighbours in preorder the second adds what lies below their last common ancestor. So every node is met
+    once, and what this costs follows the nodes that are found, not the tree they are in.
+    """
+    order = sorting(asked)
+    leaves = asked[order]
+    begins = np.diff(leaves, prepend=ROOT) > 0
+    which = np.empty(len(asked), np.int64)
+    which[order] = np.cumsum(begins)
+    leaves = leaves[begins]  # without the root: it is there anyway
+    added = depth[leaves].astype(np.int64)
+    if len(leaves) > 1:
+        # Nothing between two neighbours is as high as their common ancestor, and a child of it is there.
+        added[1:] -= np.minimum.reduceat(depth[: leaves[-1] + 1], leaves[:-1] + 1) - 1
+    last = np.cumsum(added)
+    nodes = np.zeros(1 + (int(last[-1]) if len(last) else 0), np.int64)
+    longest_first = np.argsort(-added)
+    at: npt.NDArray[np.integer] = leaves[longest_first]
+    place = last[longest_first]
+    for still in (len(leaves) - np.cumsum(np.bincount(added)))[1:].tolist():
+        nodes[place] = at
+        at, place = parent[at[:still]], place[:still] - 1
+    above = np.arange(-1, len(nodes) - 1)
+    first = last - added + 1
+    above[first] = np.searchsorted(nodes, parent[nodes[first]])
+    return Paths(nodes, above, np.concatenate(([ROOT], last))[which])
+
+
+def ends(parent: Int64) -> Int64:
+    """One past the last node of each subtree, of a tree in preorder by its nodes' parents."""
+    last = np.arange(len(parent))
+    last[parent[1:]] = last[1:].copy()  # of several children the last one's number stays
+    while True:  # each pass doubles how far it looks
+        further = last[last]
+        if np.array_equal(further, last):
+            return last + 1
+        last = further

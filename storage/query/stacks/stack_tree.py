@@ -12,10 +12,12 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from storage.query.arrays import Bool, Float, Int32, Int64, sorting, sum_at, weight_at
+from storage.query.arrays import Bool, Float, Int32, Int64, ascending, sorting, sum_at, weight_at
 from storage.query.cache_size import CacheSize, array_bytes
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.prefix_tree import PrefixTree
@@ -50,13 +52,33 @@ NO_STACKS = Stacks(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Nodes that the base does not have; numbers count on from the base's."""
+    """Nodes that the base does not have, in preorder too; numbers count on from the base's."""
 
     stacks: Stacks
     parent: Int64
     function: Int64
     depth: Int64
     outermost: Bool
+    before: Int64
+    """How many nodes of the base stand before each in the preorder of all."""
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def paths_to(self, leaves: Int64, first: int) -> tuple[Int64, Int64]:
+        """Some of these nodes and their ancestors here, counted from 0, ascending; and the base's nodes that those hang on.
+
+        `first` is the number of the first node here.
+        """
+        seen = np.zeros(len(self), np.bool_)
+        roots = [leaves[:0]]
+        while len(leaves):
+            seen[leaves] = True
+            above = self.parent[leaves]
+            roots.append(above[above < first])
+            leaves = above[above >= first] - first
+            leaves = ascending(leaves[~seen[leaves]])
+        return np.flatnonzero(seen), np.concatenate(roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +132,14 @@ class Shape:
 
     def above_its_leaves(self) -> "Shape":
         """The part of this shape that its own stacks use."""
-        nodes = prefix_tree.closed_upward(self.leaf, len(self), self.parent.__getitem__)
-        parent = self.parent[nodes]
-        parent[1:] = np.searchsorted(nodes, parent[1:])
+        part = prefix_tree.paths_to(self.leaf, self.parent, self.depth)
         return Shape(
-            parent=parent,
-            function=self.function[nodes],
-            end=np.searchsorted(nodes, self.end[nodes]),
-            depth=self.depth[nodes],
-            outermost=self.outermost[nodes],
-            leaf=np.searchsorted(nodes, self.leaf),
+            parent=part.parent,
+            function=self.function[part.nodes],
+            end=prefix_tree.ends(part.parent),
+            depth=self.depth[part.nodes],
+            outermost=self.outermost[part.nodes],
+            leaf=part.leaf,
         )
 
 
@@ -150,35 +170,51 @@ class State:
             base = self.base
             wide = [c.astype(np.int64) for c in (base.parent, base.function, base.end, base.depth)]
             return Shape(wide[0], wide[1], wide[2], wide[3], base.outermost, leaves)
-        together = size + len(self.overlay.parent)
-        nodes = prefix_tree.closed_upward(leaves, together, self._parent)
-        first_new = int(np.searchsorted(nodes, size))
-        old, new = nodes[:first_new], nodes[first_new:] - size
-        place = prefix_tree.places(nodes, together)
-        parent = np.concatenate((self.base.parent[old], self.overlay.parent[new])).astype(np.int64)
-        parent[1:] = place[parent[1:]]
-        function = np.concatenate((self.base.function[old], self.overlay.function[new])).astype(np.int64)
-        depth = np.concatenate((self.base.depth[old], self.overlay.depth[new])).astype(np.int64)
-        outermost = np.concatenate((self.base.outermost[old], self.overlay.outermost[new]))
-        leaf = place[leaves].astype(np.int64)
-        if not len(new):  # the base's numbers are in preorder already
-            end = np.searchsorted(nodes, self.base.end[old])
-            return Shape(parent, function, end, depth, outermost, leaf)
-        position, extent = prefix_tree.preorder(parent, depth, function)
-        back = np.argsort(position)
-        parent = np.where(parent < 0, -1, position[parent])[back]
-        end = (position + extent)[back]
-        return Shape(parent, function[back], end, depth[back], outermost[back], position[leaf])
+        if (leaves >= size).any():
+            return self._merged(leaves)
+        part = prefix_tree.paths_to(leaves, self.base.parent, self.base.depth)
+        return Shape(
+            part.parent,
+            self.base.function[part.nodes].astype(np.int64),
+            prefix_tree.ends(part.parent),
+            self.base.depth[part.nodes].astype(np.int64),
+            self.base.outermost[part.nodes],
+            part.leaf,
+        )
 
-    def _parent(self, nodes: Int64) -> Int64:
-        size = len(self.base)
-        if not len(self.overlay.parent):
-            return self.base.parent[nodes].astype(np.int64)
-        above = np.empty(len(nodes), np.int64)
-        in_base = nodes < size
-        above[in_base] = self.base.parent[nodes[in_base]]
-        above[~in_base] = self.overlay.parent[nodes[~in_base] - size]
-        return above
+    def _merged(self, leaves: Int64) -> Shape:
+        """As `shape`, where some of the leaves are the overlay's."""
+        base, overlay, size = self.base, self.overlay, len(self.base)
+        new, roots = overlay.paths_to(leaves[leaves >= size] - size, size)
+        part = prefix_tree.paths_to(np.concatenate((leaves[leaves < size], roots)), base.parent, base.depth)
+        old = part.nodes
+        before = overlay.before[new]
+        place_old = np.arange(len(old)) + np.searchsorted(before, old, side="right")
+        place_new = np.arange(len(new)) + np.searchsorted(old, before)
+
+        def place(nodes: Int64) -> Int64:
+            found = np.empty(len(nodes), np.int64)
+            here = nodes < size
+            found[here] = place_old[np.searchsorted(old, nodes[here])]
+            found[~here] = place_new[np.searchsorted(new, nodes[~here] - size)]
+            return found
+
+        def column(of_base: npt.NDArray[Any], of_overlay: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            found = np.empty(len(old) + len(new), of_overlay.dtype)
+            found[place_old], found[place_new] = of_base[old], of_overlay[new]
+            return found
+
+        parent = np.empty(len(old) + len(new), np.int64)
+        parent[place_old] = np.where(part.parent < 0, -1, place_old[part.parent])
+        parent[place_new] = place(overlay.parent[new])
+        return Shape(
+            parent,
+            column(base.function, overlay.function),
+            prefix_tree.ends(parent),
+            column(base.depth, overlay.depth),
+            column(base.outermost, overlay.outermost),
+            place(leaves),
+        )
 
     def extended(self, stacks: Stacks) -> "State":
         """This with more stacks in the overlay."""
@@ -213,10 +249,8 @@ def built(stacks: Stacks) -> State:
     base, leaves = prefix_tree.build(stacks.frames, stacks.lengths)
     leaf = np.full(int(stacks.ids.max(initial=0)) + 1, -1, np.int32)
     leaf[stacks.ids] = leaves
-    empty = Overlay(
-        NO_STACKS, np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.bool_)
-    )
-    return State(base, stacks.ids.astype(np.int32), empty, leaf)
+    overlay, _ = _overlay(base, NO_STACKS)
+    return State(base, stacks.ids.astype(np.int32), overlay, leaf)
 
 
 class StackTree:
@@ -230,7 +264,7 @@ class StackTree:
     @property
     def overlay_nodes(self) -> int:
         """Nodes that are not in the base."""
-        return len(self._state.overlay.parent)
+        return len(self._state.overlay)
 
     @property
     def nodes(self) -> int:
@@ -272,28 +306,24 @@ def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:
     size = len(base)
     number = np.full(len(tree), -1, np.int64)
     number[prefix_tree.ROOT] = prefix_tree.ROOT
-    added: list[Int64] = []
-    count = 0
     by_depth = np.argsort(tree.depth, kind="stable")
     bounds = np.searchsorted(tree.depth[by_depth], np.arange(1, int(tree.depth.max(initial=0)) + 2))
     for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         level = by_depth[low:high]
         above = number[tree.parent[level]]
-        there = np.full(len(level), -1, np.int64)
-        in_base = above < size
-        there[in_base] = base.child(above[in_base], tree.function[level[in_base]].astype(np.int64))
-        fresh = there < 0
-        there[fresh] = size + count + np.arange(int(fresh.sum()))
-        count += int(fresh.sum())
-        number[level] = there
-        added.append(level[fresh])
-    new = np.concatenate(added) if added else np.zeros(0, np.int64)
+        known = above >= 0
+        number[level[known]] = base.child(above[known], tree.function[level[known]].astype(np.int64))
+    new = np.flatnonzero(number < 0)  # in preorder, as the tree's own nodes are
+    number[new] = size + np.arange(len(new))
+    parent, function = number[tree.parent[new]], tree.function[new].astype(np.int64)
+    hangs = parent < size  # on the base; what comes after it until the next that does is below it
     overlay = Overlay(
         stacks=stacks,
-        parent=number[tree.parent[new]],
-        function=tree.function[new].astype(np.int64),
+        parent=parent,
+        function=function,
         depth=tree.depth[new].astype(np.int64),
         outermost=tree.outermost[new],
+        before=base.before(parent[hangs], function[hangs])[np.cumsum(hangs) - 1],
     )
     return overlay, number[leaves]
 

@@ -19,8 +19,8 @@ SELECTION = parse_selection()
 class Named:
     """Functions that are called what their ids are."""
 
-    def row(self, id_: int) -> FunctionRow:
-        return FunctionRow(id_, str(id_), "", "", 3, 0)
+    def rows(self, ids: np.ndarray) -> list[FunctionRow]:
+        return [FunctionRow(id_, str(id_), "", "", 3, 0) for id_ in ids.tolist()]
 
 
 def drawn(facts: list[tuple[Stack, int, float]], most: int, min_share: float, *, inverted: bool) -> Flame:

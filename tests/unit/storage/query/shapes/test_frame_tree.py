@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,6 +85,19 @@ def test_a_tree_of_callers_that_is_not_grown_whole_has_its_heaviest_nodes(facts:
     assert part.items() <= whole.items()
     heaviest = sorted((total for _, _, total, _ in whole.values()), reverse=True)[:most]
     assert sorted((total for _, _, total, _ in part.values()), reverse=True)[:most] == heaviest
+
+
+@given(stacks, st.integers(1, 12), st.sampled_from([0.0, 0.2, 1.0]))
+def test_the_heaviest_nodes_are_those_that_sorting_finds_first(facts: Facts, most: int, least: float):
+    tree = from_root(borne(facts))
+    sorted_ = np.argsort(-tree.total_weight, kind="stable")[:most]
+    enough = tree.total_weight[sorted_] >= least * tree.total_weight[0]
+    expected = sorted(sorted_[enough | (sorted_ == 0)].tolist())
+    chosen = tree.heaviest(most, least)
+    assert chosen.tolist() == expected
+    part = tree.of(chosen)
+    assert part.in_preorder
+    assert part.by_weight().tolist() == replace(part, in_preorder=False).by_weight().tolist()
 
 
 @given(

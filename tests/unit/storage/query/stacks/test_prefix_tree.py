@@ -96,6 +96,20 @@ def test_outermost_by_any_key(stacks):
         assert found[node] == (node != 0 and key[node] not in ancestors)
 
 
+@given(some_stacks, st.data())
+def test_siblings_in_another_order_move_their_subtrees(stacks, data):
+    """The short way against the one that goes level by level."""
+    frames = columns(dict(enumerate(stacks)))
+    tree, _ = prefix_tree.build(frames.frames, frames.lengths)
+    rank = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=len(tree), max_size=len(tree))), np.float64
+    )
+    parent = tree.parent.astype(np.int64)
+    assert prefix_tree.ends(parent).tolist() == tree.end.tolist()
+    position, _ = prefix_tree.preorder(parent, tree.depth.astype(np.int64), rank)
+    assert prefix_tree.resorted(parent, tree.end, rank).tolist() == position.tolist()
+
+
 def test_sums_stay_exact_beyond_the_integers_a_float_can_hold():
     tree = StackTree()
     table = {1: (1, 2), 2: (1, 3)}
