@@ -53,6 +53,18 @@ def shares(moments: Moments, level: float = LEVEL) -> Estimates:
             np.zeros(rows), np.zeros(rows), np.ones(rows), np.ones(rows, np.bool_), np.zeros(rows)
         )
     p = np.clip(moments.y / x, 0.0, 1.0)
+    n = effective(moments, level)
+    lo, hi = share_interval(p, n, level)
+    return Estimates(value=p, lo=lo, hi=hi, few=_few(moments), effective=n)
+
+
+def effective(moments: Moments, level: float = LEVEL) -> Float:
+    """Independent samples that would say as much of each row's share, as `shares` has them; 0 without anything seen at all."""
+    rows = len(moments.y)
+    x = moments.x
+    if x <= 0:
+        return np.zeros(rows)
+    p = np.clip(moments.y / x, 0.0, 1.0)
     variance = np.maximum(moments.vyy - 2 * p * moments.vxy + p**2 * moments.vxx, 0.0) / x**2
     squares = (moments.second + p**2 * moments.x_second) / x**2
     spread = p * (1 - p)
@@ -61,9 +73,7 @@ def shares(moments: Moments, level: float = LEVEL) -> Estimates:
     n = np.where(
         known, np.divide(spread, variance, out=np.zeros(rows), where=known), moments.effective_visits
     )
-    n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
-    lo, hi = share_interval(p, n, level)
-    return Estimates(value=p, lo=lo, hi=hi, few=_few(moments), effective=n)
+    return np.maximum(n * _shrinkage(moments, known, level), 1e-9)
 
 
 def share_interval(share: Float, effective: Float | float, level: float = LEVEL) -> tuple[Float, Float]:

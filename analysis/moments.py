@@ -265,6 +265,17 @@ class _Spread:
 
 def _by_pair(of: Int, row: Int, z: Float, rows: int) -> tuple[tuple[Int, Int], Float]:
     """The different pairs of a group (stratum) and a row, and the sum of z over each."""
-    pairs, place = np.unique(of * np.int64(max(rows, 1)) + row, return_inverse=True)
-    first, second = np.divmod(pairs, np.int64(max(rows, 1)))
-    return (first, second), sums(place.astype(np.int64), z, len(pairs))
+    pair = of * np.int64(max(rows, 1)) + row
+    size = int(pair.max(initial=-1)) + 1
+    if size <= max(_DENSE * len(pair), _FEW):  # a table of all pairs costs less than sorting those there are
+        there = np.flatnonzero(np.bincount(pair, minlength=size))
+        sum_of = sums(pair, z, size)[there]
+    else:
+        there, place = np.unique(pair, return_inverse=True)
+        sum_of = sums(place.astype(np.int64), z, len(there))
+    first, second = np.divmod(there, np.int64(max(rows, 1)))
+    return (first, second), sum_of
+
+
+_DENSE, _FEW = 8, 1 << 12
+"""Places of a table for each pair that there is, and of any table."""

@@ -7,7 +7,7 @@ and answers say so (docs/numbers.md).
 import numpy as np
 
 from analysis import estimate
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Float, Int64, sorting
 from storage.query.samples import Samples
 from storage.query.weighing import by_visit
 
@@ -24,25 +24,26 @@ def effective_sizes(samples: Samples, weights: Float, functions: Int64) -> tuple
     if samples.evidence.design.weights is None or not len(samples.facts.stack):
         return tuple(found)
     shape, seen, evidence = samples.shape, samples.seen, samples.evidence
-    order, below = shape.by_node(seen.leaf)
     nodes = np.flatnonzero(shape.outermost)
-    place = np.searchsorted(functions, shape.function[nodes])
-    place = np.minimum(place, len(functions) - 1)
-    known = functions[place] == shape.function[nodes]
-    nodes, place = nodes[known], place[known]
-    starts, ends = below[nodes], below[shape.end[nodes]]
+    of_function = np.full(int(max(shape.function.max(), functions[-1])) + 1, -1, np.int64)
+    of_function[functions] = np.arange(len(functions))
+    place = of_function[shape.function[nodes]]
+    nodes, place = nodes[place >= 0], place[place >= 0]
     weight = np.bincount(place, weights=weights[nodes], minlength=len(functions))
     heaviest = np.argsort(-weight, kind="stable")[:_MOST]
     heaviest = np.sort(heaviest[weight[heaviest] > 0])  # the root is nobody's function
     number = np.full(len(functions), -1, np.int64)
     number[heaviest] = np.arange(len(heaviest))
-    chosen = np.flatnonzero(number[place] >= 0)
-    chosen = chosen[np.argsort(number[place[chosen]], kind="stable")]
-    first = np.searchsorted(number[place[chosen]], np.arange(len(heaviest) + 1))
+    row = number[place]
+    nodes, row = nodes[row >= 0], row[row >= 0]
+    by_row = sorting(row)
+    nodes = nodes[by_row]
+    first = np.searchsorted(row[by_row], np.arange(len(heaviest) + 1))
+    order, below = shape.by_node(seen.leaf)
     sums = by_visit.of_slices(
         first,
-        starts[chosen],
-        ends[chosen],
+        below[nodes],
+        below[shape.end[nodes]],
         seen.visit[order],
         seen.units[order],
         visits=len(evidence),
@@ -50,6 +51,6 @@ def effective_sizes(samples: Samples, weights: Float, functions: Int64) -> tuple
     moments = evidence.of_functions(functions[heaviest], sums, own=False)
     if moments is None:
         return tuple(found)
-    for index, size in zip(heaviest.tolist(), estimate.shares(moments).effective.tolist(), strict=True):
+    for index, size in zip(heaviest.tolist(), estimate.effective(moments).tolist(), strict=True):
         found[index] = size
     return tuple(found)

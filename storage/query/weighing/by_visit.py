@@ -1,18 +1,21 @@
 """What each visit brought to each row: what intervals, and counts of visits and machines, are made of."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from storage.query import budget
-from storage.query.arrays import Int64, ranges, sum_at
+from storage.query.arrays import Int64, group_starts, ranges, sum_at
 
 _DENSE = 4_000_000
 """Pairs of a row and a visit that are summed in a table of all of them."""
 
 _AT_ONCE = 300_000
-"""Facts of all rows together, some of several rows, that are gathered at once; more of them go row by row."""
+"""Facts of all rows together, some of several rows, that are gathered at once."""
+_BLOCK = 64
+"""Facts of a block at least; there are as many as visits in it if these are more, so that its sums take no more room than they."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +69,66 @@ def of_slices(
     Row i has the slices first[i]…first[i+1]−1; rows may share facts.
     """
     rows = len(first) - 1
-    lengths = ends - starts
-    if rows and int(lengths.sum()) <= _AT_ONCE:
-        at = ranges(starts, ends)
-        row_of = np.repeat(np.repeat(np.arange(rows), np.diff(first)), lengths)
-        return of_pairs(row_of, visit[at], units[at], rows=rows, visits=visits)
-    found: list[tuple[Int64, Int64, Int64]] = []
+    if rows * visits <= _DENSE:
+        sums = _in_blocks(
+            np.repeat(np.arange(rows), np.diff(first)), starts, ends, visit, units, rows=rows, visits=visits
+        )
+        found = np.flatnonzero(sums)
+        return ByVisit(*_split(found, visits), sums[found], rows)
+    parts: list[ByVisit] = []
     for row, (low, high) in enumerate(zip(first[:-1].tolist(), first[1:].tolist(), strict=True)):
         budget.checkpoint()
-        if high - low == 1:
-            here: slice | Int64 = slice(int(starts[low]), int(ends[low]))
-        else:
-            here = ranges(starts[low:high], ends[low:high])
+        here = ranges(starts[low:high], ends[low:high])
         visits_here, units_here = visit[here], units[here]
         if len(visits_here) > visits // 4:
-            sums = sum_at(visits_here, units_here, visits)
-            seen = np.flatnonzero(sums)
-            sums = sums[seen]
+            of_each = sum_at(visits_here, units_here, visits)
+            seen = np.flatnonzero(of_each)
+            of_each = of_each[seen]
         else:
             seen, place = np.unique(visits_here, return_inverse=True)
-            sums = sum_at(place, units_here, len(seen))
-        found.append((np.full(len(seen), row, np.int64), seen, sums))
-    return joined([ByVisit(row, visit_, sums, rows) for row, visit_, sums in found], rows)
+            of_each = sum_at(place, units_here, len(seen))
+        parts.append(ByVisit(np.full(len(seen), row, np.int64), seen, of_each, rows))
+    return joined(parts, rows)
+
+
+def _in_blocks(
+    row: Int64, starts: Int64, ends: Int64, visit: Int64, units: Int64, *, rows: int, visits: int
+) -> Int64:
+    """Sums of slices by (row, visit), one row after the other; `row` is that of each slice, ascending.
+
+    Rows that are nearly everything, such as a program's `main`, share most of their facts: the whole blocks of a
+    slice are the difference of two running sums, and only its two ends are added up fact by fact.
+    """
+    size = max(_BLOCK, visits)
+    low, high = -(-starts // size), ends // size
+    whole = np.flatnonzero(high > low)
+    sums = np.zeros((rows, visits), np.int64)
+    if len(whole):
+        blocks = int(high.max())
+        of = np.repeat(np.arange(blocks), size) * visits + visit[: blocks * size]
+        running = np.zeros((blocks + 1, visits), np.int64)
+        np.cumsum(
+            sum_at(of, units[: blocks * size], blocks * visits).reshape(blocks, visits),
+            axis=0,
+            out=running[1:],
+        )
+        np.add.at(sums, row[whole], running[high[whole]] - running[low[whole]])
+    # A slice without a whole block has one end only.
+    until, again = ends.copy(), ends.copy()
+    until[whole], again[whole] = low[whole] * size, high[whole] * size
+    begin, end = np.stack((starts, again), axis=1).ravel(), np.stack((until, ends), axis=1).ravel()
+    of_end = np.repeat(row, 2)
+    some = np.flatnonzero(end > begin)
+    begin, end, of_end = begin[some], end[some], of_end[some]
+    together = np.cumsum(end - begin) // _AT_ONCE
+    for a, b in itertools.pairwise([*group_starts(together).tolist(), len(together)]):
+        budget.checkpoint()
+        at = ranges(begin[a:b], end[a:b])
+        lowest = int(of_end[a])
+        of = np.repeat((of_end[a:b] - lowest) * visits, end[a:b] - begin[a:b]) + visit[at]
+        highest = int(of_end[b - 1]) + 1
+        sums[lowest:highest] += sum_at(of, units[at], (highest - lowest) * visits).reshape(-1, visits)
+    return sums.ravel()
 
 
 def joined(parts: Sequence[ByVisit], rows: int) -> ByVisit:

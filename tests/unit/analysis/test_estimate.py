@@ -118,6 +118,7 @@ def test_no_visit_says_nothing() -> None:
 @given(st.integers(0, 10**6), st.integers(0, 40))
 def test_intervals_hold_their_values_and_stay_where_they_may(seed: int, visits: int) -> None:
     found = one_by_one(made(seed, visits=visits))
+    assert np.array_equal(estimate.effective(found), estimate.shares(found).effective)
     for estimates, most in ((estimate.shares(found), 1.0), (estimate.totals(found), np.inf)):
         assert (estimates.lo >= 0).all()
         assert (estimates.hi <= most).all()

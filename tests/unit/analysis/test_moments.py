@@ -94,6 +94,19 @@ def test_cells_say_what_visits_say(seed: int, visits: int, strata: int) -> None:
 
 
 @settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 60))
+def test_a_table_of_all_pairs_and_sorting_those_there_are_add_up_alike(seed: int, visits: int) -> None:
+    found = made(seed, visits=visits, strata=2)
+    table = one_by_one(found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moments, "_DENSE", 0)
+        patch.setattr(moments, "_FEW", 0)
+        sorted_ = one_by_one(found)
+    for name in FIELDS:
+        assert np.array_equal(getattr(table, name), getattr(sorted_, name)), name
+
+
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 30))
 def test_the_variance_is_the_formulas(seed: int, visits: int) -> None:
     found = made(seed, visits=visits)

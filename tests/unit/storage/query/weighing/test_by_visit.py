@@ -39,16 +39,24 @@ def test_pairs_add_up(facts: list[tuple[int, int, int]], dense: int):
     assert found.machines(machine).tolist() == machines
 
 
+@pytest.mark.parametrize("dense", [0, 1_000])
 @given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), min_size=1, max_size=30),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 2**57)), min_size=1, max_size=30),
     st.lists(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=3), max_size=4),
+    st.sampled_from([1, 4, 64]),
+    st.sampled_from([1, 5, 1000]),
 )
-def test_slices_add_up(facts: list[tuple[int, int]], rows: list[list[tuple[int, int]]]):
+def test_slices_add_up(
+    dense: int, facts: list[tuple[int, int]], rows: list[list[tuple[int, int]]], block: int, at_once: int
+):
     bounded = [[tuple(sorted(min(n, len(facts)) for n in part)) for part in row] for row in rows]
     first = np.cumsum([0, *map(len, bounded)])
     starts, ends = (np.array([part[i] for row in bounded for part in row], np.int64) for i in (0, 1))
     visit, units = (np.array(column, np.int64) for column in zip(*facts, strict=True))
-    found = by_visit.of_slices(first, starts, ends, visit, units, visits=6)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("_DENSE", dense), ("_BLOCK", block), ("_AT_ONCE", at_once)):
+            patch.setattr(by_visit, name, value)
+        found = by_visit.of_slices(first, starts, ends, visit, units, visits=3)
     expected: Counter = Counter()
     for number, row in enumerate(bounded):
         for low, high in row:
