@@ -5,7 +5,7 @@ A question's thread has its budget as a context variable, so what reads and adds
 cancelled at the server, and arrays at the next checkpoint.
 
     thread of the question     running(budget) ── attached(connection) ── take ── checkpoint ── …
-    a timer, or whoever asked                          stop(why)
+    its deadline, or whoever asked                     stop(why)
 """
 
 import threading
@@ -14,11 +14,13 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import psycopg2
 from sqlalchemy import Connection
 
 from storage.errors import BudgetExceeded, DatabaseError, QuestionDropped
+from storage.query.deadlines import Deadlines
 
 _MIB = 1 << 20
 _AGAIN_S = 0.05
@@ -125,15 +127,12 @@ class Budget:
     @contextmanager
     def running(self) -> Iterator[None]:
         """The question runs here: `checkpoint` and `take` are this budget's, and its clock goes."""
-        timer = threading.Timer(self.limits.seconds, self.stop, (Stop.TIME,))
-        timer.daemon = True
-        timer.start()
         token = _CURRENT.set(self)
         try:
-            yield
+            with _DEADLINES.after(self.limits.seconds, partial(self.stop, Stop.TIME)):
+                yield
         finally:
             _CURRENT.reset(token)
-            timer.cancel()
 
     @contextmanager
     def attached(self, connection: Connection) -> Iterator[None]:
@@ -160,6 +159,7 @@ class Budget:
         self.check()
 
 
+_DEADLINES = Deadlines()
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
 _NEXT: ContextVar[Budget | None] = ContextVar("next budget", default=None)
 
