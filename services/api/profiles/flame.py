@@ -99,7 +99,7 @@ def flame_summary(question: FlameQuestion, found: FoundFlame) -> Json:
         "selection": selection_document(question.selection, found.kind),
         "totals": totals_document(found.totals, found.kind.seconds_per_unit),
         "functions": [
-            function_document(row) | {"label": label or None, "effective": effective}
+            {**function_document(row), "label": label or None, "effective": effective}
             for row, label, effective in zip(
                 found.flame.functions, labels, found.flame.effective, strict=True
             )

@@ -3,10 +3,15 @@
 from typing import Literal
 
 from services.api.answer import Json
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
 from storage.query.stacks.functions import FunctionRow
 
 StatusName = Literal["full", "symtab", "binary_only", "unknown"]
 KindName = Literal["user", "kernel", "marker"]
+_STATUSES = {status: status.name.lower() for status in Status}
+_KINDS = {kind: kind.name.lower() for kind in Kind}
+"""Of a flame graph there are thousands of functions, and asking a member for its name takes as long as all else here."""
 
 
 def function_document(row: FunctionRow) -> Json:
@@ -16,6 +21,6 @@ def function_document(row: FunctionRow) -> Json:
         "name": row.name,
         "file": row.file,
         "binary": row.binary,
-        "status": row.status.name.lower(),
-        "kind": row.kind.name.lower(),
+        "status": _STATUSES[row.status],
+        "kind": _KINDS[row.kind],
     }
