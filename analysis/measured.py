@@ -1,6 +1,7 @@
 """A figure and how sure it is."""
 
 from dataclasses import dataclass
+from math import exp, hypot, inf, log
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +25,20 @@ class Measured:
 def given(value: float) -> Measured:
     """A figure that is taken for granted, such as a price."""
     return Measured(value, value, value)
+
+
+def quotient(over: Measured, under: Measured) -> Measured:
+    """One figure above 0 divided by another, measured independently of it.
+
+    The interval is made of both on logarithms, where that of a ratio is the two put together at a right angle. An end at 0 bounds
+    nothing on that side.
+    """
+    value = over.value / under.value
+    below = hypot(_stretch(over.lo, over.value), _stretch(under.value, under.hi))
+    beyond = hypot(_stretch(over.value, over.hi), _stretch(under.lo, under.value))
+    return Measured(value, value * exp(-below), value * exp(beyond) if beyond < inf else inf)
+
+
+def _stretch(low: float, high: float) -> float:
+    """How far apart they are on a logarithmic scale."""
+    return log(high / low) if low > 0 else inf

@@ -7,11 +7,10 @@ new type is worth its price. Utilisation and APU may say different things; then 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from math import exp, hypot, inf, log
 
 from analysis.errors import CannotSay
 from analysis.evidence import number, positive
-from analysis.measured import Measured
+from analysis.measured import Measured, quotient
 
 
 class Advice(StrEnum):
@@ -57,7 +56,7 @@ def choose(old: MachineType, new: MachineType) -> Choice:
     price = positive("price of the new type", new.price) / positive("price of the old type", old.price)
     by_utilisation = _ratio(old.utilisation, new.utilisation)
     by_apu = _ratio(old.apu, new.apu)
-    return Choice(price, by_utilisation, by_apu, _advice(by_utilisation, price), _advice(by_apu, price))
+    return Choice(price, by_utilisation, by_apu, advice(by_utilisation, price), advice(by_apu, price))
 
 
 def screen(
@@ -76,21 +75,14 @@ def screen(
 
 
 def _ratio(old: Measured, new: Measured) -> Measured:
-    """The ratio of two loads; its interval is made of both, on logarithms, as independent ones' are."""
-    above = [positive("load", load.value) for load in (old, new)]
     for load in (old, new):
+        positive("load", load.value)
         number("load", load.value, 0, 1)
-    value = above[0] / above[1]
-    if old.exact and new.exact:
-        return Measured(value, value, value)
-    if min(old.lo, new.lo) <= 0:
-        return Measured(value, 0.0, inf)
-    below = hypot(log(old.value / old.lo), log(new.hi / new.value))
-    beyond = hypot(log(old.hi / old.value), log(new.value / new.lo))
-    return Measured(value, value * exp(-below), value * exp(beyond))
+    return quotient(old, new)
 
 
-def _advice(ratio: Measured, price: float) -> Advice:
+def advice(ratio: Measured, price: float) -> Advice:
+    """Which type costs less, if one new machine does the work of `ratio` old ones at `price` times the price of one."""
     if ratio.lo > price:
         return Advice.NEW
     return Advice.OLD if ratio.hi < price else Advice.UNCLEAR

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.smt.capacity import Capacity
+from analysis.smt.served_work import ServedWork
 from analysis.stability import Badge
 from services.simulate.fleet import Fleet
 from services.simulate.truth import Wanted, truth
@@ -15,7 +16,7 @@ from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
 from storage.query.models.feature import FeatureQuestion
 from storage.query.models.load_test import LoadTestQuestion
-from storage.query.models.machine_types import MachineTypesQuestion
+from storage.query.models.machine_types import MachineRates, MachineTypesQuestion
 from storage.query.models.stability import StabilityQuestion
 from storage.query.models.told import Unsaid
 from storage.query.selections.grammar import parse_matchers
@@ -143,8 +144,40 @@ def _check_types(queries: QueryEngine, whole: Selection) -> None:
     dear = queries.ask(MachineTypesQuestion(whole, old.value, new.value, 1.0, 1e6, 1.4)).choice
     assert dear is not None
     assert dear.by_apu == "old"
+    _check_types_at_equal_load(queries, whole, old.value, new.value)
     gone = queries.ask(MachineTypesQuestion(whole, old.value, "Z80", 1.0, 1.0, 1.4))
     assert gone.unsaid is not None
     assert "Z80" in gone.unsaid.detail
     assert gone.old == old
     assert np.isfinite(gone.old.apu.hi)
+
+
+def _check_types_at_equal_load(queries: QueryEngine, whole: Selection, old: str, new: str) -> None:
+    """Requests that are made of the loads: an old machine is full at 51 a second, a new one at 102."""
+    rates = []
+    for platform, a_request in ((old, 0.02), (new, 0.01)):
+        only = replace(whole, matchers=parse_matchers(f'{{platform="{platform}"}}'))
+        loads = [
+            step.apu for step in queries.ask(CapacityQuestion(only, (None,) * _HOURS, coefficient=1.4)).steps
+        ]
+        rates.append(tuple(None if load is None else (load.value + 0.02) / a_request for load in loads))
+    served = queries.ask(
+        MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, MachineRates(rates[0], rates[1]))
+    )
+    assert served.choice is None
+    assert served.served is not None
+    by_apu = served.served.by_apu
+    assert isinstance(by_apu, ServedWork)
+    assert by_apu.ratio.value == pytest.approx(2.0)
+    assert by_apu.advice == "new"
+    assert by_apu.old_price.value == pytest.approx(1 / 51)
+    assert by_apu.new_price.value == pytest.approx(1.5 / 102)
+    few = MachineRates(rates[0][:-1], rates[1])
+    with pytest.raises(BadSelection, match="rates were given") as refused:
+        queries.ask(MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, few))
+    assert refused.value.parameter == "old_rates"
+    none = MachineRates((None,) * _HOURS, rates[1])
+    unsaid = queries.ask(MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, none)).unsaid
+    assert unsaid is not None
+    assert unsaid.reason == "too_little"
+    assert unsaid.detail.startswith(old)

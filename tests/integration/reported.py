@@ -61,6 +61,13 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     types = ("machine-types", *platforms, "--new-price", "1.33", "--coefficient", "1.4")
     assert "1.33 times the price" in asking.told(machine_types.MachineTypesAnswer, *types)
     rates = folder / "rates.csv"
+    rates.write_text(
+        "".join(f"{whole.start.timestamp() + 3600 * hour},{100 + hour % 5}\n" for hour in range(12))
+    )
+    served = (*types, "--old-rates", str(rates), "--new-rates", str(rates))
+    # Nothing of the simulated fleet's load comes of requests: that is said of each type, by each measure.
+    assert f"{platforms[0]}: Load does not rise" in asking.unsaid(*served)
+    assert "one of the two" in asking.said(2, *types, "--old-rates", str(rates))
     rates.write_text("".join(f"{whole.start.timestamp() + 3600 * hour},100\n" for hour in range(12)))
     assert "request rates do not vary" in asking.unsaid("capacity", "--rates", str(rates)).lower()
     rates.write_text("tomorrow,100\n1,2\nnow,3\n")
@@ -72,7 +79,7 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     assert "Z80" in asking.unsaid("platforms", platforms[0], "Z80")
     assert "Match machine" in asking.refused("cpi", '{compiler="gcc"}')
     assert "'serach' is pinned" in asking.refused("affinity", "--pin", "serach")
-    assert "step=1h" in asking.refused("cpi", "--step", "soon")
+    assert "--step 1h" in asking.refused("cpi", "--step", "soon")
 
 
 def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gbs: float) -> None:

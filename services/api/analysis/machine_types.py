@@ -1,54 +1,82 @@
-"""Which of two machine types serves the same traffic for less money: /analysis/machine-types."""
+"""Which of two machine types serves requests for less money: /analysis/machine-types."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from analysis.measured import given, quotient
+from analysis.smt.capacity import Capacity
+from analysis.smt.machine_choice import Advice
+from analysis.smt.served_work import ServedWork
+from services.api.analysis.answers import OfMachines, of_machines
 from services.api.analysis.apu import Coefficient, coefficient_document
+from services.api.analysis.capacity import rates_of
 from services.api.analysis.told import (
-    AskedOf,
     Because,
     Figure,
-    InputsAnswer,
     LeftOut,
-    asked_document,
     because_document,
     figure_document,
-    inputs_document,
     reasons_document,
+    step_of,
 )
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
+from storage.errors import BadSelection
 from storage.query.models.load_rows import LoadRow
+from storage.query.models.machine_types import MachineRates, MachineTypesQuestion, Served
 from storage.query.models.machine_types import MachineTypesAnswer as FoundTypes
-from storage.query.models.machine_types import MachineTypesQuestion
+from storage.query.models.told import Unsaid
 
 _LONGEST_NAME = 200
+_LONGEST_RATES = 16_000
 _Advice = Literal["old", "new", "unclear"]
 
 
+class ServedAnswer(Answer):
+    """What one machine serves at the load that is compared, by one measure of load."""
+
+    rate: Figure | None = Field(description="Requests per second; null: `because` says why.")
+    price: Figure | None = Field(description="Of a machine, for each of these requests per second.")
+    observations: int | None = Field(description="Steps with a rate and a load.")
+    reach: float | None = Field(
+        description="Largest rate seen ÷ rate: the further from 1, the more is guessed."
+    )
+    curved: bool | None = Field(description="The points bend: the rate is not to be trusted.")
+    because: Because | None
+
+
 class TypeRow(Answer):
-    """One of the two machine types under the traffic."""
+    """One of the two machine types."""
 
     platform: str
     price: float
-    utilisation: Figure = Field(description="Of logical CPUs, 0…1.")
-    apu: Figure
+    utilisation: Figure | None = Field(description="Of logical CPUs, 0…1. Null: no visit has an APU.")
+    apu: Figure | None
     few: bool
     visits: int
-    machines: int
+    machines: int | None = Field(description="That visits with an APU were of.")
+    by_utilisation: ServedAnswer | None = Field(description="Null without request rates, like the next one.")
+    by_apu: ServedAnswer | None
 
 
-class MachineTypesAnswer(Answer):
-    """Two machine types under equal traffic for each machine."""
+class MachineTypesAnswer(OfMachines):
+    """Two machine types, under equal traffic for each machine, or at equal load by their request rates."""
 
-    asked: AskedOf
-    price_ratio: float | None = Field(description="new ÷ old. Null like the next ones: `because` says why.")
+    basis: Literal["equal_traffic", "request_rates"] = Field(
+        description="equal_traffic: machines of both types are taken to get as many requests. request_rates: both are compared at "
+        "the load `full`, whatever each got."
+    )
+    full: float | None = Field(description="Load that is compared; null without request rates.")
+    step_seconds: int | None = Field(description="Of the means of rates and loads; null without rates.")
+    price_ratio: float | None = Field(description="new ÷ old. Null: `because` says why.")
     utilisation_ratio: Figure | None = Field(
-        description="old ÷ new: machines of the old type that one of the new replaces, by utilisation."
+        description="Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests "
+        "at equal load. Null like the next ones: `because` or `utilisation_because` says why."
     )
     apu_ratio: Figure | None = Field(description="The same by APU.")
     by_utilisation: _Advice | None = Field(
@@ -56,13 +84,13 @@ class MachineTypesAnswer(Answer):
     )
     by_apu: _Advice | None
     stress_test: bool | None = Field(
-        description="A stress test must decide: the two disagree, or APU itself is unclear."
+        description="A stress test must decide: the two disagree, APU itself is unclear, or load is no line of the rate."
     )
+    utilisation_because: Because | None = Field(description="Why utilisation says nothing, of request rates.")
+    apu_because: Because | None
     rows: list[TypeRow] = Field(description="Old, then new, as far as they have visits.")
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
     left_out: list[LeftOut]
-    inputs: InputsAnswer
-    because: Because | None
 
 
 _FORMS = forms_of(MachineTypesAnswer, "rows")
@@ -70,34 +98,115 @@ _FORMS = forms_of(MachineTypesAnswer, "rows")
 
 def machine_types_document(question: MachineTypesQuestion, found: FoundTypes) -> Json:
     """The answer of /analysis/machine-types."""
+    rates = question.rates
+    rows = [
+        _row(question.old, question.old_price, found.old, found.served, old=True),
+        _row(question.new, question.new_price, found.new, found.served, old=False),
+    ]
+    figures = {
+        "basis": "equal_traffic" if rates is None else "request_rates",
+        "full": rates and rates.full,
+        "step_seconds": rates and rates.step_s,
+        **(_chosen(found) if found.served is None else _compared(found.served)),
+        "rows": [row for row in rows if row["visits"]],
+        "coefficients": [coefficient_document(each) for each in found.apu.coefficients],
+        "left_out": reasons_document(found.apu.left_out),
+    }
+    return of_machines(question.selection, found.apu.inputs, found.unsaid, figures)
+
+
+def _chosen(found: FoundTypes) -> Json:
     choice = found.choice
-    rows = ((found.old, question.old_price), (found.new, question.new_price))
     return {
-        "asked": asked_document(question.selection),
         "price_ratio": choice and choice.price_ratio,
         "utilisation_ratio": figure_document(None if choice is None else choice.utilisation_ratio),
         "apu_ratio": figure_document(None if choice is None else choice.apu_ratio),
         "by_utilisation": choice and choice.by_utilisation.value,
         "by_apu": choice and choice.by_apu.value,
         "stress_test": choice and choice.stress_test,
-        "rows": [_row(row, price) for row, price in rows if row is not None],
-        "coefficients": [coefficient_document(each) for each in found.apu.coefficients],
-        "left_out": reasons_document(found.apu.left_out),
-        "inputs": inputs_document(found.apu.inputs),
-        "because": because_document(found.unsaid),
+        "utilisation_because": None,
+        "apu_because": None,
     }
 
 
-def _row(row: LoadRow, price: float) -> Json:
+def _compared(served: Served) -> Json:
+    by = {"utilisation": served.by_utilisation, "apu": served.by_apu}
+    said = {name: found for name, found in by.items() if isinstance(found, ServedWork)}
     return {
-        "platform": row.value,
-        "price": price,
-        "utilisation": figure_document(row.utilisation),
-        "apu": figure_document(row.apu),
-        "few": row.few,
-        "visits": row.visits,
-        "machines": row.machines,
+        "price_ratio": next((found.price_ratio for found in said.values()), None),
+        **{f"{name}_ratio": figure_document(said[name].ratio if name in said else None) for name in by},
+        **{f"by_{name}": said[name].advice.value if name in said else None for name in by},
+        "stress_test": _undecided(said) if said else None,
+        **{
+            f"{name}_because": because_document(found if isinstance(found, Unsaid) else None)
+            for name, found in by.items()
+        },
     }
+
+
+def _undecided(said: Mapping[str, ServedWork]) -> bool:
+    """Whether a stress test must decide; without APU it must, as utilisation promises too much."""
+    advice = {found.advice for found in said.values()}
+    unclear = "apu" not in said or said["apu"].advice is Advice.UNCLEAR
+    return unclear or len(advice) > 1 or any(found.curved for found in said.values())
+
+
+def _row(platform: str, price: float, row: LoadRow | None, served: Served | None, *, old: bool) -> Json:
+    seen = None if served is None else served.old if old else served.new
+    return {
+        "platform": platform,
+        "price": price,
+        "utilisation": figure_document(None if row is None else row.utilisation),
+        "apu": figure_document(None if row is None else row.apu),
+        "few": row is not None and row.few,
+        "visits": row.visits if row is not None else 0 if seen is None else seen.inputs.used,
+        "machines": None if row is None else row.machines,
+        "by_utilisation": None if seen is None else _served(seen.by_utilisation, price),
+        "by_apu": None if seen is None else _served(seen.by_apu, price),
+    }
+
+
+def _served(found: Capacity | Unsaid, price: float) -> Json:
+    if isinstance(found, Unsaid):
+        names = ("rate", "price", "observations", "reach", "curved")
+        return {**dict.fromkeys(names), "because": because_document(found)}
+    return {
+        "rate": figure_document(found.limit),
+        "price": figure_document(quotient(given(price), found.limit)),
+        "observations": found.observations,
+        "reach": found.reach,
+        "curved": found.curved,
+        "because": None,
+    }
+
+
+def machine_rates(old: str, new: str, step: str, full: float) -> MachineRates | None:
+    """The rates that these texts say; None: both are empty. Raises `BadSelection`."""
+    if not old and not new:
+        return None
+    for parameter, text in (("old_rates", old), ("new_rates", new)):
+        if not text:
+            raise BadSelection(
+                "Rates of one type alone compare nothing.", hint=f"{parameter}=812,,640", parameter=parameter
+            )
+    return MachineRates(_rates_of(old, "old_rates"), _rates_of(new, "new_rates"), step_of(step) or 3600, full)
+
+
+def _rates_of(text: str, parameter: str) -> tuple[float | None, ...]:
+    try:
+        return rates_of(text)
+    except BadSelection as error:
+        error.parameter, error.hint = parameter, f"{parameter}=812,,640"
+        raise
+
+
+def _rates(whose: str) -> Any:
+    return Query(
+        max_length=_LONGEST_RATES,
+        description=f"Requests per second of one machine of the {whose} type, a mean over its machines for each step in order, commas "
+        "between; nothing where it is not known. Empty for both types: machines of both get equal traffic.",
+        examples=["8.1,,6.4"],
+    )
 
 
 def add(router: APIRouter, asker: Asker) -> None:
@@ -106,8 +215,9 @@ def add(router: APIRouter, asker: Asker) -> None:
     @router.get(
         "/analysis/machine-types",
         summary="Is the new machine type worth its price",
-        description="Two platforms under equal traffic for each machine: how many old machines one new one replaces, by CPU "
-        "utilisation and by APU, against the ratio of their prices. Choose machines and times at which traffic is equal.",
+        description="How many machines of one platform a machine of another replaces, by CPU utilisation and by APU, against the "
+        "ratio of their prices. With request rates of a machine of each both are compared at the same load; without them choose "
+        "machines and times at which each machine gets equal traffic.",
         response_model=MachineTypesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -125,9 +235,21 @@ def add(router: APIRouter, asker: Asker) -> None:
             float | None,
             Query(ge=1, le=10, description="Overlap coefficient of a platform that has none of its own."),
         ] = None,
+        old_rates: Annotated[str, _rates("old")] = "",
+        new_rates: Annotated[str, _rates("new")] = "",
+        step: Annotated[
+            str,
+            Query(
+                description="Length of a step of the rates, counted from UTC's midnight: `1h`, `10m`.",
+                max_length=20,
+            ),
+        ] = "1h",
+        full: Annotated[
+            float, Query(gt=0, le=1, description="Load at which the types are compared by their rates.")
+        ] = 1.0,
     ) -> Response:
-        def document() -> Json:
-            question = MachineTypesQuestion(selection, old, new, old_price, new_price, coefficient)
-            return machine_types_document(question, asker.queries.ask(question))
-
-        return await asker.answer(request, _FORMS, document)
+        rates = machine_rates(old_rates, new_rates, step, full)
+        question = MachineTypesQuestion(selection, old, new, old_price, new_price, coefficient, rates)
+        return await asker.answer(
+            request, _FORMS, lambda: machine_types_document(question, asker.queries.ask(question))
+        )

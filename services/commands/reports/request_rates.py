@@ -2,16 +2,47 @@
 
 import csv
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
+import typer
 
+from services.prometheus import request_rates
+from services.settings import read_settings
 from storage.errors import BadSelection
+from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import Steps
 
 _MOST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RateSource:
+    """Where a report's rates are: a file, or a query of a Prometheus server."""
+
+    file: Path | None
+    query: str
+    server: str
+
+    def means(self, selection: Selection, over: Steps) -> tuple[float | None, ...]:
+        """Mean rate of each step; None: nothing is known of it. Raises `BadSelection`, `NoRates`."""
+        if self.file is not None:
+            return read_rates(self.file, over)
+        times = selection.start.timestamp(), selection.end.timestamp()
+        return means_of(request_rates(self.server, self.query, *times, over.step_s), over)
+
+
+def rate_source(file: Path | None, query: str, options: tuple[str, str]) -> RateSource:
+    """The source that two options name, one of them given. Raises typer.BadParameter for none and for both."""
+    if (file is None) is (not query):
+        raise typer.BadParameter("Give a file or a query, one of the two.", param_hint=", ".join(options))
+    server = read_settings().prometheus_url
+    if query and server is None:
+        raise typer.BadParameter("Set FLEETPROF_PROMETHEUS_URL to ask it.", param_hint=options[1])
+    return RateSource(file, query, server or "")
 
 
 def read_rates(path: Path, over: Steps) -> tuple[float | None, ...]:

@@ -1,11 +1,11 @@
-"""Two machine types under equal traffic, in a terminal."""
+"""Two machine types under equal traffic, or at equal load, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.terminal import share
 from services.views.reports.apu import coefficients
-from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, told
+from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, told, unsaid
 
 _SAYS = {
     "old": "the old type costs less for the same work",
@@ -20,6 +20,28 @@ def machine_types(answer: Answer) -> RenderableType:
 
 
 def _body(answer: Answer) -> RenderableType:
+    lines = [
+        Text.assemble(f"by {name}: ", unsaid(answer[why]))
+        if answer[ratio] is None
+        else Text(
+            f"by {name}: one new machine replaces {figure(answer[ratio])} old ones at {amount(answer['price_ratio'])} times the price; {_SAYS[answer[verdict]]}"
+        )
+        for name, ratio, verdict, why in (
+            ("utilisation", "utilisation_ratio", "by_utilisation", "utilisation_because"),
+            ("APU", "apu_ratio", "by_apu", "apu_because"),
+        )
+    ]
+    if answer["stress_test"]:
+        lines.append(Text("A stress test must decide.", "bold yellow"))
+    parts: list[RenderableType] = [_loads(answer), *few_note(answer["rows"])]
+    if answer["basis"] == "request_rates":
+        parts += [_work(answer), *lines, *_bent(answer)]
+    else:
+        parts += [*lines, Text("as far as machines of both types got equal traffic in this selection", "dim")]
+    return Group(*parts, *coefficients(answer))
+
+
+def _loads(answer: Answer) -> RenderableType:
     table = columns(
         "price", "CPU utilisation, 95 %", "APU, 95 %", "visits", "machines", "platform", wide=("platform",)
     )
@@ -29,19 +51,41 @@ def _body(answer: Answer) -> RenderableType:
             figure(row["utilisation"], share),
             figure(row["apu"], share, few=row["few"]),
             f"{row['visits']:,}",
-            f"{row['machines']:,}",
+            "–" if row["machines"] is None else f"{row['machines']:,}",
             Text(row["platform"]),
         )
-    lines = [
-        Text(
-            f"by {name}: one new machine replaces {figure(answer[ratio])} old ones at {amount(answer['price_ratio'])} times the price; {_SAYS[answer[verdict]]}"
-        )
-        for name, ratio, verdict in (
-            ("utilisation", "utilisation_ratio", "by_utilisation"),
-            ("APU", "apu_ratio", "by_apu"),
-        )
+    return table
+
+
+def _work(answer: Answer) -> RenderableType:
+    """What a machine of each type serves, and what that costs."""
+    at = share(answer["full"])
+    table = columns(
+        f"requests/s at {at}",
+        "price of one request/s",
+        "steps",
+        "seen up to",
+        "by",
+        "platform",
+        wide=("platform",),
+    )
+    for row in answer["rows"]:
+        for name, found in (("utilisation", row["by_utilisation"]), ("APU", row["by_apu"])):
+            if found["because"] is None:
+                table.add_row(
+                    figure(found["rate"]),
+                    figure(found["price"]),
+                    f"{found['observations']:,}",
+                    share(found["reach"]),
+                    name,
+                    Text(row["platform"]),
+                )
+    return table
+
+
+def _bent(answer: Answer) -> list[Text]:
+    return [
+        Text(f"of {row['platform']} the points bend, so a line is the wrong shape: do not trust it", "yellow")
+        for row in answer["rows"]
+        if row["by_utilisation"]["curved"] or row["by_apu"]["curved"]
     ]
-    if answer["stress_test"]:
-        lines.append(Text("A stress test must decide.", "bold yellow"))
-    note = Text("as far as machines of both types got equal traffic in this selection", "dim")
-    return Group(table, *few_note(answer["rows"]), *lines, note, *coefficients(answer))

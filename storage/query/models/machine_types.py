@@ -1,24 +1,57 @@
-"""Which of two machine types serves the same traffic for less money, by utilisation and by APU (DIGEST A8).
+"""Which of two machine types serves requests for less money, by utilisation and by APU (DIGEST A7, A8).
 
-The types are two platforms. That machines of both get equal traffic, as behind a balancer that spreads it evenly, is for the
-caller to know: the selection says which machines and when.
+The types are two platforms. With the request rates of a machine of each, both are compared at the same load, whatever each was given to
+do. Without them, that machines of both get equal traffic, as behind a balancer that spreads it evenly, is for the caller to know: the
+selection says which machines and when.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from analysis.errors import CannotSay
 from analysis.measured import Measured
+from analysis.smt.capacity import Capacity
 from analysis.smt.machine_choice import Choice, MachineType, choose
+from analysis.smt.served_work import ServedWork, compare
 from storage.errors import BadSelection
 from storage.query.models.apu import MOST_ROWS, ApuAnswer, ApuQuestion
+from storage.query.models.capacity import CapacityAnswer, CapacityQuestion
 from storage.query.models.load_rows import LoadRow
 from storage.query.models.told import Unsaid
 from storage.query.reader import Reading
+from storage.query.selections.matchers import Matcher, Operator
 from storage.query.selections.selection import Selection
 from storage.query.weighing.estimates import Interval
 
 _PLATFORM = "platform"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRates:
+    """What one machine of each type served, step by step."""
+
+    old: tuple[float | None, ...]
+    """Requests per second, a mean over machines of the type in each step, in order; None: not known."""
+    new: tuple[float | None, ...]
+    step_s: int = 3600
+    full: float = 1.0
+    """Load at which the types are compared, 0…1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What each type serves, and both compared by each measure of load, or why not."""
+
+    old: CapacityAnswer
+    new: CapacityAnswer
+    by_utilisation: ServedWork | Unsaid
+    by_apu: ServedWork | Unsaid
+
+    @property
+    def unsaid(self) -> Unsaid | None:
+        """Why neither measure says anything."""
+        neither = isinstance(self.by_utilisation, Unsaid) and isinstance(self.by_apu, Unsaid)
+        return self.by_utilisation if neither and isinstance(self.by_utilisation, Unsaid) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +64,15 @@ class MachineTypesAnswer:
     """None: no visit of it has an APU."""
     new: LoadRow | None
     choice: Choice | None
+    """Under equal traffic; None where request rates were given, too."""
+    served: Served | None
+    """At equal load; None without request rates."""
     unsaid: Unsaid | None
 
 
 @dataclass(frozen=True, slots=True)
 class MachineTypesQuestion:
-    """Two platforms under equal traffic for each machine, with the prices of a machine in any currency."""
+    """Two platforms that serve the same requests, with the prices of a machine in any currency."""
 
     selection: Selection
     old: str
@@ -45,6 +81,8 @@ class MachineTypesQuestion:
     new_price: float
     coefficient: float | None = None
     """Overlap coefficient of a platform that has none of its own."""
+    rates: MachineRates | None = None
+    """None: machines of both get equal traffic in this selection."""
 
     def answer(self, reading: Reading) -> MachineTypesAnswer:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -56,16 +94,61 @@ class MachineTypesQuestion:
         found = ApuQuestion(self.selection, _PLATFORM, self.coefficient, MOST_ROWS).answer(reading)
         rows = {row.value: row for row in found.loads}
         old, new = rows.get(self.old), rows.get(self.new)
-        choice, unsaid = None, found.unsaid
-        if unsaid is None and (old is None or new is None):
-            gone = self.new if old is not None else self.old
-            unsaid = Unsaid("too_little", f"No visit of {gone} has an APU: `left_out` says why.")
-        if unsaid is None and old is not None and new is not None:
+        if self.rates is not None:
+            served = self._served(reading, self.rates)
+            return MachineTypesAnswer(found, old, new, None, served, served.unsaid)
+        choice = self._choice(found, old, new)
+        if isinstance(choice, Unsaid):
+            return MachineTypesAnswer(found, old, new, None, None, choice)
+        return MachineTypesAnswer(found, old, new, choice, None, None)
+
+    def _choice(self, found: ApuAnswer, old: LoadRow | None, new: LoadRow | None) -> Choice | Unsaid:
+        if found.unsaid is not None:
+            return found.unsaid
+        if old is None or new is None:
+            gone = self.old if old is None else self.new
+            return Unsaid(
+                "too_little", f"No visit of {gone} has an APU; why not stands beside those left out."
+            )
+        try:
+            return choose(_type(self.old_price, old), _type(self.new_price, new))
+        except CannotSay as error:
+            return Unsaid(error.reason, str(error))
+
+    def _served(self, reading: Reading, rates: MachineRates) -> Served:
+        answers = []
+        for parameter, platform, of in (
+            ("old_rates", self.old, rates.old),
+            ("new_rates", self.new, rates.new),
+        ):
+            only = Matcher(_PLATFORM, Operator.EQUAL, platform)
+            machines = replace(self.selection, matchers=(*self.selection.matchers, only))
+            question = CapacityQuestion(
+                machines, rates=of, step_s=rates.step_s, full=rates.full, coefficient=self.coefficient
+            )
             try:
-                choice = choose(_type(self.old_price, old), _type(self.new_price, new))
-            except CannotSay as error:
-                unsaid = Unsaid(error.reason, str(error))
-        return MachineTypesAnswer(found, old, new, choice, unsaid)
+                answers.append(question.answer(reading))
+            except BadSelection as error:
+                if error.parameter == "rates":
+                    error.parameter = parameter
+                raise
+        old, new = answers
+        return Served(
+            old,
+            new,
+            self._compared(old.by_utilisation, new.by_utilisation),
+            self._compared(old.by_apu, new.by_apu),
+        )
+
+    def _compared(self, old: Capacity | Unsaid, new: Capacity | Unsaid) -> ServedWork | Unsaid:
+        if isinstance(old, Unsaid):
+            return Unsaid(old.reason, f"{self.old}: {old.detail}")
+        if isinstance(new, Unsaid):
+            return Unsaid(new.reason, f"{self.new}: {new.detail}")
+        try:
+            return compare(self.old_price, old, self.new_price, new)
+        except CannotSay as error:
+            return Unsaid(error.reason, str(error))
 
 
 def _type(price: float, row: LoadRow) -> MachineType:

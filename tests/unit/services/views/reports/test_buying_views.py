@@ -42,12 +42,14 @@ def test_both_forecasts_stand_below_their_steps():
         "full": 0.9,
         "by_utilisation": forecast(curved=True),
         "by_apu": dict.fromkeys(forecast()) | {"because": because},
+        "by_hardware": forecast(limit=interval(790, 740, 850)),
         "rows": [
             {
                 "from": "2026-11-17T03:00:00Z",
                 "rate": None,
                 "utilisation": interval(0.5, 0.4, 0.6),
                 "apu": None,
+                "hardware_apu": interval(0.61, 0.5, 0.7),
                 "visits": 7,
             }
         ],
@@ -57,6 +59,8 @@ def test_both_forecasts_stand_below_their_steps():
     assert "seen up to 75.0 % of it" in text
     assert "do not trust it" in text
     assert "by APU: Cannot say, too_little: Nobody calibrated." in text
+    assert "by APU of counters: 790 (740–850) requests/s" in text
+    assert "61.0 %" in text
     assert "2026-11-17 03:00" in text
     assert "overlap coefficient of Z80: 1.40, measured" in text
     assert "do not trust it" not in text_of(capacity({**answer, "by_utilisation": forecast()}))
@@ -73,11 +77,52 @@ def test_machine_types_say_who_is_cheaper_and_when_to_test():
         "by_utilisation": "new",
         "by_apu": "unclear",
         "stress_test": True,
+        "basis": "equal_traffic",
         "rows": [{**row, "platform": "Old [1]", "price": 1.0, "visits": 40, "machines": 9}],
     }
     text = text_of(machine_types(answer))
+    assert "as far as machines of both types got equal traffic" in text
     assert "replaces 1.41 (1.38–1.45) old ones at 1.33 times the price; the new type costs less" in text
     assert "by APU: one new machine replaces 1.27 (1.20–1.35)" in text
     assert "A stress test must decide." in text
     assert "Old [1]" in text
     assert "left out: 3 visits, no overlap coefficient of Z80" in text
+
+
+def test_machine_types_by_request_rates_say_what_a_request_costs():
+    served = {
+        "rate": interval(812.0, 790.0, 840.0),
+        "price": interval(0.00164, 0.00158, 0.00168),
+        "observations": 24,
+        "reach": 0.6,
+        "curved": True,
+        "because": None,
+    }
+    because = {"reason": "constant", "detail": "Old: Load does not rise."}
+    unknown = {**dict.fromkeys(served), "because": because}
+    row = {"utilisation": None, "apu": None, "few": False, "visits": 40, "machines": None, "price": 1.33}
+    answer = {
+        **ABOUT,
+        "left_out": [],
+        "basis": "request_rates",
+        "full": 0.8,
+        "price_ratio": 1.33,
+        "utilisation_ratio": interval(1.255, 1.2, 1.31),
+        "by_utilisation": "old",
+        "utilisation_because": None,
+        "apu_ratio": None,
+        "by_apu": None,
+        "apu_because": because,
+        "stress_test": True,
+        "rows": [{**row, "platform": "New [2]", "by_utilisation": served, "by_apu": unknown}],
+    }
+    text = text_of(machine_types(answer))
+    assert "requests/s at 80.0 %" in text
+    assert "812 (790–840)" in text
+    assert "0.00164 (0.00158–0.00168)" in text
+    assert "New [2]" in text
+    assert "one new machine replaces 1.25 (1.20–1.31) old ones at 1.33 times the price; the old type" in text
+    assert "by APU: Cannot say, constant: Old: Load does not rise." in text
+    assert "of New [2] the points bend" in text
+    assert "A stress test must decide." in text
+    assert "equal traffic" not in text
