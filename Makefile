@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check format proto bundle bundle-check soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web test check check-types check-sources format proto bundle bundle-check soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -18,12 +18,17 @@ up: $(VENV)/.run $(STATIC) ## everything on this machine: profiles what runs her
 setup: $(VENV)/.dev $(STATIC) ## install what development needs into .venv
 
 test: $(VENV)/.dev $(STATIC) ## all tests, two files at a time: unit, integration, browser (ARGS="-k name")
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.dev ## formatting, lint, types, import contracts, generated code is current, the wire is compatible
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-types check-sources
+
+check-types: $(VENV)/.dev
+	$(BIN)/mypy
+
+check-sources: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	PYTHONPATH=.:proto $(BIN)/lint-imports
 	infra/check-generated
 	$(BIN)/python infra/wire.py

@@ -126,6 +126,22 @@ def administer(url: str, statement: str) -> None:
             cursor.execute(statement)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that may take longest go first, so that two at a time end together (`make test`).
+
+    What a file may take is the longest limit of its tests; of equals those that start processes come first.
+    """
+    longest = dict[Path, tuple[float, bool]]()
+    for item in items:
+        limit = item.get_closest_marker("timeout")
+        its = (
+            limit.args[0] if limit and limit.args else 0.0,
+            item.get_closest_marker("integration") is not None,
+        )
+        longest[item.path] = max(longest.get(item.path, its), its)
+    items.sort(key=lambda item: longest[item.path], reverse=True)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """With FLEETPROF_NO_SKIP=1, where nothing may be lacking, a skipped test has failed.
