@@ -10,10 +10,14 @@ from services.embedded.postgres import DATABASE, EmbeddedPostgres
 
 
 class MortalServer:
-    """The server and all its processes; commits wait for the disk or not as they do in production."""
+    """The server and all its processes; commits wait for their log to be written or not as they do in production.
+
+    Only the kernel is not told to bring it to the disk: what was written outlives every process of the server, and no
+    test ends the machine.
+    """
 
     def __init__(self, directory: Path) -> None:
-        self._server = EmbeddedPostgres(directory)
+        self._server = EmbeddedPostgres(directory, options={"fsync": "off"})
         self.kills = 0
 
     def url(self, database: str = DATABASE) -> str:
