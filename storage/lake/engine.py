@@ -52,6 +52,10 @@ class LakeReading(Reading):
         """The selection's samples, visit by visit. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
         return self.visits(selection, labels)
 
+    def functions_of(self, selection: Selection) -> Samples:
+        """As `samples`."""
+        return self.visits(selection)
+
 
 class LakeEngine:
     """Answers selections out of a lake; each answer is of the files that counted when it began.

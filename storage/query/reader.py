@@ -12,6 +12,7 @@ from storage.query.builds import Builds, read_builds, read_contents
 from storage.query.cells import planner
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import Profiles, campaign_of, sample_type_of
+from storage.query.function_samples import FunctionSamples, read_functions
 from storage.query.lined import LinedSamples, read_lined
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections import label_names
@@ -49,6 +50,16 @@ class Reading:
             with suppress(TooMuch):  # of chunks a random part can be read
                 samples = self.source.read_merged(self.connection, selection, kind, plan)
         return samples or self.visits(selection, labels)
+
+    def functions_of(self, selection: Selection) -> FunctionSamples | Samples:
+        """The selection's samples for rows that are functions and go by no label: by function if cells can tell. Raises as `samples` does."""
+        kind = sample_type_of(self.connection, selection)
+        plan = planner.plan(self.connection, selection, kind, (), frame="function")
+        found = None
+        if plan is not None:
+            with suppress(TooMuch):
+                found = read_functions(self.source, self.connection, selection, kind, plan)
+        return found or self.visits(selection)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""

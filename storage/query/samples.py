@@ -10,8 +10,9 @@ from storage.landing.errors import CorruptChunk
 from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
 from storage.query.cells.evidence import Merged
+from storage.query.cells.gathered import gather
 from storage.query.cells.planner import Plan
-from storage.query.cells.samples import read_cell_samples
+from storage.query.cells.samples import CellSamples, samples_of
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import (
     MAX_BYTES,
@@ -29,8 +30,9 @@ from storage.query.facts.scan import (
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import Functions, Naming
+from storage.query.stacks.node_marks import NodeMarks
 from storage.query.stacks.stack_reading import read_stacks
-from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree
+from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
 from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Seen, Visits
 from storage.query.weighing.strata import draws
@@ -106,6 +108,7 @@ class SampleSource:
         """`stacks` have the functions' present names, as `Functions.canonical` says them."""
         self.functions = functions or Functions()
         self.stacks = StackTree(stacks)
+        self.marks = NodeMarks(self.functions)
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The samples of a selection, and of their stacks what it asks for.
@@ -143,7 +146,7 @@ class SampleSource:
             gauge=kind.gauge,
             only=None if parts == WHOLE else in_part(visit.c.visit_id, parts),
         )
-        shape, _ = self._shape(connection, facts.stack)
+        shape, _ = self.shape(connection, facts.stack)
         visits = _visits(design, weights, profiles, facts)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
@@ -156,11 +159,13 @@ class SampleSource:
         campaign_id = campaign_of(connection, selection)
         if campaign_id is None:
             return None
-        cells = read_cell_samples(connection, selection, kind, campaign_id, plan)
-        if cells is None:
-            return None
-        shape, naming = self._shape(connection, cells.stack)
-        loose = cells.loose
+        gathered = gather(connection, selection, kind, campaign_id, plan, stacks=True)
+        return None if gathered is None else self.merged(connection, kind, plan, samples_of(gathered))
+
+    def merged(self, connection: Connection, kind: SampleType, plan: Plan, cells: CellSamples) -> Samples:
+        """The samples that these sums by stack are."""
+        shape, naming = self.shape(connection, cells.stack)
+        loose = cells.of.loose.facts
         seen = Seen(
             visit=loose.visit[loose.profile],
             leaf=shape.leaf[np.searchsorted(cells.stack, loose.stack)],
@@ -171,7 +176,7 @@ class SampleSource:
         one = np.zeros(len(cells.stack), np.int64)
         return Samples(
             kind,
-            no_profiles(stacks=cells.stacks),
+            no_profiles(stacks=cells.of.source.stacks),
             Facts(one, cells.stack, one, cells.units),
             cells.weighted,
             shape,
@@ -190,12 +195,12 @@ class SampleSource:
         functions.load(connection, used)
         return SampleSource(functions, _named(stacks, functions))
 
-    def _shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
+    def shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
         """Their part of the tree, and what functions are called in it."""
         used_stacks, which = distinct(stacks)
         while True:
             budget.checkpoint()
-            state = self.stacks.covering(used_stacks, lambda ids: self._stacks_of(connection, ids))
+            state = self._covering(connection, used_stacks)
             shape = state.shape(used_stacks)
             budget.take(_NODE_BYTES * len(shape))
             used, _ = distinct(shape.function)
@@ -206,6 +211,13 @@ class SampleSource:
             if state.forgotten == len(naming.replaced):
                 return replace(shape, leaf=shape.leaf[which]), naming
             self.stacks.forget_functions(naming.replaced)
+
+    def covering(self, connection: Connection, stacks: Int64) -> State:
+        """A state of the tree that has these stacks."""
+        return self._covering(connection, distinct(stacks)[0])
+
+    def _covering(self, connection: Connection, stacks: Int64) -> State:
+        return self.stacks.covering(stacks, lambda ids: self._stacks_of(connection, ids))
 
     def _stacks_of(self, connection: Connection, ids: Int64) -> Stacks:
         """Stacks with every function replaced by what it is called now."""

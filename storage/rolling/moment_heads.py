@@ -48,13 +48,14 @@ def decode_sums(blobs: Blobs) -> Sums:
 def decode_parts(blobs: Blobs) -> Parts:
     """The parts of many closed cells, without functions. Raises CorruptCell."""
     try:
-        heads = [weighted._HEAD.unpack_from(blob) for blob in blobs]  # noqa: SLF001 - one format, two readers
+        heads = [weighted.HEAD.unpack_from(blob) for blob in blobs]
     except struct.error as error:
         raise CorruptCell(f"weighted moments without a head: {error}") from error
     scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
     no_rows, nothing = np.zeros(0, np.int64), np.zeros(0)
     bits, none = np.array([head[2] for head in heads], np.int64), np.zeros(len(heads), np.int64)
-    arguments: list[Any] = [bits, *scalars, none, *(no_rows,) * 3, *(nothing,) * 10]
+    counted = np.ones(len(heads), np.bool_)  # of no function at all everything is known
+    arguments: list[Any] = [bits, *scalars, none, *(no_rows,) * 3, *(nothing,) * 10, *(no_rows,) * 2, counted]
     return Parts(*arguments)
 
 

@@ -13,7 +13,10 @@ double, which are larger. What one visit's function implies (Σy² = y²) is sto
 
 import itertools
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +26,7 @@ from storage.rolling import visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, concatenated, empty
 from storage.rolling.sorting import Bool, Float64, Int64, among, counts
+from storage.rolling.visit_lists import VisitLists
 
 VERSION = 1
 ONE, MANY = 1, 2
@@ -65,25 +69,62 @@ def encode(sums: Sums) -> list[bytes]:
 
 def decode(blobs: Blobs, wanted: Bool | None = None) -> Sums:
     """The sums of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
-    if not blobs:
-        return empty(0)
-    heads, everything = parted(blobs)
-    kinds = np.array([head[1] for head in heads], np.int64)
-    rows = np.array([head[2] for head in heads], np.int64)
-    divisor = np.array([head[3] for head in heads], np.int64)
-    parts, places = [], []
-    for kind, read in ((ONE, _decode_one), (MANY, _decode_many), (visit_list_codec.KIND, _decode_lists)):
-        chosen = np.flatnonzero(kinds == kind)
-        if not len(chosen):
-            continue
-        bodies = [everything[i] for i in chosen.tolist()]
-        try:
-            parts.append(read(bodies, rows[chosen], divisor[chosen], wanted))
-        except (CorruptChunk, struct.error) as error:
-            raise CorruptCell(f"moments do not decode: {error}") from error
-        places.append(chosen)
-    joined = concatenated(parts)
-    return joined if len(parts) == 1 else joined.of(np.argsort(np.concatenate(places)))
+    return Unpacked(blobs).sums(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What some cells have of functions, a few of which may stand there once for each visit; columns over them, cell by cell."""
+
+    cell: Int64
+    """Of all cells, each that has some."""
+    rows: Int64
+    """How many each of these has."""
+    divisor: Int64
+    """Units that 1 stands for below, in each of these."""
+    function: Int64
+    own: Int64
+    total: Int64
+
+
+class Unpacked:
+    """The columns of many blobs, unpacked when they are first asked for and once only."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Nothing is read yet."""
+        self._blobs = blobs
+
+    def amounts(self) -> list[Amounts]:
+        """What the cells have of all their functions, without the other sums, in no order. Raises CorruptCell."""
+        return [Amounts(cells, part.rows, part.divisor, *part.amounts()) for cells, part in self._parts]
+
+    def sums(self, wanted: Bool | None = None) -> Sums:
+        """The sums in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
+        if not self._parts:
+            return empty(0)
+        joined = concatenated([part.sums(wanted) for _, part in self._parts])
+        if len(self._parts) == 1:
+            return joined
+        return joined.of(np.argsort(np.concatenate([cells for cells, _ in self._parts])))
+
+    @cached_property
+    def _parts(self) -> list[tuple[Int64, "_Ones | _Many | _Lists"]]:
+        """By kind, and which of all cells they are."""
+        heads, everything = parted(self._blobs)
+        kinds = np.array([head[1] for head in heads], np.int64)
+        rows = np.array([head[2] for head in heads], np.int64)
+        divisor = np.array([head[3] for head in heads], np.int64)
+        parts: list[tuple[Int64, _Ones | _Many | _Lists]] = []
+        for kind, read in ((ONE, _Ones.of), (MANY, _Many.of), (visit_list_codec.KIND, _Lists.of)):
+            chosen = np.flatnonzero(kinds == kind)
+            if not len(chosen):
+                continue
+            bodies = [everything[i] for i in chosen.tolist()]
+            try:
+                parts.append((chosen, read(bodies, rows[chosen], divisor[chosen])))
+            except (CorruptChunk, struct.error) as error:
+                raise CorruptCell(f"moments do not decode: {error}") from error
+        return parts
 
 
 def parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
@@ -96,17 +137,6 @@ def parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
     if any(not 1 <= head[3] < 1 << 63 for head in heads):
         raise CorruptCell("moments with an impossible divisor")
     return heads, [memoryview(blob)[HEAD.size :] for blob in blobs]
-
-
-def _decode_lists(bodies: Blobs, pairs: Int64, divisor: Int64, wanted: Bool | None) -> Sums:
-    """The sums of lists, a part at a time: a pair of two bytes takes two hundred while it is added up."""
-    part = np.cumsum(pairs) // _PAIRS_AT_ONCE
-    bounds = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(bodies)]
-    found = []
-    for low, high in itertools.pairwise(bounds):
-        lists = visit_list_codec.decode(bodies[low:high], pairs[low:high], divisor[low:high])
-        found.append((lists if wanted is None else lists.of_functions(wanted)).sums())
-    return concatenated(found)
 
 
 def _is_single(sums: Sums) -> Bool:
@@ -236,42 +266,112 @@ def _of_wanted(columns: Sequence[Int64], rows: Int64, wanted: Bool | None) -> tu
     )
 
 
-def _decode_one(bodies: Blobs, rows: Int64, divisor: Int64, wanted: Bool | None) -> Sums:
-    cells = [ONE_CELL.unpack_from(body) for body in bodies]
-    machines = np.array([c[0] for c in cells], np.int64)
-    x, xe = np.array([c[1] for c in cells]), np.array([c[2] for c in cells])
-    _possible(x, xe)
-    steps, own, rest = unpack([body[ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
-    (function, own, rest), rows = _of_wanted((_functions(steps, rows), own, rest), rows, wanted)
-    total = _total(own, rest)
-    of = np.repeat(x, rows)
-    own2, total2, own4, total4 = _predictions(own, total)
-    one = np.ones(len(own), np.int64)
-    return Sums(
-        divisor, np.ones(len(x), np.int64), machines, x, x * x, (x * x) * (x * x), xe, rows,
-        function, one, np.repeat(machines, rows), own, total,
-        own2, total2, own * of, total * of, own4, total4,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Ones:
+    """Cells of one visit each."""
+
+    heads: list[tuple[int, float, float]]
+    rows: Int64
+    divisor: Int64
+    function: Int64
+    own: Int64
+    total: Int64
+
+    @classmethod
+    def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Ones":
+        steps, own, rest = unpack([body[ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
+        heads = [ONE_CELL.unpack_from(body) for body in bodies]
+        return cls(heads, rows, divisor, _functions(steps, rows), own, _total(own, rest))
+
+    def amounts(self) -> tuple[Int64, Int64, Int64]:
+        return self.function, self.own, self.total
+
+    def sums(self, wanted: Bool | None) -> Sums:
+        machines = np.array([c[0] for c in self.heads], np.int64)
+        x, xe = np.array([c[1] for c in self.heads]), np.array([c[2] for c in self.heads])
+        _possible(x, xe)
+        (function, own, total), rows = _of_wanted((self.function, self.own, self.total), self.rows, wanted)
+        of = np.repeat(x, rows)
+        own2, total2, own4, total4 = _predictions(own, total)
+        one = np.ones(len(own), np.int64)
+        return Sums(
+            self.divisor, np.ones(len(x), np.int64), machines, x, x * x, (x * x) * (x * x), xe, rows,
+            function, one, np.repeat(machines, rows), own, total,
+            own2, total2, own * of, total * of, own4, total4,
+        )  # fmt: skip
 
 
-def _decode_many(bodies: Blobs, rows: Int64, divisor: Int64, wanted: Bool | None) -> Sums:
-    cells = [MANY_CELL.unpack_from(body) for body in bodies]
-    visits, machines = (np.array([c[i] for c in cells], np.int64) for i in (0, 1))
-    x, xx, xxxx, xe = (np.array([c[i] for c in cells], np.float64) for i in (2, 3, 4, 5))
-    packed: Sequence[Int64] = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
-    packed, rows = _of_wanted((_functions(packed[0], rows), *packed[1:]), rows, wanted)
-    function, row_visits, row_machines, own, rest = packed[:5]
-    own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
-    _possible(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
-    total = _total(own, rest)
-    at = np.flatnonzero(row_visits == 1)
-    one_own, one_total = own[at], total[at]
-    guesses = (*_predictions(one_own, one_total), _own_x(one_own, one_total, total_x[at]))
-    for column, guess in zip((own2, total2, own4, total4, own_x), guesses, strict=True):
-        implied = column[at] == 0
-        column[at[implied]] = guess[implied]
-    return Sums(
-        divisor, visits, machines, x, xx, xxxx, xe, rows,
-        function, row_visits, row_machines, own, total,
-        own2, total2, own_x, total_x, own4, total4,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Many:
+    """Cells of several visits that keep their sums."""
+
+    heads: list[tuple[Any, ...]]
+    rows: Int64
+    divisor: Int64
+    columns: tuple[Int64, ...]
+    """Functions, and the others as they are packed."""
+
+    @classmethod
+    def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Many":
+        steps, *others = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
+        heads = [MANY_CELL.unpack_from(body) for body in bodies]
+        return cls(heads, rows, divisor, (_functions(steps, rows), *others))
+
+    def amounts(self) -> tuple[Int64, Int64, Int64]:
+        return self.columns[0], self.columns[3], _total(self.columns[3], self.columns[4])
+
+    def sums(self, wanted: Bool | None) -> Sums:
+        visits, machines = (np.array([c[i] for c in self.heads], np.int64) for i in (0, 1))
+        x, xx, xxxx, xe = (np.array([c[i] for c in self.heads], np.float64) for i in (2, 3, 4, 5))
+        packed, rows = _of_wanted(self.columns, self.rows, wanted)
+        function, row_visits, row_machines, own, rest = packed[:5]
+        own2, total2, own_x, total_x, own4, total4 = map(_value, packed[5:])
+        _possible(x, xx, xxxx, xe, own2, total2, own_x, total_x, own4, total4)
+        total = _total(own, rest)
+        at = np.flatnonzero(row_visits == 1)
+        one_own, one_total = own[at], total[at]
+        guesses = (*_predictions(one_own, one_total), _own_x(one_own, one_total, total_x[at]))
+        for column, guess in zip((own2, total2, own4, total4, own_x), guesses, strict=True):
+            implied = column[at] == 0
+            column[at[implied]] = guess[implied]
+        return Sums(
+            self.divisor, visits, machines, x, xx, xxxx, xe, rows,
+            function, row_visits, row_machines, own, total,
+            own2, total2, own_x, total_x, own4, total4,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """Cells that keep their visits."""
+
+    bodies: Blobs
+    rows: Int64
+    divisor: Int64
+    kept: VisitLists | None
+    """Decoded; None: they are too many pairs to be held."""
+
+    @classmethod
+    def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Lists":
+        few = int(rows.sum()) <= _PAIRS_AT_ONCE
+        return cls(bodies, rows, divisor, visit_list_codec.decode(bodies, rows, divisor) if few else None)
+
+    def amounts(self) -> tuple[Int64, Int64, Int64]:
+        found = [(lists.function, lists.own, lists.total) for lists in self._decoded()]
+        function, own, total = (np.concatenate(column) for column in zip(*found, strict=True))
+        return function, own, total
+
+    def sums(self, wanted: Bool | None) -> Sums:
+        return concatenated(
+            [(lists if wanted is None else lists.of_functions(wanted)).sums() for lists in self._decoded()]
+        )
+
+    def _decoded(self) -> Iterator[VisitLists]:
+        """A part at a time: a pair of two bytes takes two hundred while it is added up."""
+        if self.kept is not None:
+            yield self.kept
+            return
+        part = np.cumsum(self.rows) // _PAIRS_AT_ONCE
+        bounds = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(self.bodies)]
+        for low, high in itertools.pairwise(bounds):
+            yield visit_list_codec.decode(self.bodies[low:high], self.rows[low:high], self.divisor[low:high])

@@ -25,7 +25,7 @@ from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
 from storage.rolling.rows import MAX_BYTES, Columns
 from storage.rolling.sorting import Bool, Float64, Int64
-from storage.rolling.weighted import Parts
+from storage.rolling.weighted import Parts, WeightedAmounts, WeightedMoments
 from storage.schema import exposure, roll, roll_weighted, stratum
 
 _CLASSES = (-1, 0, 1, 2, 3)
@@ -66,15 +66,19 @@ class Cells:
     units: Int64
     moments: Sums | None
     """In units; None when not asked for."""
-    blobs: Sequence[memoryview] = ()
-    """What `of_functions` decodes."""
+    unpacked: moments_codec.Unpacked
+    """What `of_functions` and `amounts` are taken of."""
 
     def __len__(self) -> int:
         return len(self.stratum)
 
     def of_functions(self, wanted: Bool) -> Sums:
         """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
-        return moments_codec.decode(self.blobs, wanted).in_units()
+        return self.unpacked.sums(wanted).in_units()
+
+    def amounts(self) -> list[moments_codec.Amounts]:
+        """What the cells have of all functions, in parts. Raises `CorruptCell`."""
+        return self.unpacked.amounts()
 
     @property
     def cell(self) -> Int64:
@@ -109,15 +113,19 @@ class WeightedCells:
     weighted: Float64
     """The fleet's."""
     moments: Parts | None
-    blobs: Sequence[memoryview] = ()
-    """What `of_functions` decodes."""
+    unpacked: WeightedMoments
+    """What `of_functions` and `amounts` are taken of."""
 
     def __len__(self) -> int:
         return len(self.level)
 
     def of_functions(self, wanted: Bool) -> Parts:
         """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
-        return weighted.decode(self.blobs, wanted)
+        return self.unpacked.parts(wanted)
+
+    def amounts(self) -> WeightedAmounts:
+        """What the cells have of all functions. Raises `CorruptCell`."""
+        return self.unpacked.amounts()
 
     @property
     def cell(self) -> Int64:
@@ -187,7 +195,8 @@ def read_cells(
     if moments:
         read = functions is Functions.READ
         sums = moments_codec.decode(blobs).in_units() if read else moment_heads.decode_sums(blobs)
-    arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums, blobs]
+    arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
+    arguments.append(moments_codec.Unpacked(blobs))
     return Cells(*arguments)  # in the order of its fields
 
 
@@ -201,13 +210,19 @@ def read_weighted(
     facts: bool = True,
     moments: bool = True,
     functions: Functions = Functions.READ,
+    estimates: bool = True,
     limit: int = MAX_BYTES,
 ) -> WeightedCells:
-    """The cells of `cover.weighted`; parameters and errors are those of `read_cells`."""
-    named = [roll_weighted.c.facts, roll_weighted.c.data, roll_weighted.c.weighted] if facts else []
+    """The cells of `cover.weighted`; parameters and errors are those of `read_cells`.
+
+    Without `estimates` what facts stand for in the fleet is not read: it is 0 for all.
+    """
+    named = [roll_weighted.c.facts, roll_weighted.c.data] if facts else []
+    if facts and estimates:
+        named.append(roll_weighted.c.weighted)
     names = [_moments(roll_weighted.c.moments, functions=functions)] if moments else []
     tables: list[Columns] = []
-    found: list[list[memoryview]] = [[] for _ in range(2 * facts + moments)]
+    found: list[list[memoryview]] = [[] for _ in range(max(len(named) - 1, 0) + moments)]
     for level in sorted({level for level, _ in cover.weighted}):
         statement = _filtered(
             select(*(roll_weighted.c[name] for name in _WEIGHTED), *named, *names),
@@ -225,13 +240,17 @@ def read_weighted(
             column.extend(more)
     columns = _joined(tables, [*_WEIGHTED, "facts"])
     stack, units = _facts(found[0] if facts else [], columns["facts"])
-    doubles = weighted.decode_doubles(found[1] if facts else [], columns["facts"])
+    if facts and estimates:
+        doubles = weighted.decode_doubles(found[1], columns["facts"])
+    else:
+        doubles = np.zeros(len(units))
     parts = None
     if moments:
         read = functions is Functions.READ
         parts = weighted.decode(found[-1]) if read else moment_heads.decode_parts(found[-1])
     arguments: list[Any] = [columns[name] for name in _WEIGHTED]
-    arguments += [columns["facts"], stack, units, doubles, parts, found[-1] if moments else ()]
+    arguments += [columns["facts"], stack, units, doubles, parts]
+    arguments.append(WeightedMoments(found[-1] if moments else ()))
     return WeightedCells(*arguments)
 
 

@@ -121,10 +121,17 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     )
     beside = _side_by_side(weights.weights, size)
     groups = of * len(weights.weights.visits) + group
-    order, first = by_pair(of[sums.cell], sums.function)
+    # Rows are the functions of all cells: what was observed in one that weighs nothing was observed too.
+    every = cells.moments
+    order, first = by_pair(into[every.cell], every.function)
     lead = order[first]
     row = np.empty(len(order), np.int64)
     row[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+    observed = [_row_sums(column, order, first) for column in (every.own, every.total)]
+    bits = _ored(row, every.row_machines, len(lead))
+    weighs = np.zeros(len(every), np.bool_)
+    weighs[kept] = True
+    row = row[weighs[every.cell]]
     found = [
         from_sums(
             weight,
@@ -147,11 +154,11 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     arguments: list[Any] = [
         _ored(of, sums.machines, size), np.full(size, whole.landed), np.full(size, whole.df),
         whole.y, whole.vyy, whole.vxy, whole.second, whole.fourth,
-        counts(of[sums.cell[lead]], size), sums.function[lead], total.visits,
-        _ored(row, sums.row_machines, len(lead)), own.y, total.y,
+        counts(into[every.cell[lead]], size), every.function[lead], total.visits, bits, own.y, total.y,
     ]  # fmt: skip
     for of_kind in found:
         arguments += [of_kind.vyy, of_kind.vxy, of_kind.second, of_kind.fourth]
+    arguments += [*observed, np.ones(size, np.bool_)]
     return Parts(*arguments)
 
 
@@ -161,7 +168,7 @@ def _unweighted(sums: Sums, into: Int64, size: int) -> Parts:
     lead = order[first]
 
     def row_sums(column: Any) -> Any:
-        return np.add.reduceat(column[order], first) if len(order) else column
+        return _row_sums(column, order, first)
 
     nothing = np.zeros(len(lead))
     bits = np.bitwise_or.reduceat(sums.row_machines[order], first) if len(order) else sums.row_machines
@@ -171,9 +178,14 @@ def _unweighted(sums: Sums, into: Int64, size: int) -> Parts:
         counts(into[sums.cell[lead]], size), sums.function[lead], row_sums(sums.row_visits), bits,
         row_sums(sums.own).astype(np.float64), row_sums(sums.total).astype(np.float64),
         nothing, nothing, row_sums(sums.own2), row_sums(sums.own4),
-        nothing, nothing, row_sums(sums.total2), row_sums(sums.total4),
+        nothing, nothing, row_sums(sums.total2), row_sums(sums.total4), row_sums(sums.own), row_sums(sums.total),
+        np.ones(size, np.bool_),
     ]  # fmt: skip
     return Parts(*arguments)
+
+
+def _row_sums(column: Any, order: Int64, first: Int64) -> Any:
+    return np.add.reduceat(column[order], first) if len(order) else column
 
 
 def _side_by_side(weights: Weights, times: int) -> Weights:

@@ -4,14 +4,18 @@ Of other days other visits are the clusters, so parts of different buckets add. 
 in double precision: the variance of a share is a small difference of large sums, and with single
 precision a function that one visit alone had once looked known to four digits.
 
-    blob = version (1) · rows u32 · cell: machine bits i64, the scalars f64 · length u32 · packed columns
-         · one zstd frame of the doubles, byte by byte of significance
+    blob    = version · rows u32 · cell: machine bits i64, the scalars f64 · length u32 · packed columns
+            · one zstd frame of the doubles, byte by byte of significance: self and total first
+    version = 2: the packed columns are function step, visits, machine bits, observed self, total − self, the last
+              two in multiples of a u64 that stands before them · 1: those of the first three alone, of cells that
+              were made before what was observed was kept by function
 """
 
 import itertools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,8 +27,9 @@ from storage.landing.errors import CorruptChunk
 from storage.rolling.errors import CorruptCell
 from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts
 
-_VERSION = 1
-_HEAD = struct.Struct("<BIq7dI")
+_UNCOUNTED, _COUNTED = 1, 2
+HEAD = struct.Struct("<BIq7dI")
+_DIVISOR = struct.Struct("<Q")
 Blobs = Sequence[bytes | memoryview]
 
 
@@ -59,6 +64,11 @@ class Parts:
     total_vxy: Float64
     total_second: Float64
     total_fourth: Float64
+    own_units: Int64
+    """Observed; like the next one 0 in a cell that is not `counted`."""
+    total_units: Int64
+    counted: Bool
+    """Of each cell: what was observed of its functions is known."""
 
     def __len__(self) -> int:
         return len(self.machines)
@@ -71,7 +81,8 @@ class Parts:
 
 _NAMES = [field.name for field in fields(Parts)]
 _SCALARS = _NAMES[1:8]
-_SQUARES = _NAMES[14:]
+_ROWS = _NAMES[9:-1]
+_SQUARES = _NAMES[14:-3]
 
 
 def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
@@ -82,13 +93,18 @@ def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
     cell = into[parts.cell]
     order, first = by_pair(cell, parts.function)
     lead = order[first]
-    rows: list[npt.NDArray[Any]] = [getattr(parts, name) for name in _NAMES[9:]]
+    rows: list[npt.NDArray[Any]] = [getattr(parts, name) for name in _ROWS]
     if len(order):
         rows = [rows[0][lead], np.add.reduceat(rows[1][order], first)] + [
             (np.bitwise_or if column is parts.row_machines else np.add).reduceat(column[order], first)
             for column in rows[2:]
         ]
-    arguments: list[Any] = [machines, *scalars, counts(cell[lead], cells), *rows]
+    counted = np.ones(cells, np.bool_)
+    counted[into[~parts.counted]] = False
+    if not counted.all():
+        known = counted[cell[lead]]
+        rows[-2:] = [np.where(known, column, 0) for column in rows[-2:]]
+    arguments: list[Any] = [machines, *scalars, counts(cell[lead], cells), *rows, counted]
     return Parts(*arguments)
 
 
@@ -98,63 +114,209 @@ def encode(parts: Parts) -> list[bytes]:
     steps = np.diff(parts.function, prepend=0)
     first = np.array(bounds[:-1], np.int64)[parts.count > 0]
     steps[first] = parts.function[first]
-    packed = pack_many((steps, parts.visits, parts.row_machines), parts.count)
+    divisors = _divisors(parts)
+    of_row = np.repeat(divisors, parts.count)
+    own, rest = parts.own_units // of_row, (parts.total_units - parts.own_units) // of_row
+    columns = (steps, parts.visits, parts.row_machines, own, rest)
+    packed: list[bytes] = [b""] * len(parts)
+    for counted, width in ((True, 5), (False, 3)):
+        cells = np.flatnonzero(parts.counted == counted)
+        at = np.repeat(parts.counted == counted, parts.count)
+        bodies = pack_many([column[at] for column in columns[:width]], parts.count[cells])
+        for place, body in zip(cells.tolist(), bodies, strict=True):
+            packed[place] = _DIVISOR.pack(int(divisors[place])) + body if counted else body
     doubles = np.stack((parts.own, parts.total)).astype("<f8")
     squares = np.stack([getattr(parts, name) for name in _SQUARES]).astype("<f8")
     scalars = np.stack([getattr(parts, name) for name in _SCALARS], axis=1).tolist()
     compressor = zstandard.ZstdCompressor(level=1)
     blobs = []
     for i, (low, high) in enumerate(itertools.pairwise(bounds)):
-        head = _HEAD.pack(_VERSION, high - low, int(parts.machines[i]), *scalars[i], len(packed[i]))
+        version = _COUNTED if parts.counted[i] else _UNCOUNTED
+        head = HEAD.pack(version, high - low, int(parts.machines[i]), *scalars[i], len(packed[i]))
         body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high])
         blobs.append(head + packed[i] + compressor.compress(body))
     return blobs
 
 
+def _divisors(parts: Parts) -> Int64:
+    """What all that was observed in each cell is a multiple of."""
+    divisors = np.zeros(len(parts), np.int64)
+    for column in (parts.own_units, parts.total_units):
+        np.gcd.at(divisors, parts.cell, column)
+    return np.maximum(divisors, 1)
+
+
 def decode(blobs: Blobs, wanted: Bool | None = None) -> Parts:
     """The parts of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
-    heads, packed, bodies = [], [], []
-    decompressor = zstandard.ZstdDecompressor()
-    for data in blobs:
-        blob = memoryview(data)
-        if blob.nbytes < _HEAD.size or blob[0] != _VERSION:
-            raise CorruptCell("weighted moments of a kind that is not known here")
-        head = _HEAD.unpack_from(blob)
-        rows, cut = head[1], _HEAD.size + head[-1]
-        if not np.isfinite(head[3:10]).all():
-            raise CorruptCell("a sum that is no number")
-        heads.append(head)
-        packed.append(blob[_HEAD.size : cut])
-        bodies.append(_body(decompressor, blob[cut:], rows * (2 * 8 + len(_SQUARES) * 8)))
-    rows = np.array([head[1] for head in heads], np.int64)
-    try:
-        steps, visits, machines = unpack(packed, rows, 3)
-    except CorruptChunk as error:
-        raise CorruptCell(f"weighted moments do not decode: {error}") from error
-    function, kept = _running(steps, rows), rows
-    chosen: list[Int64 | None] = [None] * len(blobs)
-    if wanted is not None and blobs:
-        keep = among(function, wanted)
-        cell = np.repeat(np.arange(len(rows)), rows)[keep]
-        function, visits, machines, kept = (
-            function[keep],
-            visits[keep],
-            machines[keep],
-            counts(cell, len(rows)),
+    return WeightedMoments(blobs).parts(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedAmounts:
+    """Columns over the functions of weighted cells, cell by cell: first sums alone."""
+
+    counted: Bool
+    """Of each cell, as in `Parts`."""
+    function: Int64
+    own_units: Int64
+    """Observed, like the next one."""
+    total_units: Int64
+    own: Float64
+    """The fleet's, like the next one."""
+    total: Float64
+
+
+class WeightedMoments:
+    """The blobs of many cells; what several questions need of them is unpacked when it is first asked for, and once only."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Nothing is read yet."""
+        self._blobs = blobs
+
+    def amounts(self) -> WeightedAmounts:
+        """What the cells have of all their functions, without the squares, nine tenths of it. Raises CorruptCell."""
+        parted = self._parted
+        decompressor = zstandard.ZstdDecompressor()
+        doubles = [np.zeros((2, 0))]
+        for frame, n in zip(parted.frames, parted.rows.tolist(), strict=True):
+            doubles.append(unshuffled(_beginning(decompressor, frame, n * 16, n * _WIDTH * 8), "<f8", 2, n))
+        function, _, _, own_units, total_units = self._columns
+        own, total = _finite(np.concatenate(doubles, axis=1))
+        return WeightedAmounts(parted.counted, function, own_units, total_units, own, total)
+
+    def parts(self, wanted: Bool | None = None) -> Parts:
+        """As `decode`."""
+        parted = self._parted
+        decompressor = zstandard.ZstdDecompressor()
+        bodies = [
+            _body(decompressor, frame, n * _WIDTH * 8)
+            for frame, n in zip(parted.frames, parted.rows.tolist(), strict=True)
+        ]
+        rows = kept = parted.rows
+        columns = self._columns
+        chosen: list[Int64 | None] = [None] * len(rows)
+        if wanted is not None and len(rows):
+            keep = among(columns[0], wanted)
+            cell = np.repeat(np.arange(len(rows)), rows)[keep]
+            columns = [column[keep] for column in columns]
+            kept = counts(cell, len(rows))
+            chosen = list(np.split(keep - (np.cumsum(rows) - rows)[cell], np.cumsum(kept)[:-1]))
+        doubles, found = [], []
+        for body, n, of in zip(bodies, rows.tolist(), chosen, strict=True):
+            view = memoryview(body)
+            doubles.append(unshuffled(view[: n * 16], "<f8", 2, n, of))
+            found.append(unshuffled(view[n * 16 :], "<f8", len(_SQUARES), n, of))
+        y = _finite(np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0)))
+        squares = _finite(_beside(found))
+        function, visits, machines, own_units, total_units = columns
+        arguments: list[Any] = [
+            parted.machines,
+            *parted.scalars,
+            kept,
+            function,
+            visits,
+            machines,
+            *y,
+            *squares,
+        ]
+        arguments += [own_units, total_units, parted.counted]
+        return Parts(*arguments)
+
+    @cached_property
+    def _parted(self) -> "_Parted":
+        return _Parted.of(self._blobs)
+
+    @cached_property
+    def _columns(self) -> list[Int64]:
+        return self._parted.columns()
+
+
+_WIDTH = 2 + len(_SQUARES)
+"""Doubles of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """Blobs in their parts: columns over cells, what is packed of their rows, and the frames of doubles."""
+
+    machines: Int64
+    scalars: Float64
+    """(7, cells)."""
+    rows: Int64
+    counted: Bool
+    divisors: Int64
+    packed: list[memoryview]
+    frames: list[memoryview]
+
+    @classmethod
+    def of(cls, blobs: Blobs) -> "_Parted":
+        """Raises CorruptCell."""
+        heads, divisors, packed, frames = [], [], [], []
+        for data in blobs:
+            blob = memoryview(data)
+            if blob.nbytes < HEAD.size or blob[0] not in {_UNCOUNTED, _COUNTED}:
+                raise CorruptCell("weighted moments of a kind that is not known here")
+            head = HEAD.unpack_from(blob)
+            if not np.isfinite(head[3:10]).all():
+                raise CorruptCell("a sum that is no number")
+            first, cut = HEAD.size, HEAD.size + head[-1]
+            divisor = 1
+            if head[0] == _COUNTED:
+                if head[-1] < _DIVISOR.size or blob.nbytes < cut:
+                    raise CorruptCell("weighted moments that end too early")
+                (divisor,) = _DIVISOR.unpack_from(blob, first)
+                first += _DIVISOR.size
+                if not 1 <= divisor < 1 << 63:
+                    raise CorruptCell("weighted moments with an impossible divisor")
+            heads.append(head)
+            divisors.append(divisor)
+            packed.append(blob[first:cut])
+            frames.append(blob[cut:])
+        return cls(
+            np.array([head[2] for head in heads], np.int64),
+            np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T,
+            np.array([head[1] for head in heads], np.int64),
+            np.array([head[0] == _COUNTED for head in heads], np.bool_),
+            np.array(divisors, np.int64),
+            packed,
+            frames,
         )
-        chosen = list(np.split(keep - (np.cumsum(rows) - rows)[cell], np.cumsum(kept)[:-1]))
-    doubles, found = [], []
-    for body, n, of in zip(bodies, rows.tolist(), chosen, strict=True):
-        doubles.append(unshuffled(body[: n * 16], "<f8", 2, n, of))
-        found.append(unshuffled(body[n * 16 :], "<f8", len(_SQUARES), n, of))
-    y = np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0))
-    squares = _beside(found)
-    if not (np.isfinite(y).all() and all(np.isfinite(column).all() for column in squares)):
+
+    def columns(self) -> list[Int64]:
+        """Function, visits, machine bits, observed self and total of all rows. Raises CorruptCell."""
+        if self.counted.all():
+            return self._columns(np.arange(len(self.rows)), 5)
+        found = np.zeros((5, int(self.rows.sum())), np.int64)
+        for counted, width in ((True, 5), (False, 3)):
+            cells = np.flatnonzero(self.counted == counted)
+            found[:, np.repeat(self.counted == counted, self.rows)] = self._columns(cells, width)
+        return list(found)
+
+    def _columns(self, cells: Int64, width: int) -> list[Int64]:
+        rows = self.rows[cells]
+        try:
+            steps, visits, machines, *units = unpack([self.packed[i] for i in cells.tolist()], rows, width)
+        except CorruptChunk as error:
+            raise CorruptCell(f"weighted moments do not decode: {error}") from error
+        function = _running(steps, rows)
+        if not units:
+            nothing = np.zeros(len(function), np.int64)
+            return [function, visits, machines, nothing, nothing]
+        own, rest = units
+        factor = np.repeat(self.divisors[cells], rows)
+        largest = (own.astype(np.float64) + rest) * factor
+        if len(own) and (int(own.min()) < 0 or int(rest.min()) < 0 or float(largest.max()) >= _LAST):
+            raise CorruptCell("a sum that is no amount")
+        return [function, visits, machines, own * factor, (own + rest) * factor]
+
+
+_LAST = float(1 << 63)
+
+
+def _finite(numbers: Float64) -> Float64:
+    if not np.isfinite(numbers).all():
         raise CorruptCell("a sum that is no number")
-    scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
-    bits = np.array([head[2] for head in heads], np.int64)
-    arguments: list[Any] = [bits, *scalars, kept, function, visits, machines, *y, *squares]
-    return Parts(*arguments)
+    return numbers
 
 
 def shuffled(table: npt.NDArray[np.generic]) -> bytes:
@@ -187,6 +349,20 @@ def _body(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int
         return decompressor.decompress(frame)
     except zstandard.ZstdError as error:
         raise CorruptCell(f"weighted moments do not decompress: {error}") from error
+
+
+def _beginning(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int, whole: int) -> bytes:
+    """The first bytes of a frame; what stands behind them is not decompressed."""
+    try:
+        if zstandard.frame_content_size(frame) != whole:
+            raise CorruptCell("weighted moments of another length than they say")
+        with decompressor.stream_reader(frame) as reader:
+            found: bytes = reader.read(size)
+    except zstandard.ZstdError as error:
+        raise CorruptCell(f"weighted moments do not decompress: {error}") from error
+    if len(found) != size:
+        raise CorruptCell("weighted moments that end too early")
+    return found
 
 
 def _running(steps: Int64, rows: Int64) -> Int64:

@@ -1,7 +1,6 @@
 """GIVEN visits landed, landed again, merged or waiting WHEN a selection is asked THEN cells say what chunks say."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 from uuid import uuid4
@@ -9,7 +8,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, Engine, delete, insert, literal, select
+from sqlalchemy import Engine, select
 
 from storage import partitions
 from storage.query.engine import QueryEngine
@@ -18,31 +17,18 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.compact import compact
-from storage.rolling.roll import Roller
-from storage.schema import chunk, function, profile, roll_queue, roll_replaced
-from tests.designed import Campaign
-from tests.facts import FactWriter, Visit
+from storage.schema import function
+from tests.facts import FactWriter
+from tests.rolled_store import RolledStore, Seen
 
 pytestmark = pytest.mark.integration
 
 MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
-PERIODS = (10_101_010, 20_202_020)
 SIZES = {"east": 100, "west": 40}
 NAMES = ("main", "work", "wait", "read")
 STACKS = ((0,), (0, 1), (0, 2), (0, 1, 1), (0, 2, 1), (0, 1, 3), (3,))
 HOUR = 60
 DAY = 24 * HOUR
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A visit and what it brings, as (application, stack, samples)."""
-
-    minute: int
-    stratum: str
-    utilisation: float | None
-    seconds: float
-    facts: tuple[tuple[str, int, int], ...]
 
 
 facts = st.lists(
@@ -81,82 +67,18 @@ def minutes(start: int, end: int, **more: str) -> Selection:
     return parse_selection(start=bounds[0], end=bounds[1], **more)
 
 
-class Store:
-    """What a campaign's visits brought, landed and landed again."""
+class Store(RolledStore):
+    """Of the functions and stacks above."""
 
     def __init__(self, engine: Engine, campaign: str) -> None:
-        self._engine = engine
-        self.campaign = campaign
-        self.landed: list[Visit] = []
-        self._roller = Roller(engine)
-        with engine.begin() as connection:
-            fleet = Campaign(connection, SIZES, campaign)
-            functions = [fleet.write.function(name, binary="prog") for name in NAMES]
-            self._stacks = [fleet.write.stack([functions[f] for f in stack]) for stack in STACKS]
-
-    def land(self, visits: Sequence[Seen]) -> None:
-        with self._engine.begin() as connection:
-            fleet = Campaign(connection, SIZES, self.campaign)
-            for number, seen in enumerate(visits):
-                visit = fleet.answer(
-                    MIDNIGHT + timedelta(minutes=seen.minute),
-                    seen.stratum,
-                    utilisation=seen.utilisation,
-                    seconds=seen.seconds,
-                    machine=f"{seen.stratum}{number}",
-                )
-                self._write(fleet, visit, seen.facts)
-                self.landed.append(visit)
-
-    def land_again(self, place: int, brought: Sequence[tuple[str, int, int]]) -> None:
-        """As `storage.landing.land` takes out an older generation."""
-        if not self.landed:
-            return
-        visit = self.landed[place % len(self.landed)]
-        with self._engine.begin() as connection:
-            waiting = connection.execute(
-                delete(roll_queue).where(roll_queue.c.visit_id == visit.id, roll_queue.c.sign == 1)
-            ).rowcount
-            if not waiting:
-                _replace(connection, visit)
-            ids = select(profile.c.profile_id).where(profile.c.visit_id == visit.id)
-            connection.execute(delete(chunk).where(chunk.c.profile_id.in_(ids)))
-            connection.execute(delete(profile).where(profile.c.visit_id == visit.id))
-            self._write(Campaign(connection, SIZES, self.campaign), visit, brought)
-            connection.execute(
-                insert(roll_queue).values(day=visit.drawn_at.date(), visit_id=visit.id, sign=1)
-            )
-
-    def roll(self, entries: int) -> None:
-        self._roller.roll(batch=entries)
-
-    def roll_all(self) -> None:
-        while self._roller.roll().entries:
-            pass
-
-    def _write(self, fleet: Campaign, visit: Visit, brought: Sequence[tuple[str, int, int]]) -> None:
-        for number, (application, stack, samples) in enumerate(brought):
-            fleet.write.profile(
-                visit,
-                {self._stacks[stack]: samples},
-                labels={"application": application},
-                period=PERIODS[number % 2],
-            )
-
-
-def _replace(connection: Connection, visit: Visit) -> None:
-    entry = connection.scalar(
-        insert(roll_queue)
-        .values(day=visit.drawn_at.date(), visit_id=visit.id, sign=-1)
-        .returning(roll_queue.c.entry_id)
-    )
-    kept = [c.name for c in roll_replaced.c if c.name not in {"entry_id", "data"}]
-    old = (
-        select(literal(entry), *(profile.c[name] for name in kept), chunk.c.data)
-        .join(chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id))
-        .where(profile.c.visit_id == visit.id)
-    )
-    connection.execute(insert(roll_replaced).from_select(["entry_id", *kept, "data"], old))
+        super().__init__(
+            engine,
+            campaign,
+            sizes=SIZES,
+            functions=lambda write: [write.function(name, binary="prog") for name in NAMES],
+            stacks=STACKS,
+            midnight=MIDNIGHT,
+        )
 
 
 def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: set[str]) -> None:
@@ -384,7 +306,7 @@ class TestDaysWhoseFactsAreGone:
 
     def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = minutes(24 * HOUR, 48 * HOUR)
-        with patch("storage.query.cells.samples.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
+        with patch("storage.query.cells.gathered.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
             part = queries.ask(TableQuestion(minutes(7 * HOUR + 30, 48 * HOUR), ("function",), Page())).totals
             second = queries.ask(TableQuestion(whole, ("function",), Page())).totals
         assert part.coverage.covered_s == second.coverage.covered_s

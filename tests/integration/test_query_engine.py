@@ -204,7 +204,7 @@ def test_a_shape_comes_with_the_names_it_was_made_of(engine: Engine, queries: Qu
     source = queries._source
     with snapshot(engine) as connection:
         stacks = source.read(connection, around_noon()).facts.stack
-        shape, naming = source._shape(connection, stacks)
+        shape, naming = source.shape(connection, stacks)
     name(engine, nameless, symtab)
     assert called(queries) == {("crc32", "", "")}
     assert naming.canonical[shape.function[1:]].tolist() == shape.function[1:].tolist()

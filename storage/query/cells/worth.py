@@ -27,11 +27,11 @@ MOST_LEFT = MOST_VISITS // 2
 thousand visits an hour became approximate. The other half is for edges, and for what waits to be merged."""
 
 
-def cheapest(cover: Cover, drawn: Drawn, plan: Plan) -> Cover:
+def cheapest(cover: Cover, drawn: Drawn, plan: Plan, *, stacks: bool = True) -> Cover:
     """The cover with those runs of hours left to the chunks whose visits are cheaper to read one by one.
 
     Those with the fewest visits a cell first, as long as no more than `MOST_LEFT` visits are left to the chunks,
-    the cover's own rest included.
+    the cover's own rest included. Without `stacks` cells' sums by function are read.
     """
     hours = np.array(cover.hours, np.int64)
     runs = [run for run in np.split(hours, np.flatnonzero(np.diff(hours) != 1) + 1) if len(run)]
@@ -40,7 +40,7 @@ def cheapest(cover: Cover, drawn: Drawn, plan: Plan) -> Cover:
     for index, run in enumerate(runs):
         here = drawn.within(run)
         visits = int(here.visits.sum())
-        if visits < _least(plan) * len(here.visits):
+        if visits < _least(plan, stacks=stacks) * len(here.visits):
             cheaper.append((visits / len(here.visits), visits, index))
     moved = set()
     for _, visits, index in sorted(cheaper):
@@ -52,7 +52,7 @@ def cheapest(cover: Cover, drawn: Drawn, plan: Plan) -> Cover:
     return replace(cover, hours=tuple(kept), rest=tuple(_joined(rest)))
 
 
-def worth(cover: Cover, drawn: Drawn, plan: Plan) -> bool:
+def worth(cover: Cover, drawn: Drawn, plan: Plan, *, stacks: bool = True) -> bool:
     """Whether there are enough visits for the cells of this cover, those left to the chunks apart.
 
     More than `MOST_LEFT` are enough however many cells they have: of their chunks only a part would be read.
@@ -69,10 +69,12 @@ def worth(cover: Cover, drawn: Drawn, plan: Plan) -> bool:
         visits += int(drawn.visits[inside].sum())
         cells += 1
     few = visits <= FEW_VISITS and visits < 3 * VISITS_A_CELL * cells
-    return visits > MOST_LEFT or (visits >= _least(plan) * cells and not few)
+    return visits > MOST_LEFT or (visits >= _least(plan, stacks=stacks) * cells and not few)
 
 
-def _least(plan: Plan) -> float:
+def _least(plan: Plan, *, stacks: bool) -> float:
+    if not stacks:
+        return 0.0  # what a cell of a single visit says of functions is less than the visit's stacks
     return VISITS_A_CELL / 2 if plan.cube is EVENT else VISITS_A_CELL
 
 

@@ -14,6 +14,7 @@ from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
 from storage.query.facts.scan import Profiles, SampleType
+from storage.query.function_samples import FunctionSamples
 from storage.query.lined import LinedSamples
 from storage.query.reader import Reading
 from storage.query.samples import Samples
@@ -21,9 +22,10 @@ from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.row_order import Page, ordered
 from storage.query.shapes.table_frames import frame_rows
+from storage.query.shapes.table_functions import FunctionRows
 from storage.query.shapes.table_lines import line_rows
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows, Grouping, LabelRows, Rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import Totals, totals, totals_by_function
 from storage.query.weighing.estimates import Estimate, estimates
 
 MOST_ROWS = 10_000
@@ -89,24 +91,31 @@ class TableQuestion:
     def answer(self, reading: Reading) -> TableAnswer:
         """The table. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         keys = split_keys(self.by)
-        if keys.by_line:
+        rows: Rows
+        if keys == ((), ("function",)):
+            by_function = reading.functions_of(self.selection)
+            if isinstance(by_function, FunctionSamples):
+                rows = FunctionRows(reading.functions, by_function)
+                found = _tabulated(by_function.whole, rows, self.by, self.page)
+                return TableAnswer(by_function.kind, totals_by_function(by_function), found)
+            samples, rows = by_function, all_rows(reading, by_function, self.by)
+        elif keys.by_line:
             lined = reading.lined(self.selection, keys.labels)
             samples, rows = lined.samples, rows_of_lines(reading, lined, self.by)
         else:
             samples = reading.samples(self.selection, keys.labels, keys.frame)
             rows = all_rows(reading, samples, self.by)
-        found = _tabulated(samples, rows, self.by, self.page)
+        found = _tabulated(samples.whole, rows, self.by, self.page)
         return TableAnswer(samples.kind, totals(reading.functions, samples), found)
 
 
-def _tabulated(samples: Samples, rows: Rows, by: tuple[str, ...], page: Page) -> Table:
-    """The page of these rows."""
+def _tabulated(whole: float, rows: Rows, by: tuple[str, ...], page: Page) -> Table:
+    """The page of these rows; `whole` is what shares are of."""
     order = ordered(rows, page)
     shown = order[page.offset : page.offset + page.limit]
-    whole = samples.whole
     return Table(
         by=by,
-        rows=shown_rows(samples, rows, shown),
+        rows=_shown(whole, rows, shown),
         rows_total=len(order),
         remainder_rows=len(rows.own) - len(shown),
         remainder_self=int(rows.own.sum()) - int(rows.own[shown].sum()),
@@ -164,8 +173,11 @@ def _check(grouping: Grouping) -> None:
 
 def shown_rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
     """Some of the rows with all there is to know of them."""
+    return _shown(samples.whole, rows, shown)
+
+
+def _shown(whole: float, rows: Rows, shown: Int64) -> tuple[Row, ...]:
     details = rows.details(shown)
-    whole = samples.whole
     columns = zip(
         shown.tolist(),
         details.self_samples,

@@ -6,15 +6,16 @@ from typing import Protocol
 import numpy as np
 
 from storage.query import budget
-from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import FrameKeys, Numbering
 from storage.query.shapes.table_rows import Grouping, Identities
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
+from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought, in_order
-from storage.query.weighing.evidence import Details
+from storage.query.weighing.evidence import Details, Seen
 
 
 class RowGroup(Protocol):
@@ -166,37 +167,49 @@ class FrameGroup:
         return int(self.keys[row]) if self._by_function else None
 
     def brought(self, rows: Int64, *, totals: bool) -> Brought:
-        """What each visit brought to some rows: with the facts sorted by node, a row's are a few slices of them."""
+        """What each visit brought to some rows."""
         evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.seen
         if not len(seen.leaf):  # all of it is in cells
             none = by_visit.joined([], len(rows))
             return Brought(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), none, none)
-        order, below = shape.by_node(seen.leaf)
-        leaf, counts, units = seen.leaf[order], seen.samples[order], seen.units[order]
-        visit, visits = seen.visit[order], len(evidence)
         place_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more, for what is no row
         place_of[rows] = np.arange(len(rows))
-        row_of = place_of[self._row_of]
-        own_row = np.where(leaf == prefix_tree.ROOT, -1, row_of[self._key[leaf]])
-        own = by_visit.of_pairs(own_row, visit, units, rows=len(rows), visits=visits)
-        there = own_row >= 0
-        own_samples = sum_at(own_row[there], counts[there], len(rows))
-        if not totals:
-            return Brought(own_samples, own_samples, own, own)
-        # Of nodes without units too: visits may add there and take away as much.
-        nodes = np.flatnonzero(self._outermost[1:] & (row_of[self._key[1:]] >= 0)) + 1
-        of = row_of[self._key[nodes]]
-        nodes = nodes[sorting(of)]
-        first = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(rows)))))
-        starts, ends = below[nodes], below[shape.end[nodes]]
-        running = np.concatenate(([0], np.cumsum(counts)))
-        in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
-        return Brought(
-            own_samples,
-            in_slices[first[1:]] - in_slices[first[:-1]],
-            own,
-            by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
+        of_node = place_of[self._row_of][self._key]
+        return brought_at(
+            shape, self._outermost, of_node, seen, rows=len(rows), visits=len(evidence), totals=totals
         )
+
+
+def brought_at(
+    shape: Shape, outermost: Bool, of_node: Int64, seen: Seen, *, rows: int, visits: int, totals: bool
+) -> Brought:
+    """What each visit brought to rows 0…rows−1, `of_node` being the row of each node (−1: none), `outermost` as its total goes by.
+
+    With the facts sorted by node, those of a row are a few slices of them.
+    """
+    order, below = shape.by_node(seen.leaf)
+    leaf, counts, units = seen.leaf[order], seen.samples[order], seen.units[order]
+    visit = seen.visit[order]
+    own_row = np.where(leaf == prefix_tree.ROOT, -1, of_node[leaf])
+    own = by_visit.of_pairs(own_row, visit, units, rows=rows, visits=visits)
+    there = own_row >= 0
+    own_samples = sum_at(own_row[there], counts[there], rows)
+    if not totals:
+        return Brought(own_samples, own_samples, own, own)
+    # Of nodes without units too: visits may add there and take away as much.
+    nodes = np.flatnonzero(outermost[1:] & (of_node[1:] >= 0)) + 1
+    of = of_node[nodes]
+    nodes = nodes[sorting(of)]
+    first = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=rows))))
+    starts, ends = below[nodes], below[shape.end[nodes]]
+    running = np.concatenate(([0], np.cumsum(counts)))
+    in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
+    return Brought(
+        own_samples,
+        in_slices[first[1:]] - in_slices[first[:-1]],
+        own,
+        by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
+    )
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -7,8 +7,9 @@ import numpy as np
 
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Bool, sum_at
+from storage.query.arrays import Bool, group_starts, sum_at
 from storage.query.cells.evidence import Merged
+from storage.query.function_samples import FunctionSamples, Quality
 from storage.query.samples import Samples
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
@@ -47,30 +48,43 @@ class Totals:
 
 def totals(functions: Functions, samples: Samples) -> Totals:
     """What stands behind these samples, whose functions are loaded."""
-    units = int(samples.facts.units.sum())
-    behind = _behind(samples)
     shape = samples.shape if samples.sampled is None else samples.sampled  # a hidden frame is no unnamed one
     status, kind = functions.status(shape.function), functions.kind(shape.function)
     marker = kind == Kind.MARKER
     nameless = (status < Status.SYMTAB) & ~marker
     unnamed = prefix_tree.below_any(nameless, shape.end)
-    leafless = nameless | marker  # no code of its own: what ran there is not known
+    no_code = nameless | marker  # what ran there is not known
     incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
 
-    def share_without(nodes: Bool) -> float:
-        return _share(units - int(samples.facts.units[nodes[shape.leaf]].sum()), units)
+    own = shape.self_at(samples.facts.units)
 
+    def units_of(nodes: Bool) -> int:
+        return int(own[nodes].sum())
+
+    quality = Quality(units_of(unnamed | no_code), units_of(no_code), units_of(incomplete))
+    kept = _share(float(samples.weighted.sum()), samples.whole)
+    coverage = samples.evidence.design.coverage
+    return _told(_behind(samples), int(samples.facts.units.sum()), kept, quality, coverage)
+
+
+def totals_by_function(samples: FunctionSamples) -> Totals:
+    """What stands behind these samples: all that the selection's labels choose."""
+    evidence = samples.evidence
+    return _told(_behind_cells(evidence), samples.units, 1.0, samples.quality, evidence.design.coverage)
+
+
+def _told(behind: "_Behind", units: int, kept: float, quality: Quality, coverage: Coverage) -> Totals:
     return Totals(
         samples=behind.samples,
         units=units,
         machines=behind.machines,
         visits=behind.visits,
         profiles=behind.profiles,
-        kept=_share(float(samples.weighted.sum()), samples.whole),
-        symbolized=share_without(unnamed | leafless),
-        leaf_symbolized=share_without(leafless),
-        complete=share_without(incomplete),
-        coverage=samples.evidence.design.coverage,
+        kept=kept,
+        symbolized=_share(units - quality.unnamed, units),
+        leaf_symbolized=_share(units - quality.no_code, units),
+        complete=_share(units - quality.incomplete, units),
+        coverage=coverage,
         estimate=behind.estimate,
         path=behind.path,
     )
@@ -89,10 +103,7 @@ class _Behind:
 def _behind(samples: Samples) -> _Behind:
     evidence = samples.evidence
     if isinstance(evidence, Merged):
-        path: Path = "mixed" if evidence.fresh else "cells"
-        return _Behind(
-            evidence.samples, evidence.machines, evidence.visits_seen, evidence.profiles, evidence.total, path
-        )
+        return _behind_cells(evidence)
     facts = samples.facts
     by_visit = sum_at(evidence.of_profile[facts.profile], facts.units, len(evidence))
     seen = np.flatnonzero(by_visit)
@@ -102,9 +113,16 @@ def _behind(samples: Samples) -> _Behind:
         int(facts.samples.sum()),
         len(np.unique(evidence.machine[seen])),
         len(seen),
-        len(np.unique(facts.profile)),
+        len(group_starts(facts.profile)),
         None if estimate is None else estimate.units,
         "chunks",
+    )
+
+
+def _behind_cells(evidence: Merged) -> _Behind:
+    path: Path = "mixed" if evidence.fresh else "cells"
+    return _Behind(
+        evidence.samples, evidence.machines, evidence.visits_seen, evidence.profiles, evidence.total, path
     )
 
 

@@ -78,6 +78,27 @@ def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], wanted:
 
 
 @settings(deadline=None)
+@given(st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5))
+def test_amounts_are_those_of_all_functions(cells: list[Any]) -> None:
+    sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
+    parts, whole = moments_codec.Unpacked(moments_codec.encode(sums)).amounts(), sums.in_units()
+    found = sorted(
+        (cell, function, own * divisor, total * divisor)
+        for part in parts
+        for cell, divisor, function, own, total in zip(
+            np.repeat(part.cell, part.rows).tolist(),
+            np.repeat(part.divisor, part.rows).tolist(),
+            part.function.tolist(),
+            part.own.tolist(),
+            part.total.tolist(),
+            strict=True,
+        )
+    )
+    columns = (whole.cell, whole.function, whole.own, whole.total)
+    assert found == list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@settings(deadline=None)
 @given(VISITS, VISITS, st.sampled_from([(10, 10), (10, 4), (7, 3)]))
 def test_what_was_added_can_be_taken_out_again(a: list[Any], b: list[Any], divisors: tuple[int, int]) -> None:
     small = [(m, {f: (own % 50, more % 50) for f, (own, more) in fs.items()}, n) for m, fs, n in b]

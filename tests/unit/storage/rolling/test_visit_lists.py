@@ -269,3 +269,25 @@ def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.
                 read(damaged)
             except CorruptCell:
                 continue
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(CELL, DIVISORS), max_size=4))
+def test_amounts_of_blobs_that_keep_visits_add_up_to_their_sums(cells: list[Any]) -> None:
+    lists = joined([cell_of(*cell) for cell in cells])
+    added: Counter[Any] = Counter()
+    for part in moments_codec.Unpacked(cell_moments.encode_lists(lists)).amounts():
+        columns = (np.repeat(part.cell, part.rows), part.function, np.repeat(part.divisor, part.rows))
+        for cell, function, divisor, own, total in zip(
+            *(column.tolist() for column in (*columns, part.own, part.total)), strict=True
+        ):
+            added[cell, function, "own"] += own * divisor
+            added[cell, function, "total"] += total * divisor
+    sums = in_units(lists).sums()
+    wanted: Counter[Any] = Counter()
+    for cell, function, own, total in zip(
+        sums.cell.tolist(), sums.function.tolist(), sums.own.tolist(), sums.total.tolist(), strict=True
+    ):
+        wanted[cell, function, "own"] += own
+        wanted[cell, function, "total"] += total
+    assert added == wanted

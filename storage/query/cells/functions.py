@@ -1,0 +1,111 @@
+"""What cells have of every function, their stacks unread: tens of thousands of sums where there are a million stacks.
+
+A cell's sums by function are those of its visits: a stack counts once in the total of each of its functions, however often the
+function stands in it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.query import budget
+from storage.query.arrays import Float, Int64, sum_at, weight_at
+from storage.query.cells.gathered import Gathered, Loose
+from storage.query.stacks.stack_tree import Shape
+from storage.rolling.moments_codec import Amounts
+
+_ROW_BYTES = 120
+"""Of a function of a cell while all of them are added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSums:
+    """Columns over functions, ascending, each once; those without units are not among them."""
+
+    function: Int64
+    own: Int64
+    """Units observed that end in the function."""
+    total: Int64
+    """Units observed of stacks that have it."""
+    own_weight: Float
+    """Units of the fleet that they stand for."""
+    total_weight: Float
+
+
+def sums_of(gathered: Gathered) -> FunctionSums | None:
+    """What the cells have of each function as it was called when they were merged.
+
+    None: some were made before cells kept what was observed of functions, or a function is not known of some of their stacks.
+    """
+    cells, closed = gathered.cells.amounts(), gathered.closed.amounts()
+    if not closed.counted.all():
+        return None
+    functions = [*(part.function for part in cells), closed.function]
+    budget.take(_ROW_BYTES * sum(map(len, functions)))
+    size = max(int(column.max(initial=0)) for column in functions) + 1
+    own, total = (
+        sum_at(closed.function, closed.own_units, size),
+        sum_at(closed.function, closed.total_units, size),
+    )
+    own_weight, total_weight = (weight_at(closed.function, c, size) for c in (closed.own, closed.total))
+    for part in cells:
+        weight = gathered.open.weight[part.cell] * part.divisor
+        own += _units(part, part.own, size)
+        total += _units(part, part.total, size)
+        of_row = np.repeat(weight, part.rows)
+        own_weight += weight_at(part.function, part.own * of_row, size)
+        total_weight += weight_at(part.function, part.total * of_row, size)
+    if int(own.sum()) != int(gathered.cells.total.sum() + gathered.closed.total.sum()):
+        return None
+    return _present(own, total, own_weight, total_weight)
+
+
+def _units(part: Amounts, amounts: Int64, size: int) -> Int64:
+    """Sums by function of what stands in multiples of its cell's divisor."""
+    divisor = int(part.divisor[0])
+    if (part.divisor == divisor).all():  # as a rule: that of the event's one period
+        return sum_at(part.function, amounts, size) * divisor
+    return sum_at(part.function, amounts * np.repeat(part.divisor, part.rows), size)
+
+
+def together(sums: FunctionSums, canonical: Int64, shape: Shape, loose: Loose) -> FunctionSums:
+    """The sums by what functions are called now, with what the loose visits brought, or without what is to be taken out.
+
+    `canonical` says what readers take instead of a function, and `shape` has the stack of each of the loose facts. Totals of
+    functions that have become one are added up: no stack may have two of them.
+    """
+    called = canonical[sums.function]
+    size = int(max(called.max(initial=0), shape.function.max())) + 1
+    own, total = sum_at(called, sums.own, size), sum_at(called, sums.total, size)
+    own_weight, total_weight = (weight_at(called, c, size) for c in (sums.own_weight, sums.total_weight))
+    units, weights = loose.signed_units, np.repeat(loose.of_visit, loose.facts.facts)
+    for sign in (1, -1):
+        here = np.flatnonzero(sign * units > 0)
+        if not len(here):
+            continue
+        leaf, brought = shape.leaf[here], sign * units[here]
+        own_at = sum_at(leaf, brought, len(shape))
+        weight_own = weight_at(leaf, brought * weights[here], len(shape))
+        total_at, weight_total = shape.totals(own_at), shape.weight_totals(weight_own)
+        # Whatever has units has an outermost node with units.
+        outer = np.flatnonzero(shape.outermost & (total_at > 0))
+        of_outer = shape.function[outer]
+        own += sign * sum_at(shape.function, own_at, size)
+        total += sign * sum_at(of_outer, total_at[outer], size)
+        own_weight += sign * weight_at(shape.function, weight_own, size)
+        total_weight += sign * weight_at(of_outer, weight_total[outer], size)
+    return _present(own, total, own_weight, total_weight)
+
+
+def _present(own: Int64, total: Int64, own_weight: Float, total_weight: Float) -> FunctionSums:
+    """Those that have units, from columns by id; id 0 is nobody's."""
+    function = np.flatnonzero(total[1:] > 0) + 1
+    own, total = own[function], total[function]
+    # What was taken out wholly leaves a rounding error of its weight.
+    return FunctionSums(
+        function,
+        own,
+        total,
+        np.where(own > 0, np.maximum(own_weight[function], 0.0), 0.0),
+        np.maximum(total_weight[function], 0.0),
+    )

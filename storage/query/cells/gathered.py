@@ -1,0 +1,362 @@
+"""What an answer takes of a selection's cells and of the visits beside them, and how all of it weighs.
+
+Of cells there are sums by stack, from which everything follows, and sums by function, which are a tenth as many: what asks for
+functions alone leaves the stacks unread (`storage.query.cells.functions`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from analysis.weights import Weights, weigh
+from storage.query.arrays import Float, Int64, sum_at
+from storage.query.cells.evidence import CellRows, Merged
+from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
+from storage.query.cells.planner import Plan
+from storage.query.cells.unmerged import (
+    UnmergedFacts,
+    UnmergedVisits,
+    merged_hours,
+    read_facts,
+    read_seconds,
+    read_visits,
+)
+from storage.query.cells.worth import cheapest, worth
+from storage.query.facts.scan import SampleType
+from storage.query.selections.selection import Selection
+from storage.query.weighing.design import design_of
+from storage.query.weighing.kept import facts_from, midnight
+from storage.query.weighing.strata import HOUR_S, Strata, read_strata
+from storage.rolling import reading
+from storage.rolling.cover import Cover, cover, read_state
+from storage.rolling.cubes import HOURS_A_DAY, HOURS_KEPT_DAYS, Source, day_number
+from storage.rolling.moments import empty
+from storage.rolling.reading import Cells, Functions, WeightedCells
+from storage.rolling.rows import ANSWER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Cells of a selection and the visits that are in none of them; together they are all of it."""
+
+    connection: Connection
+    plan: Plan
+    covered: Cover
+    source: Source
+    strata: Strata
+    weighing: "Weighing"
+    cells: Cells
+    closed: WeightedCells
+    open: OpenCells
+    """Those cells with their weights."""
+    closed_cells: ClosedCells
+    loose: "Loose"
+    group: Int64
+    """Variance stratum of each loose visit."""
+    landed: int
+
+    def with_stacks(self) -> "Gathered":
+        """The same with the cells' sums by stack, if it was read without them."""
+        cells, closed = _read_cells(self.connection, self.source, self.plan, self.covered, facts=True)
+        return replace(
+            self,
+            cells=cells,
+            closed=closed,
+            open=self.weighing.open(cells),
+            closed_cells=closed_of(closed),
+        )
+
+    def observed(self) -> tuple[Int64, Int64]:
+        """Stacks with the units that were observed of them, less than 0 where a visit is to be taken out; in any order."""
+        cells = reading.read_cells(
+            self.connection, self.source, self.covered, k1=self.plan.k1, moments=False, limit=ANSWER_BYTES
+        )
+        closed = reading.read_weighted(
+            self.connection,
+            self.source,
+            self.covered,
+            k1=self.plan.k1,
+            moments=False,
+            estimates=False,
+            limit=ANSWER_BYTES,
+        )
+        facts = self.loose.facts
+        return (
+            np.concatenate((cells.stack, closed.stack, facts.stack)),
+            np.concatenate((cells.units, closed.units, self.loose.signed_units)),
+        )
+
+    @property
+    def units(self) -> int:
+        """Observed."""
+        return int(self.cells.total.sum() + self.closed.total.sum() + self.loose.signed_units.sum())
+
+    def evidence(
+        self,
+        canonical: Int64,
+        rows: CellRows | None = None,
+        row_cells: OpenCells | None = None,
+        row_closed: ClosedCells | None = None,
+    ) -> Merged:
+        """What is known besides sums; `canonical`: by function id what readers take instead.
+
+        Of rows that are applications these and their cells are given; else rows are functions of the cells here.
+        """
+        cells, closed, visits, loose = self.cells, self.closed, self.loose.visits, self.loose.facts
+        sign = self.loose.sign
+        selected = sum_at(loose.visit, loose.samples * loose.period, len(visits))
+        return Merged(
+            design=design_of(self.strata, self.weighing.weights, landed=self.landed),
+            open=row_cells or self.open,
+            closed=row_closed or self.closed_cells,
+            whole_open=self.open,
+            whole_closed=self.closed_cells,
+            visits=LooseVisits(
+                visits.sign, self.loose.weight, self.group, visits.machine, loose.visit, selected
+            ),
+            rows=rows or CellRows(*(np.zeros(0, np.int64),) * 2, np.zeros(0)),
+            canonical=canonical,
+            samples=int(cells.samples.sum() + closed.samples.sum() + (sign * loose.samples).sum()),
+            profiles=int(cells.profiles.sum() + closed.profiles.sum() + sign.sum()),
+            visits_seen=int(cells.visits.sum() + closed.visits.sum() + visits.sign[selected > 0].sum()),
+            fresh=bool(len(loose.visit)),
+        )
+
+
+def gather(
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    campaign_id: int,
+    plan: Plan,
+    *,
+    stacks: bool,
+) -> Gathered | None:
+    """The selection by cells, with or without their sums by stack.
+
+    None: the campaign draws nobody at random, or too little is merged yet.
+    """
+    facts_kept = facts_from(connection)
+    asked_s = (selection.end - selection.start).total_seconds()
+    today: date = connection.execute(select(func.current_date())).scalar_one()
+    # A day less than are kept: who drops them may have another clock.
+    hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
+    state = read_state(connection, plan.cube, hours_from=hours_from)
+    covered = cover(state, plan.first, plan.end)
+    if _lacks_facts(selection, covered, facts_kept):
+        left = _whole_days(selection, plan, facts_kept)
+        if left is None:
+            return None
+        selection, plan = left
+        covered = cover(state, plan.first, plan.end)
+    strata = read_strata(connection, campaign_id, selection.start, selection.end)
+    if strata is None or kind.id is None or not merged_hours(plan, covered):
+        return None
+    strata = replace(strata, asked_s=asked_s)
+    if selection.start >= facts_kept:
+        covered = cheapest(covered, strata.in_hours, plan, stacks=stacks)
+        if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan, stacks=stacks):
+            return None
+    visits = read_visits(connection, selection, campaign_id, plan, covered)
+    if visits is None:
+        return None
+    facts = read_facts(connection, visits, kind.id, plan.k1)
+    if facts is None:
+        return None
+    source = Source(plan.cube, campaign_id, True, kind.id)
+    read = _Read.of(connection, source, plan, covered, visits, facts=stacks)
+    if not (read.any_cells or facts.stacks.any()):
+        flat = _Read.of(connection, replace(read.source, stacks=False), plan, covered, visits, facts=stacks)
+        if flat.any_cells or len(facts.stacks) or not read.any_visits:
+            read = flat
+    weighing = Weighing(strata, _weights(strata, read.exposed, visits, read.seconds))
+    weight, group = weighing.of(visits)
+    return Gathered(
+        connection=connection,
+        plan=plan,
+        covered=covered,
+        source=read.source,
+        strata=strata,
+        weighing=weighing,
+        cells=read.cells,
+        closed=read.closed,
+        open=weighing.open(read.cells),
+        closed_cells=closed_of(read.closed),
+        loose=Loose(visits, facts.of_depth(stacks=read.source.stacks), weight),
+        group=group,
+        landed=int(read.exposed.visits.sum() + visits.sign[read.seconds > 0].sum()),
+    )
+
+
+def _read_cells(
+    connection: Connection, source: Source, plan: Plan, covered: Cover, *, facts: bool
+) -> tuple[Cells, WeightedCells]:
+    functions = Functions.NONE if plan.by_application else Functions.LATER
+    cells = reading.read_cells(
+        connection, source, covered, k1=plan.k1, facts=facts, functions=functions, limit=ANSWER_BYTES
+    )
+    closed = reading.read_weighted(
+        connection, source, covered, k1=plan.k1, facts=facts, functions=functions, limit=ANSWER_BYTES
+    )
+    return cells, closed
+
+
+def _lacks_facts(selection: Selection, cover: Cover, facts: datetime) -> bool:
+    """Whether a part of the time would be read from chunks that are gone."""
+    edges = (selection.start, selection.end)
+    return any(edge < facts and edge.timestamp() % HOUR_S for edge in edges) or any(
+        low < facts.timestamp() // HOUR_S for low, _ in cover.rest
+    )
+
+
+def _whole_days(selection: Selection, plan: Plan, facts: datetime) -> tuple[Selection, Plan] | None:
+    """The selection and its plan without the parts of days before `facts`; None: nothing is left.
+
+    A day that far back is asked for as a whole: it has cells of the day, or, if it was never folded, those of all its hours.
+    """
+    start, end = selection.start, selection.end
+    if start < facts and start != midnight(start):
+        start = midnight(start) + timedelta(days=1)
+    if end < facts:
+        end = midnight(end)
+    if start >= end:
+        return None
+    hours = int(start.timestamp() // HOUR_S), int(end.timestamp() // HOUR_S)
+    return (
+        replace(selection, start=start, end=end),
+        replace(plan, first=max(plan.first, hours[0]), end=min(plan.end, hours[1])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Exposed:
+    """Columns over strata, days and classes: what merged visits watched."""
+
+    stratum: Int64
+    day: Int64
+    utilisation_class: Int64
+    visits: Float
+    seconds: Float
+
+    @classmethod
+    def read(cls, connection: Connection, source: Source, hours: Sequence[tuple[int, int]]) -> "_Exposed":
+        """Of the hours that cells are read of."""
+        parts = [reading.read_exposure(connection, source, low, high) for low, high in hours]
+        columns = zip(
+            *((p.stratum, p.day, p.utilisation_class, p.visits, p.seconds) for p in parts), strict=True
+        )
+        stratum, day, klass, visits, seconds = (np.concatenate(column) for column in columns)
+        return cls(stratum, day, klass + 1, visits.astype(np.float64), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The cells of one depth, and how long their visits and the loose ones watched."""
+
+    source: Source
+    cells: Cells
+    closed: WeightedCells
+    exposed: _Exposed
+    seconds: Float
+
+    @classmethod
+    def of(
+        cls,
+        connection: Connection,
+        source: Source,
+        plan: Plan,
+        covered: Cover,
+        visits: UnmergedVisits,
+        *,
+        facts: bool,
+    ) -> "_Read":
+        cells, closed = _read_cells(connection, source, plan, covered, facts=facts)
+        return cls(
+            source,
+            cells,
+            closed,
+            _Exposed.read(connection, source, merged_hours(plan, covered)),
+            read_seconds(connection, visits, source.sample_type_id, stacks=source.stacks),
+        )
+
+    @property
+    def any_cells(self) -> bool:
+        return bool(len(self.cells) or len(self.closed))
+
+    @property
+    def any_visits(self) -> bool:
+        return bool(self.exposed.visits.any() or self.seconds.any())
+
+
+def _weights(strata: Strata, exposed: _Exposed, visits: UnmergedVisits, seconds: Float) -> Weights:
+    """Weights of all strata and days from what merged and loose visits watched together."""
+    watched = seconds > 0
+    row = strata.row(
+        np.concatenate((exposed.stratum, visits.stratum[watched])),
+        np.concatenate((exposed.day, visits.day[watched])),
+    )
+    sign = visits.sign[watched].astype(np.float64)
+    classes = np.concatenate((exposed.utilisation_class, visits.utilisation_class[watched]))
+    number = np.concatenate((exposed.visits, sign))
+    time = np.concatenate((exposed.seconds, sign * seconds[watched]))
+    inside = row >= 0
+    return weigh(strata.frame(row[inside], classes[inside], number[inside], time[inside]))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Weights by stratum, day and class."""
+
+    strata: Strata
+    weights: Weights
+
+    def open(self, cells: Cells) -> OpenCells:
+        """These cells with their weights."""
+        row = self.strata.row(cells.stratum, cells.day)
+        weight, group = self._of(row, cells.utilisation_class + 1)
+        return OpenCells(cells.moments or empty(0), cells.of_functions, weight, group, cells.k1)
+
+    def of(self, visits: UnmergedVisits) -> tuple[Float, Int64]:
+        """Weight and variance stratum of each visit; -1: it weighs nothing."""
+        return self._of(self.strata.row(visits.stratum, visits.day), visits.utilisation_class)
+
+    def _of(self, row: Int64, utilisation_class: Int64) -> tuple[Float, Int64]:
+        if not len(self.weights.group):
+            return np.zeros(len(row)), np.full(len(row), -1, np.int64)
+        inside = row >= 0
+        weight = np.where(inside, self.weights.weight[row, utilisation_class], 0.0)
+        return weight, np.where(inside, self.weights.group[row, utilisation_class], -1)
+
+
+def closed_of(cells: WeightedCells) -> ClosedCells:
+    """These cells as moments are made of them."""
+    if cells.moments is None:
+        raise TypeError("closed cells are read with their moments")
+    return ClosedCells(cells.moments, cells.of_functions, cells.k1, cells.visits)
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """Visits that are in no cell, what they brought, and how they weigh."""
+
+    visits: UnmergedVisits
+    facts: UnmergedFacts
+    weight: Float
+
+    @property
+    def sign(self) -> Int64:
+        """Of each profile's visit."""
+        return self.visits.sign[self.facts.visit]
+
+    @property
+    def of_visit(self) -> Float:
+        """Weight of each profile's visit."""
+        return self.weight[self.facts.visit]
+
+    @property
+    def signed_units(self) -> Int64:
+        """Of each fact, less than 0 where its visit is to be taken out."""
+        return self.facts.units * np.repeat(self.sign, self.facts.facts)

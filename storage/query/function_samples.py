@@ -1,0 +1,129 @@
+"""The samples of a selection by function, out of what merged cells keep of each, as exact as out of their stacks.
+
+Three things cells' sums by function do not tell, and for these the stacks are read after all, but only added up: whether
+functions that have become one stand in one stack, in which case everything is made of the stacks; how much has a
+function without a name in its stack; and how much lacks its outermost callers. A fleet without either never reads them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from storage.landing.markers import Kind
+from storage.landing.resolved import Status
+from storage.query.arrays import Bool, Int64
+from storage.query.cells.evidence import Merged
+from storage.query.cells.functions import FunctionSums, sums_of, together
+from storage.query.cells.gathered import Gathered, gather
+from storage.query.cells.planner import Plan
+from storage.query.cells.samples import samples_of
+from storage.query.facts.scan import SampleType, campaign_of
+from storage.query.samples import Samples, SampleSource
+from storage.query.selections.selection import Selection
+from storage.query.stacks import node_marks
+from storage.query.stacks.functions import Functions, Naming
+from storage.query.stacks.stack_tree import Shape
+from storage.query.weighing.evidence import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Observed units of stacks that do not say everything."""
+
+    unnamed: int
+    """With a function that has no name, or that ends in no code."""
+    no_code: int
+    """That end in a function without a name, or in no code."""
+    incomplete: int
+    """Without their outermost callers."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSamples:
+    """A selection's sums by function."""
+
+    kind: SampleType
+    sums: FunctionSums
+    shape: Shape
+    """Of the stacks of those visits that are in no cell."""
+    seen: Seen
+    """What these brought."""
+    evidence: Merged
+    units: int
+    """Observed."""
+    quality: Quality
+
+    @property
+    def whole(self) -> float:
+        """Units of the fleet in all of it: what shares are of."""
+        return self.evidence.whole
+
+
+def read_functions(
+    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
+) -> FunctionSamples | Samples | None:
+    """A selection by cells for rows that are functions; with the stacks if it takes these. None: cells cannot tell after all."""
+    campaign_id = campaign_of(connection, selection)
+    if campaign_id is None:
+        return None
+    gathered = gather(connection, selection, kind, campaign_id, plan, stacks=False)
+    if gathered is None:
+        return None
+    sums = sums_of(gathered)
+    found = None if sums is None else _by_function(source, connection, kind, gathered, sums)
+    if found is not None:
+        return found
+    return source.merged(connection, kind, plan, samples_of(gathered.with_stacks()))
+
+
+def _by_function(
+    source: SampleSource, connection: Connection, kind: SampleType, gathered: Gathered, sums: FunctionSums
+) -> FunctionSamples | None:
+    """None: two of the functions that have become one may stand in one stack."""
+    functions, loose = source.functions, gathered.loose.facts
+    functions.load(connection, sums.function)
+    functions.look_again(connection, functions.canonical(sums.function))
+    while True:
+        shape, naming = source.shape(connection, loose.stack)
+        found = together(sums, naming.canonical, shape, gathered.loose)
+        unsure = _Unsure.of(functions, naming, sums, found)
+        quality = Quality(unsure.no_code, unsure.no_code, 0)
+        if unsure.any:
+            stacks, units = gathered.observed()
+            state = source.covering(connection, stacks)
+            if state.forgotten != len(naming.replaced):
+                continue  # another query has found new names meanwhile
+            told = source.marks.of(state)
+            if told.any_nested(unsure.became_one):
+                return None
+            marks = told.of(state.leaf[stacks])
+            without_names = (marks & (node_marks.UNNAMED | node_marks.NO_CODE)) > 0
+            quality = Quality(
+                int(units[without_names].sum()),
+                unsure.no_code,
+                int(units[(marks & node_marks.INCOMPLETE) > 0].sum()),
+            )
+        seen = Seen(loose.visit[loose.profile], shape.leaf, loose.values, loose.units, np.zeros(0, np.int64))
+        evidence = gathered.evidence(naming.canonical)
+        return FunctionSamples(kind, found, shape, seen, evidence, gathered.units, quality)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unsure:
+    """What sums by function leave open."""
+
+    no_code: int
+    """Observed units that end in a function without a name, or in a marker."""
+    became_one: Int64
+    """What several functions of the cells are called now."""
+    any: bool
+
+    @classmethod
+    def of(cls, functions: Functions, naming: Naming, before: FunctionSums, sums: FunctionSums) -> "_Unsure":
+        called, members = np.unique(naming.canonical[before.function], return_counts=True)
+        became_one = called[members > 1]
+        marker = functions.kind(sums.function) == Kind.MARKER
+        nameless: Bool = (functions.status(sums.function) < Status.SYMTAB) & ~marker
+        no_code = nameless | marker
+        return cls(int(sums.own[no_code].sum()), became_one, bool(len(became_one) or no_code.any()))

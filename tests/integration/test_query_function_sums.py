@@ -1,0 +1,343 @@
+"""GIVEN cells that say what each function has WHEN a table asks for functions THEN it says what their stacks say."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, select, update
+
+from storage.landing.columns import pack_many
+from storage.query.engine import QueryEngine
+from storage.query.samples import SampleSource
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import TableAnswer, TableQuestion
+from storage.rolling import weighted
+from storage.rolling.compact import compact
+from storage.schema import roll_weighted
+from tests.facts import FactWriter
+from tests.rolled_store import PERIODS, RolledStore, Seen
+
+pytestmark = pytest.mark.integration
+
+MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
+SIZES = {"east": 100, "west": 40}
+HOUR = 60
+DAY = 24 * HOUR
+MAIN, WORK, TWIN, NAMELESS, OTHER, KERNEL, CUT, LEFT_OUT = range(8)
+TOGETHER = (TWIN, NAMELESS, OTHER)
+"""What may become `work`."""
+LATE = datetime(2026, 11, 27, tzinfo=UTC)
+"""The buckets of four days with all visits are closed, and none of more days."""
+CLOSED = (-4 * DAY, 7 * DAY)
+"""Minutes with those buckets."""
+
+a_stack = st.lists(st.integers(0, 7), min_size=1, max_size=5).map(tuple)
+"""Functions and markers in any order, some of them more than once."""
+
+
+def functions(write: FactWriter) -> list[int]:
+    key = uuid4().hex
+    return [
+        write.function("main", binary="prog"),
+        write.function("work", binary="prog", file="w.c"),
+        write.function("work.cold", binary="prog", status=2, start=(key, 1)),
+        write.function("[prog]", binary="prog", status=1, start=(key, 2)),
+        write.function("[other]", binary="other", status=0, start=(key, 3)),
+        write.function("sys_read", binary="[kernel]", status=2, kind=1),
+        write.function("[stack: cut short]", kind=2),
+        write.function("[frames left out]", kind=2),
+    ]
+
+
+@pytest.fixture(autouse=True)
+def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def store_of(engine: Engine, stacks: Sequence[Sequence[int]]) -> RolledStore:
+    return RolledStore(
+        engine, f"c{uuid4().hex}", sizes=SIZES, functions=functions, stacks=stacks, midnight=MIDNIGHT
+    )
+
+
+def minutes(start: int, end: int, **more: str) -> Selection:
+    bounds = [(MIDNIGHT + timedelta(minutes=m)).isoformat() for m in (start, end)]
+    return parse_selection(start=bounds[0], end=bounds[1], **more)
+
+
+@contextmanager
+def counting_stacks() -> Iterator[list[int]]:
+    """How often samples were made of the cells' stacks."""
+    made = [0]
+    merged = SampleSource.merged
+
+    def counted(*args: Any) -> Any:
+        made[0] += 1
+        return merged(*args)
+
+    with patch.object(SampleSource, "merged", counted):
+        yield made
+
+
+def asked(
+    queries: QueryEngine, selection: Selection, page: Page, *, by_function: bool | None = True
+) -> TableAnswer:
+    """The answer; by the functions' own sums, by stacks, or by any (None)."""
+    with counting_stacks() as made:
+        found = queries.ask(TableQuestion(selection, ("function",), page))
+    if by_function is not None:
+        assert made[0] == (not by_function)
+    return found
+
+
+PAGES = (
+    Page(Sort.SELF_DESC, 100),
+    Page(Sort.TOTAL_DESC, 2, 1),
+    Page(Sort.TOTAL, 3),
+    Page(Sort.NAME, 4, 1),
+    Page(Sort.SELF, 2, find="WORK"),
+    Page(Sort.NAME_DESC, 3, find_regex="^[mw]"),
+)
+
+
+def check_alike(queries: QueryEngine, selection: Selection, *, by_function: bool | None) -> None:
+    """Both ways to answer say the same, page by page, and the chunks what they have of it."""
+    for page in PAGES:
+        found = asked(queries, selection, page, by_function=by_function)
+        with patch("storage.query.function_samples.sums_of", return_value=None):
+            expected = asked(queries, selection, page, by_function=False)
+        assert found.totals.path == expected.totals.path
+        one, two = found.table, expected.table
+        assert (one.rows_total, one.remainder_rows, one.remainder_self) == (
+            two.rows_total,
+            two.remainder_rows,
+            two.remainder_self,
+        )
+        assert one.remainder_share == pytest.approx(two.remainder_share, rel=1e-9, abs=1e-12)
+        assert [row.function_id for row in one.rows] == [row.function_id for row in two.rows]
+        for row, other in zip(one.rows, two.rows, strict=True):
+            assert (row.key, row.self, row.total) == (other.key, other.self, other.total)
+            assert (row.visits, row.machines) == (other.visits, other.machines)
+            assert (row.self_share, row.total_share) == pytest.approx(
+                (other.self_share, other.total_share), rel=1e-9, abs=1e-12
+            )
+            assert estimates(row) == pytest.approx(estimates(other), rel=1e-9, abs=1e-9)
+        for name in ("samples", "units", "machines", "visits", "profiles", "coverage"):
+            assert getattr(found.totals, name) == getattr(expected.totals, name), name
+        for name in ("kept", "symbolized", "leaf_symbolized", "complete"):
+            assert getattr(found.totals, name) == pytest.approx(getattr(expected.totals, name), rel=1e-12), (
+                name
+            )
+        assert found.totals.estimate == expected.totals.estimate
+    with patch("storage.query.cells.planner.plan", return_value=None):
+        chunks = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    found = asked(queries, selection, PAGES[0], by_function=by_function)
+    assert sums(found) == sums(chunks)
+    assert found.totals.complete == pytest.approx(chunks.totals.complete)
+    assert found.totals.symbolized == pytest.approx(chunks.totals.symbolized)
+    assert found.totals.leaf_symbolized == pytest.approx(chunks.totals.leaf_symbolized)
+
+
+def estimates(row: Any) -> list[float]:
+    found = []
+    for one in (row.own_estimate, row.total_estimate):
+        for interval in (one.share, one.units):
+            found += [interval.value, interval.lo, interval.hi]
+    return found
+
+
+def sums(answer: TableAnswer) -> dict[int | None, tuple[int, int]]:
+    return {row.function_id: (row.self, row.total) for row in answer.table.rows}
+
+
+a_fact = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(1, 200))
+a_visit = st.builds(
+    Seen,
+    minute=st.integers(20 * HOUR, 2 * DAY + 4 * HOUR),
+    stratum=st.sampled_from(sorted(SIZES)),
+    utilisation=st.sampled_from([None, 0.1, 0.9]),
+    seconds=st.sampled_from([5.0, 2.5]),
+    facts=st.lists(a_fact, max_size=5).map(tuple),
+)
+a_step = st.one_of(
+    st.tuples(st.just("land"), st.lists(a_visit, min_size=1, max_size=5)),
+    st.tuples(st.just("land again"), st.tuples(st.integers(0, 50), st.lists(a_fact, max_size=4))),
+    st.tuples(st.just("roll"), st.integers(1, 6)),
+    st.tuples(st.just("name"), st.sampled_from(TOGETHER)),
+)
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
+)
+@given(
+    stacks=st.lists(a_stack, min_size=6, max_size=6, unique=True),
+    happened=st.tuples(
+        st.lists(a_visit, min_size=1, max_size=8), st.lists(a_step, max_size=3), st.lists(a_step, max_size=4)
+    ),
+    when=st.one_of(st.none(), st.tuples(st.integers(0, 30), st.integers(1, 60), st.sampled_from([0, 17]))),
+)
+def test_functions_say_what_stacks_say(
+    engine: Engine, queries: QueryEngine, stacks: Any, happened: Any, when: tuple[int, int, int] | None
+) -> None:
+    """Without `when` most of what has happened is in closed days."""
+    first, steps, later = happened
+    store = store_of(engine, stacks)
+    store.land(first)
+    store.roll(4)
+    follow(engine, store, steps)
+    if when is None:
+        store.roll_all()
+        compact(engine, LATE)
+        low, high = CLOSED
+    else:
+        start, hours, shift = when
+        low, high = start * HOUR + shift, (start + hours) * HOUR + shift
+    follow(engine, store, later)
+    for select_ in ("", '{application="a"}'):
+        selection = minutes(low, high, campaign=store.campaign, select=select_)
+        plain = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+        if plain.totals.path != "chunks":
+            check_alike(queries, selection, by_function=None)
+
+
+def follow(engine: Engine, store: RolledStore, steps: Any) -> None:
+    for step, argument in steps:
+        match step:
+            case "land":
+                store.land(argument)
+            case "land again":
+                store.land_again(*argument)
+            case "roll":
+                store.roll(argument)
+            case _:
+                with engine.begin() as connection:
+                    FactWriter(connection).alias(store.functions[argument], store.functions[WORK])
+
+
+def seen(*facts: tuple[int, int]) -> list[Seen]:
+    """Visits of two days that each bring these (stack, samples), every second one with twice the period."""
+    brought = tuple(("a", stack, samples) for stack, samples in facts)
+    return [Seen(hour * HOUR + 5, "east", 0.1, 5.0, brought) for hour in (25, 26, 27, 50, 51)]
+
+
+WHEN = (24 * HOUR, 52 * HOUR)
+
+
+def test_what_has_names_and_callers_is_answered_without_stacks(engine: Engine, queries: QueryEngine) -> None:
+    store = store_of(engine, [(MAIN, WORK), (MAIN, WORK, MAIN, KERNEL), (MAIN,)])
+    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    with patch("storage.query.cells.gathered.Gathered.observed", side_effect=AssertionError):
+        found = asked(queries, selection, PAGES[0])
+    main, work, kernel = (store.functions[f] for f in (MAIN, WORK, KERNEL))
+    unit = 5 * PERIODS[0]
+    assert {f: (own // unit, total // unit) for f, (own, total) in sums(found).items()} == {
+        main: (7, 20),  # a stack with it twice counts once
+        work: (3, 13),
+        kernel: (10, 10),
+    }
+    check_alike(queries, selection, by_function=True)
+
+
+def test_functions_that_became_one_are_added_up_where_no_stack_has_two(
+    engine: Engine, queries: QueryEngine
+) -> None:
+    store = store_of(engine, [(MAIN, WORK), (MAIN, TWIN), (MAIN, NAMELESS, KERNEL)])
+    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.roll_all()
+    with engine.begin() as connection:
+        for nameless in (TWIN, NAMELESS):
+            FactWriter(connection).alias(store.functions[nameless], store.functions[WORK])
+    selection = minutes(*WHEN, campaign=store.campaign)
+    found = sums(asked(queries, selection, PAGES[0]))
+    own, total = found[store.functions[WORK]]
+    assert (own, total) == (13 * 5 * PERIODS[0], 20 * 5 * PERIODS[0])
+    check_alike(queries, selection, by_function=True)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_functions_that_became_one_and_stand_in_one_stack_count_it_once(
+    engine: Engine, queries: QueryEngine, *, closed: bool
+) -> None:
+    store = store_of(engine, [(MAIN, WORK, KERNEL, TWIN), (MAIN, TWIN), (KERNEL,)])
+    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.roll_all()
+    if closed:
+        compact(engine, LATE)
+    with engine.begin() as connection:
+        FactWriter(connection).alias(store.functions[TWIN], store.functions[WORK])
+    selection = minutes(*(CLOSED if closed else WHEN), campaign=store.campaign)
+    found = asked(queries, selection, PAGES[0], by_function=False)
+    assert sums(found)[store.functions[WORK]] == (13 * 5 * PERIODS[0], 13 * 5 * PERIODS[0])
+    check_alike(queries, selection, by_function=False)
+
+
+def test_a_name_that_comes_between_two_answers_is_in_the_second(engine: Engine, queries: QueryEngine) -> None:
+    store = store_of(engine, [(MAIN, NAMELESS), (CUT, WORK), (LEFT_OUT, MAIN, OTHER, KERNEL)])
+    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    before = asked(queries, selection, PAGES[0])
+    assert before.totals.symbolized == pytest.approx(10 / 20)
+    assert before.totals.complete == pytest.approx(3 / 20)
+    with engine.begin() as connection:
+        FactWriter(connection).alias(store.functions[NAMELESS], store.functions[WORK])
+    after = asked(queries, selection, PAGES[0])
+    assert after.totals.symbolized == pytest.approx(13 / 20)
+    assert store.functions[NAMELESS] not in sums(after)
+    check_alike(queries, selection, by_function=True)
+
+
+def test_closed_days_whose_cells_do_not_count_by_function_are_answered_by_stacks(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those are that were built before cells did."""
+    store = store_of(engine, [(MAIN, WORK), (MAIN, KERNEL)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    compact(engine, LATE)
+    selection = minutes(*CLOSED, campaign=store.campaign)
+    check_alike(queries, selection, by_function=True)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    with engine.begin() as connection:
+        for row in connection.execute(select(roll_weighted).where(roll_weighted.c.moments.is_not(None))):
+            connection.execute(
+                update(roll_weighted)
+                .where(
+                    *(c == row._mapping[c.name] for c in roll_weighted.primary_key.columns),
+                )
+                .values(moments=_as_before(bytes(row.moments)))
+            )
+    found = asked(queries, selection, PAGES[0], by_function=False)
+    assert sums(found) == expected
+
+
+def _as_before(blob: bytes) -> bytes:
+    """A cell's moments as they were written before what is observed was kept."""
+    parts = weighted.decode([blob])
+    head = list(weighted.HEAD.unpack_from(blob))
+    frame = blob[weighted.HEAD.size + head[-1] :]
+    steps = [b - a for a, b in zip([0, *parts.function.tolist()], parts.function.tolist(), strict=False)]
+    columns = (steps, parts.visits, parts.row_machines)
+    (packed,) = pack_many(columns, parts.count)
+    head[0], head[-1] = 1, len(packed)
+    return weighted.HEAD.pack(*head) + packed + frame

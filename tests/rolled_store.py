@@ -1,0 +1,115 @@
+"""A campaign's visits as landing and rolling leave them: landed, landed again, merged or waiting."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, Engine, delete, insert, literal, select
+
+from storage.rolling.roll import Roller
+from storage.schema import chunk, profile, roll_queue, roll_replaced
+from tests.designed import Campaign
+from tests.facts import FactWriter, Visit
+
+PERIODS = (10_101_010, 20_202_020)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A visit and what it brings, as (application, stack, samples)."""
+
+    minute: int
+    stratum: str
+    utilisation: float | None
+    seconds: float
+    facts: tuple[tuple[str, int, int], ...]
+
+
+class RolledStore:
+    """What a campaign's visits brought, landed and landed again."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        campaign: str,
+        *,
+        sizes: Mapping[str, int],
+        functions: Callable[[FactWriter], Sequence[int]],
+        stacks: Sequence[Sequence[int]],
+        midnight: datetime,
+    ) -> None:
+        """`functions` writes them; `stacks` are made of their places. Minutes are those since `midnight`."""
+        self._engine = engine
+        self._sizes = sizes
+        self._midnight = midnight
+        self.campaign = campaign
+        self.landed: list[Visit] = []
+        self._roller = Roller(engine)
+        with engine.begin() as connection:
+            fleet = Campaign(connection, sizes, campaign)
+            self.functions = functions(fleet.write)
+            self._stacks = [fleet.write.stack([self.functions[f] for f in stack]) for stack in stacks]
+
+    def land(self, visits: Sequence[Seen]) -> None:
+        with self._engine.begin() as connection:
+            fleet = Campaign(connection, self._sizes, self.campaign)
+            for number, seen in enumerate(visits):
+                visit = fleet.answer(
+                    self._midnight + timedelta(minutes=seen.minute),
+                    seen.stratum,
+                    utilisation=seen.utilisation,
+                    seconds=seen.seconds,
+                    machine=f"{seen.stratum}{number}",
+                )
+                self._write(fleet, visit, seen.facts)
+                self.landed.append(visit)
+
+    def land_again(self, place: int, brought: Sequence[tuple[str, int, int]]) -> None:
+        """As `storage.landing.land` takes out an older generation."""
+        if not self.landed:
+            return
+        visit = self.landed[place % len(self.landed)]
+        with self._engine.begin() as connection:
+            waiting = connection.execute(
+                delete(roll_queue).where(roll_queue.c.visit_id == visit.id, roll_queue.c.sign == 1)
+            ).rowcount
+            if not waiting:
+                _replace(connection, visit)
+            ids = select(profile.c.profile_id).where(profile.c.visit_id == visit.id)
+            connection.execute(delete(chunk).where(chunk.c.profile_id.in_(ids)))
+            connection.execute(delete(profile).where(profile.c.visit_id == visit.id))
+            self._write(Campaign(connection, self._sizes, self.campaign), visit, brought)
+            connection.execute(
+                insert(roll_queue).values(day=visit.drawn_at.date(), visit_id=visit.id, sign=1)
+            )
+
+    def roll(self, entries: int) -> None:
+        self._roller.roll(batch=entries)
+
+    def roll_all(self) -> None:
+        while self._roller.roll().entries:
+            pass
+
+    def _write(self, fleet: Campaign, visit: Visit, brought: Sequence[tuple[str, int, int]]) -> None:
+        for number, (application, stack, samples) in enumerate(brought):
+            fleet.write.profile(
+                visit,
+                {self._stacks[stack]: samples},
+                labels={"application": application},
+                period=PERIODS[number % 2],
+            )
+
+
+def _replace(connection: Connection, visit: Visit) -> None:
+    entry = connection.scalar(
+        insert(roll_queue)
+        .values(day=visit.drawn_at.date(), visit_id=visit.id, sign=-1)
+        .returning(roll_queue.c.entry_id)
+    )
+    kept = [c.name for c in roll_replaced.c if c.name not in {"entry_id", "data"}]
+    old = (
+        select(literal(entry), *(profile.c[name] for name in kept), chunk.c.data)
+        .join(chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id))
+        .where(profile.c.visit_id == visit.id)
+    )
+    connection.execute(insert(roll_replaced).from_select(["entry_id", *kept, "data"], old))
