@@ -213,7 +213,7 @@ export interface paths {
         };
         /**
          * Is the new machine type worth its price
-         * @description Two platforms under equal traffic for each machine: how many old machines one new one replaces, by CPU utilisation and by APU, against the ratio of their prices. Choose machines and times at which traffic is equal.
+         * @description How many machines of one platform a machine of another replaces, by CPU utilisation and by APU, against the ratio of their prices. With request rates of a machine of each both are compared at the same load; without them choose machines and times at which each machine gets equal traffic.
          */
         get: operations["machine_types"];
         put?: never;
@@ -2985,12 +2985,20 @@ export interface components {
         };
         /**
          * MachineTypesAnswer
-         * @description Two machine types under equal traffic for each machine.
+         * @description Two machine types, under equal traffic for each machine, or at equal load by their request rates.
          */
         MachineTypesAnswer: {
+            apu_because: components["schemas"]["Because"] | null;
             /** @description The same by APU. */
             apu_ratio: components["schemas"]["Figure"] | null;
             asked: components["schemas"]["AskedOf"];
+            /**
+             * Basis
+             * @description equal_traffic: machines of both types are taken to get as many requests. request_rates: both are compared at the load `full`, whatever each got.
+             * @enum {string}
+             */
+            basis: "equal_traffic" | "request_rates";
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             /** By Apu */
             by_apu: ("old" | "new" | "unclear") | null;
@@ -3004,12 +3012,17 @@ export interface components {
              * @description Overlap coefficients that were used.
              */
             coefficients: components["schemas"]["Coefficient"][];
+            /**
+             * Full
+             * @description Load that is compared; null without request rates.
+             */
+            full: number | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
             /**
              * Price Ratio
-             * @description new ÷ old. Null like the next ones: `because` says why.
+             * @description new ÷ old. Null: `because` says why.
              */
             price_ratio: number | null;
             /**
@@ -3018,11 +3031,18 @@ export interface components {
              */
             rows: components["schemas"]["TypeRow"][];
             /**
+             * Step Seconds
+             * @description Of the means of rates and loads; null without rates.
+             */
+            step_seconds: number | null;
+            /**
              * Stress Test
-             * @description A stress test must decide: the two disagree, or APU itself is unclear.
+             * @description A stress test must decide: the two disagree, APU itself is unclear, or load is no line of the rate.
              */
             stress_test: boolean | null;
-            /** @description old ÷ new: machines of the old type that one of the new replaces, by utilisation. */
+            /** @description Why utilisation says nothing, of request rates. */
+            utilisation_because: components["schemas"]["Because"] | null;
+            /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null like the next ones: `because` or `utilisation_because` says why. */
             utilisation_ratio: components["schemas"]["Figure"] | null;
         };
         /**
@@ -3926,6 +3946,32 @@ export interface components {
             visits_drawn: number;
         };
         /**
+         * ServedAnswer
+         * @description What one machine serves at the load that is compared, by one measure of load.
+         */
+        ServedAnswer: {
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Curved
+             * @description The points bend: the rate is not to be trusted.
+             */
+            curved: boolean | null;
+            /**
+             * Observations
+             * @description Steps with a rate and a load.
+             */
+            observations: number | null;
+            /** @description Of a machine, for each of these requests per second. */
+            price: components["schemas"]["Figure"] | null;
+            /** @description Requests per second; null: `because` says why. */
+            rate: components["schemas"]["Figure"] | null;
+            /**
+             * Reach
+             * @description Largest rate seen ÷ rate: the further from 1, the more is guessed.
+             */
+            reach: number | null;
+        };
+        /**
          * SharePoint
          * @description A value's share in one step.
          */
@@ -4793,20 +4839,26 @@ export interface components {
         };
         /**
          * TypeRow
-         * @description One of the two machine types under the traffic.
+         * @description One of the two machine types.
          */
         TypeRow: {
-            apu: components["schemas"]["Figure"];
+            apu: components["schemas"]["Figure"] | null;
+            by_apu: components["schemas"]["ServedAnswer"] | null;
+            /** @description Null without request rates, like the next one. */
+            by_utilisation: components["schemas"]["ServedAnswer"] | null;
             /** Few */
             few: boolean;
-            /** Machines */
-            machines: number;
+            /**
+             * Machines
+             * @description That visits with an APU were of.
+             */
+            machines: number | null;
             /** Platform */
             platform: string;
             /** Price */
             price: number;
-            /** @description Of logical CPUs, 0…1. */
-            utilisation: components["schemas"]["Figure"];
+            /** @description Of logical CPUs, 0…1. Null: no visit has an APU. */
+            utilisation: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
         };
@@ -6331,6 +6383,14 @@ export interface operations {
                 new_price: number;
                 /** @description Overlap coefficient of a platform that has none of its own. */
                 coefficient?: number | null;
+                /** @description Requests per second of one machine of the old type, a mean over its machines for each step in order, commas between; nothing where it is not known. Empty for both types: machines of both get equal traffic. */
+                old_rates?: string;
+                /** @description Requests per second of one machine of the new type, a mean over its machines for each step in order, commas between; nothing where it is not known. Empty for both types: machines of both get equal traffic. */
+                new_rates?: string;
+                /** @description Length of a step of the rates, counted from UTC's midnight: `1h`, `10m`. */
+                step?: string;
+                /** @description Load at which the types are compared by their rates. */
+                full?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
