@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from analysis import estimate, moments
 from analysis.arrays import Float, Int
 from analysis.dvfs.frequency_model import FrequencyModel
+from analysis.dvfs.sensitivity import FleetSensitivity
 from analysis.errors import BadShape, Contradictory
 from analysis.evidence import enough, number, numbers, positive, positives
 from analysis.measured import Measured
@@ -56,42 +57,6 @@ def from_counters(
         )
     on = (time - off) * frequency
     return OneRun(FrequencyModel(on, off), missed / count, on / (count - missed))
-
-
-@dataclass(frozen=True, slots=True)
-class FleetSensitivity:
-    """How an application's time depends on frequency, from the counters of many visits."""
-
-    off_chip_share: Measured
-    """Share of its time at `base_hz` that waits for memory, 0…1."""
-    base_hz: float
-    visits: int
-    few: bool
-    """Too few visits contribute: the interval is wide, and not to be narrowed by belief."""
-
-    def slowdown(self, hertz: float) -> Measured:
-        """How much longer the application takes than at the base frequency, time ratio − 1, with its interval."""
-        gain = self.base_hz / positive("frequency in Hz", hertz) - 1
-        ends = [gain * (1 - share) for share in (self.off_chip_share.lo, self.off_chip_share.hi)]
-        return Measured(gain * (1 - self.off_chip_share.value), min(ends), max(ends))
-
-    def lowest_frequency(self, performance: float) -> Measured:
-        """Lowest frequency in Hz that keeps P relative to the base; take `hi` to be safe. ∞ where an end has none.
-
-        Raises Unreachable where the value itself has none.
-        """
-        value = self._model(self.off_chip_share.value).lowest_frequency(performance, self.base_hz)
-        ends = [
-            self._frequency(share, performance) for share in (self.off_chip_share.lo, self.off_chip_share.hi)
-        ]
-        return Measured(value, min(value, *ends), max(value, *ends))
-
-    def _model(self, share: float) -> FrequencyModel:
-        return FrequencyModel((1 - share) * self.base_hz, share)
-
-    def _frequency(self, share: float, performance: float) -> float:
-        left = 1 / performance - share
-        return (1 - share) * self.base_hz / left if left > 0 else np.inf
 
 
 def from_visits(

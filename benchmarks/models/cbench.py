@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.dvfs.fitted import from_times
 from analysis.dvfs.frequency_model import naive
+from analysis.dvfs.timed_runs import from_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +55,8 @@ def measure(folder: Path | None) -> Found:
             continue
         hertz = sorted(by_hz)
         low, middle, high = hertz[0], hertz[len(hertz) // 2], hertz[-1]
-        fitted = from_times([low, high], [by_hz[low], by_hz[high]])
-        model.append(abs(float(fitted.model.time(middle)) / by_hz[middle] - 1))
+        fitted = from_runs([low, high], [by_hz[low], by_hz[high]])
+        model.append(abs(fitted.time(middle).value / by_hz[middle] - 1))
         plain.append(abs(by_hz[low] / float(naive(middle, low)) / by_hz[middle] - 1))
         held[program].append((run, by_hz[middle]))
     if not model:

@@ -14,6 +14,8 @@ from services.api.analysis import (
     events,
     feature,
     frequency,
+    frequency_fit,
+    frequency_times,
     interference,
     load_test,
     machine_types,
@@ -59,7 +61,8 @@ _SHAPES = (
     stacks,
 )
 _MODELS = (
-    *(ratios, cross_check, affinity, apu, frequency, side_by_side),
+    *(ratios, cross_check, affinity, apu, side_by_side),
+    *(frequency, frequency_fit, frequency_times),
     *(composition, feature, load_test, stability),
     *(capacity, machine_types, interference, placement_advice, events),
 )

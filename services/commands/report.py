@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from services.commands.asked import AsJson, Campaign, Engine, Event, Select, asking
-from services.commands.reports import audits, buying, cores, counters, mining, sharing
+from services.commands.reports import audits, buying, cores, counters, frequencies, mining, sharing
 from services.commands.reports.printing import NO_ANSWER
 from services.engines import By
 from services.pointing import Typed
@@ -14,7 +14,8 @@ from services.settings import read_settings
 app = typer.Typer(no_args_is_help=True, help="Reports on the whole fleet.")
 for _asked in (
     *(counters.cpi, counters.cross_check, counters.platforms),
-    *(cores.apu, cores.frequency, cores.affinity),
+    *(cores.apu, cores.affinity),
+    *(frequencies.frequency, frequencies.frequency_fit, frequencies.frequency_times),
     *(audits.composition, audits.feature, audits.load_test, audits.stability),
     *(buying.capacity, buying.machine_types),
     *(sharing.interference, sharing.placement, mining.events),

@@ -5,35 +5,35 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from services.api.analysis.answers import OfMachines, of_machines
 from services.api.analysis.apu import Coefficient, coefficient_document
+from services.api.analysis.frequency_told import (
+    Memory,
+    MemoryMhz,
+    MemoryPart,
+    MemoryTarget,
+    Mhz,
+    Performance,
+    Slowdown,
+    memory_document,
+    slowdown_document,
+    wanted_of,
+)
 from services.api.analysis.told import (
-    AskedOf,
     Because,
     Figure,
-    InputsAnswer,
     LeftOut,
-    asked_document,
     because_document,
     figure_document,
-    inputs_document,
     reasons_document,
 )
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
-from storage.errors import BadSelection
 from storage.query.models.frequency import MOST_APPLICATIONS, FrequencyQuestion
 from storage.query.models.frequency import FrequencyAnswer as FoundFrequency
 from storage.query.selections.selection import Selection
-
-
-class Slowdown(Answer):
-    """At one frequency."""
-
-    mhz: float
-    slowdown: Figure | None = Field(description="Time ratio − 1; below 0 is faster.")
-    naive: float = Field(description="If all time were on the chip: base ÷ frequency − 1.")
 
 
 class FrequencyRow(Answer):
@@ -51,23 +51,24 @@ class FrequencyRow(Answer):
     lowest_mhz: Figure | None = Field(
         description="Lowest frequency that keeps the wanted performance; null: none does, or nothing is known."
     )
+    lowest_at_memory_mhz: Figure | None = Field(
+        description="The same with the asked frequency of the memory; null also where none was asked for."
+    )
     few: bool
     because: Because | None
 
 
-class FrequencyAnswer(Answer):
+class FrequencyAnswer(OfMachines):
     """Predicted slowdowns, each with what the model leaves out."""
 
-    asked: AskedOf
     base_mhz: float | None
     performance: float
+    memory: Memory | None
     rows: list[FrequencyRow]
     rows_total: int
     latencies: list[Coefficient] = Field(description="Nanoseconds of a miss by platform, that were used.")
     limits: list[str] = Field(description="What the model leaves out.")
     left_out: list[LeftOut]
-    inputs: InputsAnswer
-    because: Because | None
 
 
 _FORMS = forms_of(FrequencyAnswer, "rows")
@@ -75,10 +76,10 @@ _FORMS = forms_of(FrequencyAnswer, "rows")
 
 def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
     """The answer of /analysis/frequency."""
-    return {
-        "asked": asked_document(selection),
+    figures = {
         "base_mhz": found.base_mhz,
         "performance": found.performance,
+        "memory": memory_document(found.change),
         "rows": [
             {
                 "application": row.application,
@@ -86,12 +87,17 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
                 "visits": row.visits,
                 "off_chip": figure_document(row.off_chip),
                 "slowdowns": [
-                    {"mhz": mhz, "slowdown": figure_document(slowdown), "naive": naive}
-                    for mhz, slowdown, naive in zip(
-                        found.frequencies_mhz, row.slowdowns, found.naive, strict=False
+                    slowdown_document(mhz, slowdown, naive, at_memory)
+                    for mhz, slowdown, naive, at_memory in zip(
+                        found.frequencies_mhz,
+                        row.slowdowns,
+                        found.naive,
+                        row.at_memory or (None,) * len(row.slowdowns),
+                        strict=False,
                     )
                 ],
                 "lowest_mhz": figure_document(row.lowest_mhz),
+                "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
                 "few": row.few,
                 "because": because_document(row.unsaid),
             }
@@ -101,19 +107,8 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
         "latencies": [coefficient_document(each) for each in found.latencies],
         "limits": list(found.limits),
         "left_out": reasons_document(found.left_out),
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
     }
-
-
-def frequencies_of(text: str) -> tuple[float, ...]:
-    """Frequencies in MHz, comma-separated. Raises `BadSelection`."""
-    try:
-        return tuple(float(part) for part in text.split(",") if part.strip())
-    except ValueError as error:
-        raise BadSelection(
-            f"{text[:80]!r} is no list of frequencies.", hint="mhz=1200,2000", parameter="mhz"
-        ) from error
+    return of_machines(selection, found.inputs, found.unsaid, figures)
 
 
 def add(router: APIRouter, asker: Asker) -> None:
@@ -123,7 +118,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/analysis/frequency",
         summary="Slowdowns at other frequencies",
         description="How much of each application's time waits for memory, and so does not depend on the frequency; predicted "
-        "slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction.",
+        "slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction; also for another frequency of the "
+        "memory. From misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.",
         response_model=FrequencyAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -137,16 +133,8 @@ def add(router: APIRouter, asker: Asker) -> None:
                 ge=1, le=100_000, description="What slowdowns are against; else the mean of the busy CPUs."
             ),
         ] = None,
-        mhz: Annotated[
-            str,
-            Query(
-                max_length=500,
-                description="Frequencies, comma-separated; empty: from the base to half of it.",
-            ),
-        ] = "",
-        performance: Annotated[
-            float, Query(gt=0, le=1, description="Of that at the base frequency, to be kept.")
-        ] = 0.9,
+        mhz: Mhz = "",
+        performance: Performance = 0.9,
         latency_ns: Annotated[
             float | None,
             Query(
@@ -155,12 +143,14 @@ def add(router: APIRouter, asker: Asker) -> None:
                 description="Of a miss, on platforms without a figure; else they are left out.",
             ),
         ] = None,
+        memory_mhz: MemoryMhz = None,
+        memory_target_mhz: MemoryTarget = None,
+        memory_part: MemoryPart = 1.0,
         limit: Annotated[int, Query(ge=1, le=MOST_APPLICATIONS, description="Rows to show.")] = 20,
     ) -> Response:
         def document() -> Json:
-            question = FrequencyQuestion(
-                selection, base_mhz, frequencies_of(mhz), performance, latency_ns, limit
-            )
+            wanted = wanted_of(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
+            question = FrequencyQuestion(selection, wanted, latency_ns, limit)
             return frequency_document(selection, asker.queries.ask(question))
 
         return await asker.answer(request, _FORMS, document)

@@ -49,48 +49,6 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     report(Asked(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
 
 
-def frequency(  # noqa: PLR0917 - the command line is its signature
-    select: OfMachines = "{}",
-    mhz: Annotated[
-        str, typer.Option(help="Frequencies, comma-separated; empty: from the base to half of it.")
-    ] = "",
-    base_mhz: Annotated[
-        float | None,
-        typer.Option(min=1, max=100_000, help="What slowdowns are against; else the mean of the busy CPUs."),
-    ] = None,
-    performance: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Part of that at the base frequency that must be kept.")
-    ] = 0.9,
-    latency_ns: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            max=10_000,
-            help="Of a miss, on platforms that were not calibrated; else they are left out.",
-        ),
-    ] = None,
-    since: Since = "now-1d",
-    until: Until = "now",
-    campaign: Campaign = "fleet",
-    rows: Shown = 20,
-    as_json: AsJson = False,
-) -> None:
-    """Print how much longer each application would take at lower frequencies, and the lowest that keeps a performance.
-
-    Time that waits for memory does not grow. Needs misses of the last cache beside CPU time, and the latency of a miss.
-    `fleetprof report frequency --mhz 2000,1600 --latency-ns 90` Ends with 3 where nothing can be said.
-    """
-    from services.api.analysis.frequency import frequencies_of, frequency_document  # noqa: PLC0415
-    from services.views.reports.frequency import frequency as view  # noqa: PLC0415
-    from storage.query.models.frequency import FrequencyQuestion  # noqa: PLC0415
-
-    def make(queries: "Queries", selection: "Selection") -> Json:
-        question = FrequencyQuestion(selection, base_mhz, frequencies_of(mhz), performance, latency_ns, rows)
-        return frequency_document(selection, queries.ask(question))
-
-    report(Asked(select, since, until, campaign), {"mhz": mhz}, make, view, as_json=as_json)
-
-
 def affinity(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
     applications: Annotated[int, typer.Option(min=1, max=200, help="How many, those with most work.")] = 50,

@@ -23,13 +23,13 @@ def _body(answer: Answer) -> RenderableType:
         if row["because"] is not None:
             unsaid.append(Text(f"{row['application'] or '(none)'}: {row['because']['detail']}", "yellow"))
             continue
-        slower = [each["slowdown"] for each in row["slowdowns"]]
-        lowest = row["lowest_mhz"]
+        slower = [_slower(each) for each in row["slowdowns"]]
+        lowest = [row["lowest_mhz"], *([row["lowest_at_memory_mhz"]] if answer["memory"] else [])]
         table.add_row(
             figure(row["off_chip"], share, few=row["few"]),
-            *("–" if each is None else f"{100 * each['value']:+.1f} %" for each in slower),
+            *slower,
             *("–" for _ in at[len(slower) :]),
-            "–" if lowest is None else f"{lowest['value']:,.0f}",
+            " → ".join("–" if each is None else f"{each['value']:,.0f}" for each in lowest),
             f"{row['visits']:,}",
             Text(row["application"] or "(none)"),
         )
@@ -45,4 +45,23 @@ def _body(answer: Answer) -> RenderableType:
         for each in answer["latencies"]
     ]
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    notes += memory_note(answer["memory"])
     return Group(table, *unsaid, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
+
+
+def memory_note(memory: Answer | None) -> list[Text]:
+    """What stands behind an arrow, and what is assumed there."""
+    if memory is None:
+        return []
+    return [
+        Text(
+            f"→ with memory of {memory['target_mhz']:,.0f} instead of {memory['measured_mhz']:,.0f} MHz, where {share(memory['part'])} of the"
+            f" waiting goes with its clock",
+            "dim",
+        )
+    ]
+
+
+def _slower(each: Answer) -> str:
+    found = [each["slowdown"], *([] if each["at_memory"] is None else [each["at_memory"]])]
+    return " → ".join("–" if one is None else f"{100 * one['value']:+.1f} %" for one in found)

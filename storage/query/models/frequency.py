@@ -9,13 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.dvfs import memory
 from analysis.dvfs.frequency_model import LIMITS
-from analysis.dvfs.one_run import FleetSensitivity, from_visits
+from analysis.dvfs.memory import MemoryChange
+from analysis.dvfs.one_run import from_visits
 from analysis.errors import CannotSay
 from analysis.measured import Measured
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
+from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_inputs import FrequencyInputs, read_frequency_inputs
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
@@ -23,9 +26,6 @@ from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
 
 MOST_APPLICATIONS = 1_000
-MOST_FREQUENCIES = 50
-_STEPS = tuple(tenths / 10 for tenths in range(10, 4, -1))
-"""Of the base frequency, where no others are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,12 @@ class FrequencyRow:
     """Share of its time at the base frequency that waits for memory; None: `unsaid` says why, as for the next two."""
     slowdowns: tuple[Measured, ...]
     """Time ratio − 1 at each of the answer's frequencies."""
+    at_memory: tuple[Measured, ...]
+    """The same with the asked frequency of the memory; () where none was asked for."""
     lowest_mhz: Measured | None
     """Lowest frequency that keeps the wanted performance; `hi` is ∞ where an end of the interval has none."""
+    lowest_at_memory_mhz: Measured | None
+    """The same with the asked frequency of the memory."""
     few: bool
     unsaid: Unsaid | None
 
@@ -55,6 +59,8 @@ class FrequencyAnswer:
     naive: tuple[float, ...]
     """Slowdowns at these if all time were on the chip."""
     performance: float
+    change: MemoryChange | None
+    """Of the memory's frequency, where another was asked for."""
     rows: tuple[FrequencyRow, ...]
     rows_total: int
     latencies: tuple[Calibration, ...]
@@ -71,12 +77,8 @@ class FrequencyQuestion:
     """Slowdowns at some frequencies, and the lowest that keeps a performance."""
 
     selection: Selection
-    base_mhz: float | None = None
-    """None: the mean at which the busy CPUs of the visits ran."""
-    frequencies_mhz: tuple[float, ...] = ()
-    """(): from the base down to half of it."""
-    performance: float = 0.9
-    """Of that at the base frequency."""
+    wanted: Wanted = USUAL
+    """Base None: the mean at which the busy CPUs of the visits ran."""
     latency_ns: float | None = None
     """Of a miss, for platforms that have no figure of their own; None: these are left out."""
     limit: int = 20
@@ -86,13 +88,11 @@ class FrequencyQuestion:
         _check(self)
         found = read_frequency_inputs(reading, self.selection, self.latency_ns)
         unsaid = _unsaid(found)
-        base = self.base_mhz
+        base = self.wanted.base_mhz
         if base is None and unsaid is None:
             there = found.usable
             base = float(np.average(found.hertz[there], weights=found.visits.weight[there])) / 1e6
-        grid = self.frequencies_mhz
-        if base is not None and not grid:
-            grid = tuple(base * step for step in _STEPS)
+        grid = self.wanted.frequencies_mhz if base is None else self.wanted.grid(base)
         rows: list[FrequencyRow] = []
         if unsaid is None and base is not None:
             rows = _rows(self, found, base, grid)
@@ -100,11 +100,12 @@ class FrequencyQuestion:
             base_mhz=base,
             frequencies_mhz=grid,
             naive=() if base is None else tuple(base / mhz - 1 for mhz in grid),
-            performance=self.performance,
+            performance=self.wanted.performance,
+            change=self.wanted.memory,
             rows=tuple(rows[: self.limit]),
             rows_total=len(rows),
             latencies=found.latencies,
-            limits=LIMITS,
+            limits=(*LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
             inputs=Inputs(found.visits.coverage, len(found.visits), int(found.usable.sum())),
             left_out=found.left_out,
             unsaid=unsaid,
@@ -112,15 +113,6 @@ class FrequencyQuestion:
 
 
 def _check(question: FrequencyQuestion) -> None:
-    mhz = [*question.frequencies_mhz, *([] if question.base_mhz is None else [question.base_mhz])]
-    if any(not 1 <= each <= 100_000 for each in mhz):
-        raise BadSelection("A frequency lies between 1 and 100000 MHz.")
-    if len(question.frequencies_mhz) > MOST_FREQUENCIES:
-        raise BadSelection(f"There are more than {MOST_FREQUENCIES} frequencies.")
-    if not 0 < question.performance <= 1:
-        raise BadSelection(
-            "The wanted performance is a share of that at the base frequency, above 0, at most 1."
-        )
     if question.latency_ns is not None and not 1 <= question.latency_ns <= 10_000:
         raise BadSelection("A miss takes between 1 and 10000 ns.", hint="latency_ns=90, for example.")
 
@@ -155,7 +147,9 @@ def _rows(
         if len(rows) < question.limit:
             rows.append(_row(question, found, pairs, name, float(seconds[place]), base, grid))
         else:  # only counted
-            rows.append(FrequencyRow(name, float(seconds[place]), len(pairs), None, (), None, False, None))
+            rows.append(
+                FrequencyRow(name, float(seconds[place]), len(pairs), None, (), (), None, None, False, None)
+            )
     return rows
 
 
@@ -185,16 +179,24 @@ def _row(  # noqa: PLR0917 - a loop's body
         )
         slowdowns = tuple(model.slowdown(mhz * 1e6) for mhz in grid)
     except CannotSay as error:
-        return FrequencyRow(name, seconds, len(pairs), None, (), None, True, Unsaid(error.reason, str(error)))
-    lowest, unsaid = _lowest(model, question.performance)
+        because = Unsaid(error.reason, str(error))
+        return FrequencyRow(name, seconds, len(pairs), None, (), (), None, None, True, because)
+    wanted = question.wanted
+    lowest, unsaid = wanted.lowest(model)
+    at_memory: tuple[Measured, ...] = ()
+    other: Measured | None = None
+    if wanted.memory is not None:
+        at_memory = tuple(model.slowdown(mhz * 1e6, wanted.memory.waiting) for mhz in grid)
+        other, _ = wanted.lowest(model, wanted.memory.waiting)
     return FrequencyRow(
-        name, seconds, model.visits, model.off_chip_share, slowdowns, lowest, model.few, unsaid
+        name,
+        seconds,
+        model.visits,
+        model.off_chip_share,
+        slowdowns,
+        at_memory,
+        lowest,
+        other,
+        model.few,
+        unsaid,
     )
-
-
-def _lowest(model: FleetSensitivity, performance: float) -> tuple[Measured | None, Unsaid | None]:
-    try:
-        found = model.lowest_frequency(performance)
-    except CannotSay as error:
-        return None, Unsaid(error.reason, str(error))
-    return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6), None

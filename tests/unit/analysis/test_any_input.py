@@ -8,8 +8,11 @@ import pytest
 
 from analysis.audits.rollout import disappearance, rollout
 from analysis.cross_check import core_seconds, cross_checks
-from analysis.dvfs import fitted, one_run
+from analysis.dvfs import one_run
+from analysis.dvfs.fleet_fit import from_frequencies
 from analysis.dvfs.frequency_model import FrequencyModel
+from analysis.dvfs.memory import MemoryChange
+from analysis.dvfs.timed_runs import TimedRuns, from_runs
 from analysis.errors import AnalysisError
 from analysis.event_mining.fusion import Run, fuse, normalised
 from analysis.interference import experiments
@@ -81,8 +84,12 @@ MODELS: dict[str, Callable[[Numbers], object]] = {
     "visits at frequencies": lambda a: one_run.from_visits(
         **a.weighed(), seconds=a(), hertz=a(), misses=a(), latency_s=a.one(), base_hz=a.one()
     ).slowdown(1e9),
-    "times": lambda a: fitted.from_times(a(), a()).relative_half_width(1e9),
-    "times of both": lambda a: fitted.from_times_of_both(a(), a(), a()),
+    "times": lambda a: foretold(from_runs(a(), a())),
+    "times of both": lambda a: foretold(from_runs(a(), a(), a())),
+    "fleet at frequencies": lambda a: from_frequencies(
+        a(), a.indices(4), seconds=a(), cycles=1e9 * np.minimum(a(), 1e90), instructions=a(), load=a.table(2)
+    ).sensitivity.lowest_frequency(0.9),
+    "another memory": lambda a: MemoryChange(*a(3).tolist()).waiting,
     "frequency model": lambda a: FrequencyModel(a.one(), a.one()).lowest_frequency(a.one(), a.one()),
     "piece": lambda a: fit_piece(a.table(2), a()),
     "target": lambda a: fit_target(Pressures(a(1), a(1)), Pressures(a(), a()), a(), of_peak(a.one())).predict(
@@ -114,6 +121,14 @@ MODELS: dict[str, Callable[[Numbers], object]] = {
     ),
     "days": lambda a: shifted_days([a.measured() for _ in range(a.n)]),
 }
+
+
+def foretold(runs: TimedRuns) -> object:
+    """Everything that follows from times."""
+    return (
+        *(runs.time(1e9), runs.slowdown(1e9, 2e9), runs.off_chip_share(1e9)),
+        *(runs.on_chip_cycles, runs.fixed_s, runs.memory_cycles, runs.lowest_frequency(0.9, 2e9)),
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -9,6 +9,7 @@ from analysis.audits.feature import Touched
 from analysis.cross_check import core_seconds
 from analysis.dvfs.frequency_model import naive
 from analysis.dvfs.one_run import from_counters
+from analysis.dvfs.timed_runs import from_runs
 from analysis.interference.component_regression import Plane
 from analysis.measured import Measured, given
 from analysis.movers.decomposition import decompose
@@ -94,3 +95,13 @@ def test_interference_and_features() -> None:
     saved = Touched(given(0.3), few=False, visits=9).saved(3)
     assert saved == Measured(*[pytest.approx(0.2)] * 3)
     assert said("30 % made three times as fast save 20 %")
+
+
+def test_timed_runs() -> None:
+    runs = from_runs(np.array([1200, 1800, 2400]) * 1e6, [18.3, 12.9, 10.1])
+    assert said(f"A = {runs.on_chip_cycles.value / GHZ:.1f} s·GHz, B = {runs.fixed_s.value:.1f} s")
+    assert said(f"{100 * runs.off_chip_share(2.4e9).value:.1f} % of the time at 2400 MHz waits")
+    model, plain = (
+        np.mean([abs(getattr(each, how)) for each in runs.settings]) for how in ("held_out", "naive")
+    )
+    assert said(f"here {100 * model:.1f} % off on average, naive {100 * plain:.1f}")

@@ -153,9 +153,49 @@ export interface paths {
         };
         /**
          * Slowdowns at other frequencies
-         * @description How much of each application's time waits for memory, and so does not depend on the frequency; predicted slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction.
+         * @description How much of each application's time waits for memory, and so does not depend on the frequency; predicted slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction; also for another frequency of the memory. From misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.
          */
         get: operations["frequency"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/frequency-fit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Slowdowns where machines run at several frequencies
+         * @description A/f + B fitted to the seconds that an application's instructions took on machines of one platform at different frequencies, with no need of misses or latencies: its share of time that waits, slowdowns at other frequencies, the lowest that keeps a performance, and by how much the other frequencies fail to foretell each.
+         */
+        get: operations["frequency_fit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analysis/frequency-times": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Slowdowns from times at several frequencies
+         * @description A/f + B fitted to times that were measured at two frequencies or more, of a run, of a request or of any work that stays the same; with C/f_mem where the memory's frequency varied too. Nothing of the fleet is asked, and no selection is taken.
+         */
+        get: operations["frequency_times"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2456,6 +2496,7 @@ export interface components {
             asked: components["schemas"]["AskedOf"];
             /** Base Mhz */
             base_mhz: number | null;
+            /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["Because"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /**
@@ -2470,12 +2511,91 @@ export interface components {
              * @description What the model leaves out.
              */
             limits: string[];
+            memory: components["schemas"]["Memory"] | null;
             /** Performance */
             performance: number;
             /** Rows */
             rows: components["schemas"]["FrequencyRow"][];
             /** Rows Total */
             rows_total: number;
+        };
+        /**
+         * FrequencyFitAnswer
+         * @description A/f + B of applications, platform by platform.
+         */
+        FrequencyFitAnswer: {
+            asked: components["schemas"]["AskedOf"];
+            /** @description Why there is no answer; null where there is one. */
+            because: components["schemas"]["Because"] | null;
+            inputs: components["schemas"]["InputsAnswer"];
+            /** Left Out */
+            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            /**
+             * Limits
+             * @description What the model leaves out.
+             */
+            limits: string[];
+            memory: components["schemas"]["Memory"] | null;
+            /** Performance */
+            performance: number;
+            /** Rows */
+            rows: components["schemas"]["FrequencyFitRow"][];
+            /** Rows Total */
+            rows_total: number;
+        };
+        /**
+         * FrequencyFitRow
+         * @description One application on one platform.
+         */
+        FrequencyFitRow: {
+            /** Application */
+            application: string;
+            /**
+             * Base Mhz
+             * @description What slowdowns are against.
+             */
+            base_mhz: number | null;
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Clipped
+             * @description A or B is 0, since by chance it came out negative.
+             */
+            clipped: boolean;
+            /**
+             * Cpu Seconds
+             * @description Of the fleet in the covered time, of what was counted.
+             */
+            cpu_seconds: number;
+            /** Few */
+            few: boolean;
+            /**
+             * Load Correlation
+             * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart.
+             */
+            load_correlation: number | null;
+            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
+            /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
+            lowest_mhz: components["schemas"]["Figure"] | null;
+            /** Machines */
+            machines: number;
+            /** @description Share of its time at the base frequency that does not go with the clock. */
+            off_chip: components["schemas"]["Figure"] | null;
+            /** @description A: cycles per instruction if nothing waited. */
+            on_chip_cpi: components["schemas"]["Figure"] | null;
+            /** Platform */
+            platform: string;
+            /** Slowdowns */
+            slowdowns: components["schemas"]["Slowdown"][];
+            /**
+             * Steps
+             * @description What was seen, the lowest frequency first.
+             */
+            steps: components["schemas"]["FrequencyStep"][];
+            /** Visits */
+            visits: number;
+            /** @description B: nanoseconds that an instruction waits on average. */
+            waiting_ns: components["schemas"]["Figure"] | null;
         };
         /**
          * FrequencyRow
@@ -2492,6 +2612,8 @@ export interface components {
             cpu_seconds: number;
             /** Few */
             few: boolean;
+            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** @description Share of its time at the base frequency that waits for memory. */
@@ -2500,6 +2622,105 @@ export interface components {
             slowdowns: components["schemas"]["Slowdown"][];
             /** Visits */
             visits: number;
+        };
+        /**
+         * FrequencyStep
+         * @description Visits at nearly one frequency.
+         */
+        FrequencyStep: {
+            /**
+             * Fitted
+             * @description The same by the fit.
+             */
+            fitted: number;
+            /**
+             * Held Out
+             * @description Relative error of what the other steps foretell of this one; null: they are fewer than two.
+             */
+            held_out: number | null;
+            /** Machines */
+            machines: number;
+            /**
+             * Mhz
+             * @description Mean, by CPU time.
+             */
+            mhz: number;
+            /**
+             * Naive
+             * @description The same if all time were on the chip: one CPI at any frequency.
+             */
+            naive: number | null;
+            /**
+             * Ns Per Instruction
+             * @description As counted.
+             */
+            ns_per_instruction: number;
+            /** Visits */
+            visits: number;
+        };
+        /**
+         * FrequencyTimesAnswer
+         * @description The fit of times, and what follows from it.
+         */
+        FrequencyTimesAnswer: {
+            /**
+             * Base Mhz
+             * @description What slowdowns are against.
+             */
+            base_mhz: number | null;
+            because: components["schemas"]["Because"] | null;
+            /**
+             * Clipped
+             * @description A, B or C is 0, since by chance it came out negative.
+             */
+            clipped: boolean;
+            /** @description B: seconds that go with no frequency that varied. */
+            fixed_seconds: components["schemas"]["Figure"] | null;
+            /**
+             * Held Out Error
+             * @description Mean of the rows' `held_out` without their signs.
+             */
+            held_out_error: number | null;
+            /**
+             * Limits
+             * @description What the model leaves out.
+             */
+            limits: string[];
+            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
+            /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
+            lowest_mhz: components["schemas"]["Figure"] | null;
+            /** @description Its effect is assumed; null also where it was fitted. */
+            memory: components["schemas"]["Memory"] | null;
+            /** @description C: cycles of the memory; null: its frequency did not vary. */
+            memory_cycles: components["schemas"]["Figure"] | null;
+            /** Memory Target Mhz */
+            memory_target_mhz: number | null;
+            /**
+             * Naive Error
+             * @description The same of `naive`.
+             */
+            naive_error: number | null;
+            /** @description Share of the time at the base that does not go with the cores' clock. */
+            off_chip: components["schemas"]["Figure"] | null;
+            /** @description A: cycles of the cores. */
+            on_chip_cycles: components["schemas"]["Figure"] | null;
+            /** Performance */
+            performance: number;
+            /**
+             * Rows
+             * @description What was given, by frequency.
+             */
+            rows: components["schemas"]["TimedSetting"][];
+            /** Runs */
+            runs: number;
+            /** Slowdowns */
+            slowdowns: components["schemas"]["TimedSlowdown"][];
+            /**
+             * Spread
+             * @description Standard deviation of times around the fit, relative; null: none is left over to say, and intervals are open.
+             */
+            spread: number | null;
         };
         /**
          * GraphEdge
@@ -3054,6 +3275,26 @@ export interface components {
             enabled: number;
             /** Total */
             total: number;
+        };
+        /**
+         * Memory
+         * @description Another frequency of the memory, and what is assumed of it.
+         */
+        Memory: {
+            /** Measured Mhz */
+            measured_mhz: number;
+            /**
+             * Part
+             * @description Of the time that waits, what is taken to go with the memory's clock.
+             */
+            part: number;
+            /** Target Mhz */
+            target_mhz: number;
+            /**
+             * Waiting
+             * @description How many times as long the waiting takes.
+             */
+            waiting: number;
         };
         /**
          * MiningStep
@@ -4186,6 +4427,8 @@ export interface components {
          * @description At one frequency.
          */
         Slowdown: {
+            /** @description The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for. */
+            at_memory: components["schemas"]["Figure"] | null;
             /** Mhz */
             mhz: number;
             /**
@@ -4727,6 +4970,54 @@ export interface components {
              * @description Visits with a sample in the row's total.
              */
             visits: number | null;
+        };
+        /**
+         * TimedSetting
+         * @description Runs at one frequency of the cores, and of the memory where it varies.
+         */
+        TimedSetting: {
+            /** Fitted */
+            fitted: number;
+            /**
+             * Held Out
+             * @description Relative error of what all other settings foretell of this one; null: they are too few.
+             */
+            held_out: number | null;
+            /** Memory Mhz */
+            memory_mhz: number | null;
+            /** Mhz */
+            mhz: number;
+            /**
+             * Naive
+             * @description The same if all time were on the chip.
+             */
+            naive: number | null;
+            /** Runs */
+            runs: number;
+            /**
+             * Seconds
+             * @description Mean of these runs.
+             */
+            seconds: number;
+        };
+        /**
+         * TimedSlowdown
+         * @description At one frequency.
+         */
+        TimedSlowdown: {
+            /** @description The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for. */
+            at_memory: components["schemas"]["Figure"] | null;
+            /** Mhz */
+            mhz: number;
+            /**
+             * Naive
+             * @description If all time were on the chip: base ÷ frequency − 1.
+             */
+            naive: number;
+            /** @description That one more run takes, with the interval that holds it. */
+            seconds: components["schemas"]["Figure"];
+            /** @description Time ratio − 1; below 0 is faster. */
+            slowdown: components["schemas"]["Figure"] | null;
         };
         /**
          * TotalsAnswer
@@ -6038,6 +6329,12 @@ export interface operations {
                 performance?: number;
                 /** @description Of a miss, on platforms without a figure; else they are left out. */
                 latency_ns?: number | null;
+                /** @description At which the memory ran while it was measured. */
+                memory_mhz?: number | null;
+                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                memory_target_mhz?: number | null;
+                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                memory_part?: number;
                 /** @description Rows to show. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
@@ -6080,6 +6377,218 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FrequencyAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    frequency_fit: {
+        parameters: {
+            query?: {
+                /** @description What slowdowns are against; else each row's mean frequency. */
+                base_mhz?: number | null;
+                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                mhz?: string;
+                /** @description Of that at the base frequency, to be kept. */
+                performance?: number;
+                /** @description At which the memory ran while it was measured. */
+                memory_mhz?: number | null;
+                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                memory_target_mhz?: number | null;
+                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                memory_part?: number;
+                /** @description Rows to show. */
+                limit?: number;
+                /** @description What was sampled; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                select?: string;
+                /** @description Whose visits. */
+                campaign?: string;
+                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                focus?: string;
+                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                ignore?: string;
+                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                hide?: string;
+                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show?: string;
+                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                show_from?: string;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FrequencyFitAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection means nothing; `at` says where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    frequency_times: {
+        parameters: {
+            query: {
+                /** @description MHz and seconds of each run, and the memory's MHz where that varies, colons within, commas between. */
+                runs: string;
+                /** @description What slowdowns are against; else the highest frequency. */
+                base_mhz?: number | null;
+                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                mhz?: string;
+                /** @description Of that at the base frequency, to be kept. */
+                performance?: number;
+                /** @description At which the memory ran while it was measured. */
+                memory_mhz?: number | null;
+                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                memory_target_mhz?: number | null;
+                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                memory_part?: number;
+                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Have a browser keep the answer as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FrequencyTimesAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };

@@ -7,7 +7,8 @@ import pytest
 from services.api.openapi import document
 
 MODELS = (
-    *("ratios", "cross-check", "affinity", "apu", "frequency", "side-by-side"),
+    *("ratios", "cross-check", "affinity", "apu", "side-by-side"),
+    *("frequency", "frequency-fit", "frequency-times"),
     *("composition", "feature", "load-test", "stability"),
     *("capacity", "machine-types", "interference", "placement", "events"),
 )

@@ -1,0 +1,197 @@
+"""The model from a fleet whose machines run at several frequencies: seconds per instruction = A/f + B (beyond DIGEST D1).
+
+A visit counted an application's instructions, its cycles and its CPU time together: seconds per instruction is CPI(f)/f, f is cycles
+over time. A cycles per instruction are on the chip, B seconds wait. The fit weighs visits by their instructions, so that it gives all
+time back: with one frequency it would be the ratio of sums that CPI is.
+
+A governor belongs to a machine. Visits of one machine share what else it is like, so the interval is that of leaving out machines one
+by one (the jackknife), or visits, whichever is wider. Where all of a frequency is known from one machine nothing bounds the answer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.arrays import Float, Int, sums
+from analysis.dvfs.left_out import Line, left_out, steps_of
+from analysis.dvfs.sensitivity import FleetSensitivity
+from analysis.dvfs.terms import Terms
+from analysis.errors import BadShape, Constant, Contradictory
+from analysis.estimate import FEW
+from analysis.evidence import enough, number, numbers, positives, same_length
+from analysis.measured import Measured
+
+LEAST_RANGE = 1.1
+"""Highest over lowest frequency, at least: of less, what is counted badly would pass for an effect."""
+_ROUNDING_OF_SHARES = 1e-9
+_FREQUENCIES = (1e6, 1e11)
+"""In Hz; beyond them something was not counted."""
+
+LIMITS = (
+    "Machines at different frequencies are taken to do the same work for an instruction: releases and requests may differ between them.",
+    "How busy a machine is and how many CPUs are busy on a socket is allowed for by lines; which programs keep them busy is not.",
+    "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that is told as waiting.",
+    "The model is a line in 1/f between and near the frequencies seen; turbo frequencies above them are not predicted.",
+)
+"""What the fit leaves out, to be shown beside every prediction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Visits at nearly one frequency."""
+
+    hertz: float
+    """Mean, by CPU time."""
+    visits: int
+    machines: int
+    seconds: float
+    """Per instruction, as counted."""
+    fitted: float
+    held_out: float | None
+    """Relative error of what all other steps foretell of this one; None: they are fewer than two."""
+    naive: float | None
+    """The same if all time were on the chip: one CPI at any frequency."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFit:
+    """The fit, and how sure it is."""
+
+    sensitivity: FleetSensitivity
+    on_chip_cycles: Measured
+    """A: cycles for each instruction that stay when nothing waits."""
+    waiting_s: Measured
+    """B: seconds that an instruction waits on average."""
+    machines: int
+    steps: tuple[Step, ...]
+    """By frequency."""
+    clipped: bool
+    """A or B would have been negative, within what chance explains, and is 0."""
+    load_correlation: float | None
+    """Of frequency and the load of machines, 0…1: near 1 the two can hardly be told apart. None: load does not vary."""
+
+
+def from_frequencies(
+    weight: Float,
+    machine: Int,
+    *,
+    seconds: ArrayLike,
+    cycles: ArrayLike,
+    instructions: ArrayLike,
+    base_hz: float | None = None,
+    load: Float | None = None,
+) -> FleetFit:
+    """The fit to visits; (V,) each, the last three of the same moments and > 0, `weight` ≥ 0 and finite, `machine` any number of it.
+
+    `base_hz`: at which shares and slowdowns are; None: the mean by CPU time. `load`, (V,) or (V, m): how crowded the machine was, such as its
+    utilisation and busy CPUs per socket; a line allows for each.
+    Raises TooLittle below three visits, Constant where all ran within a tenth of one frequency, NotANumber, BadShape, and
+    Contradictory where A or B is negative by more than chance.
+    """
+    time, went, done = (
+        positives(what, values)
+        for what, values in (
+            ("CPU seconds", seconds),
+            ("cycles", cycles),
+            ("instructions", instructions),
+        )
+    )
+    weight = numbers("weights", weight, 0)
+    if not len(weight) == len(machine) == len(time) == len(went) == len(done):
+        raise BadShape("Visits need a weight, a machine, seconds, cycles and instructions each.")
+    busy = None if load is None else numbers("load of machines", load[:, None] if load.ndim == 1 else load, 0)
+    same_length("Load and time of visits", time, time if busy is None else busy)
+    there = weight > 0
+    weight, time, went, done = (each[there] for each in (weight, time, went, done))
+    machine, busy = machine[there], None if busy is None else busy[there]
+    enough("visits with cycles, instructions and CPU time of this application", len(time), 3)
+    hertz = numbers("frequency in Hz, cycles over CPU time", went / time, *_FREQUENCIES)
+    if float(hertz.max()) < LEAST_RANGE * float(hertz.min()):
+        raise Constant(
+            f"All visits ran between {hertz.min() / 1e6:,.0f} and {hertz.max() / 1e6:,.0f} MHz: too close to tell what frequency does."
+        )
+    line = Line.of(weight * done, hertz, numbers("seconds per instruction", time / done, 0), busy)
+    step = steps_of(hertz)
+    chosen = max(
+        (left_out(line, step, cluster) for cluster in (np.arange(len(time)), machine)),
+        key=lambda each: each.width,
+    )
+    share = chosen.share
+    # Twice as wide: of applications that never wait one in forty is below 0 by chance with its interval.
+    if 2 * share.hi - share.value < -_ROUNDING_OF_SHARES:
+        raise Contradictory(
+            "An instruction gets faster by more than the frequency rises: the machines differ in more than their frequency."
+        )
+    if 2 * share.lo - share.value > 1 + _ROUNDING_OF_SHARES:
+        raise Contradictory(
+            "An instruction takes longer at higher frequencies: the machines differ in more than their frequency."
+        )
+    value = min(max(share.value, 0.0), 1.0)
+    held = Measured(value, min(max(share.lo, 0.0), value), max(min(share.hi, 1.0), value))
+    base = (
+        float(weight @ went / (weight @ time))
+        if base_hz is None
+        else number("base frequency in Hz", base_hz, *_FREQUENCIES)
+    )
+    return FleetFit(
+        sensitivity=FleetSensitivity(
+            _at_base(held, base / line.middle_hz), base, len(time), chosen.contributing < FEW
+        ),
+        on_chip_cycles=_part(chosen.terms, 0, 1 - value, line.unit_s * line.middle_hz),
+        waiting_s=_part(chosen.terms, 1, value, line.unit_s),
+        machines=len(np.unique(machine)),
+        steps=_steps(line, step, machine, hertz, weight * time),
+        clipped=value != share.value,
+        load_correlation=_correlation(line),
+    )
+
+
+def _at_base(share: Measured, ratio: float) -> Measured:
+    """A share of the time at the middle frequency as one at a base `ratio` times as high, where less is on the chip."""
+    value, lo, hi = (each / (each + (1 - each) / ratio) for each in (share.value, share.lo, share.hi))
+    return Measured(value, lo, hi)
+
+
+def _part(terms: Terms, place: int, value: float, scale: float) -> Measured:
+    """A coefficient in its own unit, `value` where it was kept from being negative."""
+    found = terms.of(np.eye(2)[place])
+    return Measured(value * scale, min(max(found.lo, 0.0), value) * scale, max(found.hi, value) * scale)
+
+
+def _steps(line: Line, step: Int, machine: Int, hertz: Float, time: Float) -> tuple[Step, ...]:
+    count = int(step.max()) + 1
+    each = line.sums(step, count)
+    # Of a line, its value at the mean of the step; the second column is 1.
+    at, seen = each.squares[:, 1, :], each.right[:, 1]
+    fitted = at @ each.whole().solved()[0] / at[:, 1]
+    others = each.others()
+    # One step alone has no line, however its frequencies jitter.
+    model = (at * others.solved()).sum(axis=1) / seen - 1 if count > 2 else np.full(count, np.nan)
+    flat = np.divide(
+        others.right[:, 1], others.squares[:, 0, 1], out=np.full(count, np.nan), where=others.right[:, 1] > 0
+    )
+    naive = flat * at[:, 0] / seen - 1
+    mean = sums(step, time * hertz, count) / sums(step, time, count)
+    return tuple(
+        Step(
+            hertz=float(mean[n]),
+            visits=int((step == n).sum()),
+            machines=len(np.unique(machine[step == n])),
+            seconds=float(seen[n] / at[n, 1]) * line.unit_s,
+            fitted=float(fitted[n]) * line.unit_s,
+            held_out=float(model[n]) if np.isfinite(model[n]) else None,
+            naive=float(naive[n]) if np.isfinite(model[n]) else None,
+        )
+        for n in range(count)
+    )
+
+
+def _correlation(line: Line) -> float | None:
+    """The multiple correlation of 1/f and what load there is."""
+    if line.columns.shape[1] < 3:
+        return None
+    root = np.sqrt(line.weight)
+    slow, load = root * (line.columns[:, 0] - 1), root[:, None] * line.columns[:, 2:]
+    left = slow - load @ (np.linalg.pinv(load) @ slow)
+    return float(np.sqrt(max(1 - float(left @ left) / float(slow @ slow), 0.0)))

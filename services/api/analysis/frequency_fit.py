@@ -1,0 +1,183 @@
+"""How time goes with the frequency in a fleet that runs at several: /analysis/frequency-fit."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from analysis.dvfs.fleet_fit import Step
+from services.api.analysis.answers import OfMachines, of_machines
+from services.api.analysis.frequency_told import (
+    Memory,
+    MemoryMhz,
+    MemoryPart,
+    MemoryTarget,
+    Mhz,
+    Performance,
+    Slowdown,
+    memory_document,
+    slowdown_document,
+    wanted_of,
+)
+from services.api.analysis.told import (
+    Because,
+    Figure,
+    LeftOut,
+    because_document,
+    figure_document,
+    reasons_document,
+)
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.parameters import Selected
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.query.models.frequency_fit import MOST_ROWS, FitQuestion, FitRow
+from storage.query.models.frequency_fit import FitAnswer as FoundFit
+from storage.query.selections.selection import Selection
+
+
+class FrequencyStep(Answer):
+    """Visits at nearly one frequency."""
+
+    mhz: float = Field(description="Mean, by CPU time.")
+    visits: int
+    machines: int
+    ns_per_instruction: float = Field(description="As counted.")
+    fitted: float = Field(description="The same by the fit.")
+    held_out: float | None = Field(
+        description="Relative error of what the other steps foretell of this one; null: they are fewer than two."
+    )
+    naive: float | None = Field(
+        description="The same if all time were on the chip: one CPI at any frequency."
+    )
+
+
+class FrequencyFitRow(Answer):
+    """One application on one platform."""
+
+    application: str
+    platform: str
+    cpu_seconds: float = Field(description="Of the fleet in the covered time, of what was counted.")
+    visits: int
+    machines: int
+    base_mhz: float | None = Field(description="What slowdowns are against.")
+    off_chip: Figure | None = Field(
+        description="Share of its time at the base frequency that does not go with the clock."
+    )
+    on_chip_cpi: Figure | None = Field(description="A: cycles per instruction if nothing waited.")
+    waiting_ns: Figure | None = Field(description="B: nanoseconds that an instruction waits on average.")
+    slowdowns: list[Slowdown]
+    lowest_mhz: Figure | None = Field(
+        description="Lowest frequency that keeps the wanted performance; null: none does, or nothing is known."
+    )
+    lowest_at_memory_mhz: Figure | None = Field(
+        description="The same with the asked frequency of the memory; null also where none was asked for."
+    )
+    steps: list[FrequencyStep] = Field(description="What was seen, the lowest frequency first.")
+    load_correlation: float | None = Field(
+        description="Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart."
+    )
+    clipped: bool = Field(description="A or B is 0, since by chance it came out negative.")
+    few: bool
+    because: Because | None
+
+
+class FrequencyFitAnswer(OfMachines):
+    """A/f + B of applications, platform by platform."""
+
+    performance: float
+    memory: Memory | None
+    rows: list[FrequencyFitRow]
+    rows_total: int
+    limits: list[str] = Field(description="What the model leaves out.")
+    left_out: list[LeftOut]
+
+
+_FORMS = forms_of(FrequencyFitAnswer, "rows")
+
+
+def frequency_fit_document(selection: Selection, found: FoundFit) -> Json:
+    """The answer of /analysis/frequency-fit."""
+    figures = {
+        "performance": found.performance,
+        "memory": memory_document(found.change),
+        "rows": [_row(row) for row in found.rows],
+        "rows_total": found.rows_total,
+        "limits": list(found.limits),
+        "left_out": reasons_document(found.left_out),
+    }
+    return of_machines(selection, found.inputs, found.unsaid, figures)
+
+
+def _row(row: FitRow) -> Json:
+    fit = row.fit
+    return {
+        "application": row.application,
+        "platform": row.platform,
+        "cpu_seconds": row.cpu_seconds,
+        "visits": row.visits,
+        "machines": row.machines,
+        "base_mhz": None if fit is None else fit.sensitivity.base_hz / 1e6,
+        "off_chip": None if fit is None else figure_document(fit.sensitivity.off_chip_share),
+        "on_chip_cpi": None if fit is None else figure_document(fit.on_chip_cycles),
+        "waiting_ns": None if fit is None else figure_document(fit.waiting_s, 1e9),
+        "slowdowns": [
+            slowdown_document(each.mhz, each.slowdown, each.naive, each.at_memory) for each in row.slowdowns
+        ],
+        "lowest_mhz": figure_document(row.lowest_mhz),
+        "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
+        "steps": [] if fit is None else [_step(step) for step in fit.steps],
+        "load_correlation": None if fit is None else fit.load_correlation,
+        "clipped": fit is not None and fit.clipped,
+        "few": fit is None or fit.sensitivity.few,
+        "because": because_document(row.unsaid),
+    }
+
+
+def _step(step: Step) -> Json:
+    return {
+        "mhz": step.hertz / 1e6,
+        "visits": step.visits,
+        "machines": step.machines,
+        "ns_per_instruction": step.seconds * 1e9,
+        "fitted": step.fitted * 1e9,
+        "held_out": step.held_out,
+        "naive": step.naive,
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/frequency-fit",
+        summary="Slowdowns where machines run at several frequencies",
+        description="A/f + B fitted to the seconds that an application's instructions took on machines of one platform at different "
+        "frequencies, with no need of misses or latencies: its share of time that waits, slowdowns at other frequencies, the lowest that "
+        "keeps a performance, and by how much the other frequencies fail to foretell each.",
+        response_model=FrequencyFitAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def frequency_fit(  # noqa: PLR0917 - a query string
+        request: Request,
+        selection: Selected,
+        base_mhz: Annotated[
+            float | None,
+            Query(
+                ge=1, le=100_000, description="What slowdowns are against; else each row's mean frequency."
+            ),
+        ] = None,
+        mhz: Mhz = "",
+        performance: Performance = 0.9,
+        memory_mhz: MemoryMhz = None,
+        memory_target_mhz: MemoryTarget = None,
+        memory_part: MemoryPart = 1.0,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 20,
+    ) -> Response:
+        def document() -> Json:
+            wanted = wanted_of(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
+            found = asker.queries.ask(FitQuestion(selection, wanted, limit))
+            return frequency_fit_document(selection, found)
+
+        return await asker.answer(request, _FORMS, document)

@@ -1,0 +1,254 @@
+"""A/f + B of times that somebody measured: /analysis/frequency-times. Nothing of the fleet is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from analysis.dvfs import memory, timed_runs
+from analysis.dvfs.memory import MemoryChange
+from analysis.dvfs.timed_runs import Setting, TimedRuns, from_runs
+from analysis.errors import CannotSay
+from analysis.measured import Measured
+from services.api.analysis.frequency_runs import Timed, runs_of
+from services.api.analysis.frequency_told import (
+    Memory,
+    MemoryMhz,
+    MemoryPart,
+    MemoryTarget,
+    Mhz,
+    Performance,
+    Slowdown,
+    frequencies_of,
+    memory_document,
+    slowdown_document,
+)
+from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.answer import Answer, Json
+from services.api.formats.documents import forms_of
+from services.api.profiles.asker import PROBLEMS, Asker
+from storage.errors import BadSelection
+from storage.query.models.frequency_asked import Wanted, memory_change
+from storage.query.models.told import Unsaid
+
+MOST_RUNS = 1_000
+_LONGEST_RUNS = 40_000
+
+
+class TimedSetting(Answer):
+    """Runs at one frequency of the cores, and of the memory where it varies."""
+
+    mhz: float
+    memory_mhz: float | None
+    runs: int
+    seconds: float = Field(description="Mean of these runs.")
+    fitted: float
+    held_out: float | None = Field(
+        description="Relative error of what all other settings foretell of this one; null: they are too few."
+    )
+    naive: float | None = Field(description="The same if all time were on the chip.")
+
+
+class TimedSlowdown(Slowdown):
+    """At one frequency."""
+
+    seconds: Figure = Field(description="That one more run takes, with the interval that holds it.")
+
+
+class FrequencyTimesAnswer(Answer):
+    """The fit of times, and what follows from it."""
+
+    runs: int
+    base_mhz: float | None = Field(description="What slowdowns are against.")
+    performance: float
+    memory: Memory | None = Field(description="Its effect is assumed; null also where it was fitted.")
+    memory_target_mhz: float | None
+    on_chip_cycles: Figure | None = Field(description="A: cycles of the cores.")
+    fixed_seconds: Figure | None = Field(description="B: seconds that go with no frequency that varied.")
+    memory_cycles: Figure | None = Field(
+        description="C: cycles of the memory; null: its frequency did not vary."
+    )
+    off_chip: Figure | None = Field(
+        description="Share of the time at the base that does not go with the cores' clock."
+    )
+    spread: float | None = Field(
+        description="Standard deviation of times around the fit, relative; null: none is left over to say, and intervals are open."
+    )
+    clipped: bool = Field(description="A, B or C is 0, since by chance it came out negative.")
+    held_out_error: float | None = Field(description="Mean of the rows' `held_out` without their signs.")
+    naive_error: float | None = Field(description="The same of `naive`.")
+    slowdowns: list[TimedSlowdown]
+    lowest_mhz: Figure | None = Field(
+        description="Lowest frequency that keeps the wanted performance; null: none does, or nothing is known."
+    )
+    lowest_at_memory_mhz: Figure | None = Field(
+        description="The same with the asked frequency of the memory; null also where none was asked for."
+    )
+    rows: list[TimedSetting] = Field(description="What was given, by frequency.")
+    limits: list[str] = Field(description="What the model leaves out.")
+    because: Because | None
+
+
+_FORMS = forms_of(FrequencyTimesAnswer, "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class TimesAsked:
+    """What is asked of some runs."""
+
+    runs: Sequence[Timed]
+    wanted: Wanted
+    memory_mhz: float | None = None
+    """At which the memory ran, where the runs do not say."""
+    memory_target_mhz: float | None = None
+    memory_part: float = 1.0
+
+
+def frequency_times_document(asked: TimesAsked) -> Json:
+    """The answer of /analysis/frequency-times. Raises `BadSelection`."""
+    memories = [run.memory_mhz for run in asked.runs]
+    if len(asked.runs) > MOST_RUNS:
+        raise BadSelection(f"There are more than {MOST_RUNS:,} runs.", parameter="runs")
+    if any(each is None for each in memories) and any(each is not None for each in memories):
+        raise BadSelection(
+            "Some runs say at which frequency the memory ran, others do not.", parameter="runs"
+        )
+    try:
+        fit = from_runs(
+            [run.mhz * 1e6 for run in asked.runs],
+            [run.seconds for run in asked.runs],
+            None if None in memories or not memories else [(each or 0) * 1e6 for each in memories],
+        )
+    except CannotSay as error:
+        return _document(asked, None, None, Unsaid(error.reason, str(error)))
+    return _document(asked, fit, _change(asked, fit), None)
+
+
+def _change(asked: TimesAsked, fit: TimedRuns) -> MemoryChange | None:
+    known = fit.base().memory_hz if fit.knows_memory else fit.memory_hz
+    measured = asked.memory_mhz if known is None else known / 1e6
+    return memory_change(measured, asked.memory_target_mhz, asked.memory_part)
+
+
+def _document(
+    asked: TimesAsked, fit: TimedRuns | None, change: MemoryChange | None, unsaid: Unsaid | None
+) -> Json:
+    names = (
+        *("on_chip_cycles", "fixed_seconds", "memory_cycles", "off_chip", "spread"),
+        *("held_out_error", "naive_error", "lowest_mhz", "lowest_at_memory_mhz"),
+    )
+    found: Json = {**dict.fromkeys(names), "clipped": False, "slowdowns": [], "rows": []}
+    base = asked.wanted.base_mhz
+    limits: tuple[str, ...] = timed_runs.LIMITS
+    if fit is not None:
+        base = base or fit.base().hertz / 1e6
+        limits += timed_runs.FITTED_MEMORY if fit.knows_memory else memory.LIMITS if change else ()
+        found |= _said(asked.wanted, fit, change, base)
+    return {
+        "runs": len(asked.runs),
+        "base_mhz": base,
+        "performance": asked.wanted.performance,
+        "memory": memory_document(None if fit is None or fit.knows_memory else change),
+        "memory_target_mhz": asked.memory_target_mhz,
+        **found,
+        "limits": list(limits),
+        "because": because_document(unsaid),
+    }
+
+
+def _said(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz: float) -> Json:
+    """What a fit says; a wish that cannot be met leaves its figure null."""
+    base = base_mhz * 1e6
+    held = [each for each in fit.settings if each.held_out is not None and each.naive is not None]
+    return {
+        "on_chip_cycles": figure_document(fit.on_chip_cycles),
+        "fixed_seconds": figure_document(fit.fixed_s),
+        "memory_cycles": figure_document(fit.memory_cycles),
+        "off_chip": figure_document(fit.off_chip_share(base)),
+        "spread": fit.spread if isfinite(fit.spread) else None,
+        "clipped": fit.clipped,
+        "held_out_error": float(np.mean([abs(each.held_out or 0) for each in held])) if held else None,
+        "naive_error": float(np.mean([abs(each.naive or 0) for each in held])) if held else None,
+        "slowdowns": [
+            {
+                **slowdown_document(
+                    mhz,
+                    fit.slowdown(mhz * 1e6, base),
+                    base_mhz / mhz - 1,
+                    None if change is None else fit.slowdown(mhz * 1e6, base, change),
+                ),
+                "seconds": figure_document(fit.time(mhz * 1e6)),
+            }
+            for mhz in wanted.grid(base_mhz)
+        ],
+        "lowest_mhz": figure_document(_lowest(fit, wanted.performance, base, None)),
+        "lowest_at_memory_mhz": None
+        if change is None
+        else figure_document(_lowest(fit, wanted.performance, base, change)),
+        "rows": [_setting(each) for each in fit.settings],
+    }
+
+
+def _lowest(fit: TimedRuns, performance: float, base: float, change: MemoryChange | None) -> Measured | None:
+    try:
+        found = fit.lowest_frequency(performance, base, change)
+    except CannotSay:
+        return None
+    return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6)
+
+
+def _setting(each: Setting) -> Json:
+    return {
+        "mhz": each.hertz / 1e6,
+        "memory_mhz": None if each.memory_hz is None else each.memory_hz / 1e6,
+        "runs": each.runs,
+        "seconds": each.seconds,
+        "fitted": each.fitted,
+        "held_out": each.held_out,
+        "naive": each.naive,
+    }
+
+
+def add(router: APIRouter, asker: Asker) -> None:
+    """Add the route."""
+
+    @router.get(
+        "/analysis/frequency-times",
+        summary="Slowdowns from times at several frequencies",
+        description="A/f + B fitted to times that were measured at two frequencies or more, of a run, of a request or of any work that "
+        "stays the same; with C/f_mem where the memory's frequency varied too. Nothing of the fleet is asked, and no selection is taken.",
+        response_model=FrequencyTimesAnswer,
+        responses=PROBLEMS,
+        openapi_extra=_FORMS.openapi,
+    )
+    async def frequency_times(  # noqa: PLR0917 - a query string
+        request: Request,
+        runs: Annotated[
+            str,
+            Query(
+                max_length=_LONGEST_RUNS,
+                description="MHz and seconds of each run, and the memory's MHz where that varies, colons within, commas between.",
+                examples=["1200:18.3,2400:10.1", "1200:18.3:2400,2400:10.1:2400,2400:9.7:3200"],
+            ),
+        ],
+        base_mhz: Annotated[
+            float | None,
+            Query(ge=1, le=100_000, description="What slowdowns are against; else the highest frequency."),
+        ] = None,
+        mhz: Mhz = "",
+        performance: Performance = 0.9,
+        memory_mhz: MemoryMhz = None,
+        memory_target_mhz: MemoryTarget = None,
+        memory_part: MemoryPart = 1.0,
+    ) -> Response:
+        def document() -> Json:
+            wanted = Wanted(base_mhz, frequencies_of(mhz), performance)
+            return frequency_times_document(
+                TimesAsked(runs_of(runs), wanted, memory_mhz, memory_target_mhz, memory_part)
+            )
+
+        return await asker.answer(request, _FORMS, document)

@@ -1,0 +1,82 @@
+"""A/f + B of applications on platforms, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.frequency import memory_note
+from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, more, told
+
+_CONFOUNDED = 0.7
+"""Correlation of frequency and load from which on a reader has to know of it."""
+
+
+def frequency_fit(answer: Answer) -> RenderableType:
+    """The rows of /analysis/frequency-fit, with what was seen and what the model leaves out."""
+    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+
+
+def _body(answer: Answer) -> RenderableType:
+    names = [
+        *("waits, 95 %", "slowest shown", "if all on the chip"),
+        *(["→ with other memory"] if answer["memory"] else []),
+        *(f"lowest MHz for {share(answer['performance'])}", "held out", "MHz seen", "visits", "machines"),
+        *("platform", "application"),
+    ]
+    table = columns(*names, wide=names[-2:])
+    unsaid: list[Text] = []
+    notes: list[Text] = []
+    for row in answer["rows"]:
+        called = f"{row['application'] or '(none)'} on {row['platform'] or '(an unknown platform)'}"
+        if row["off_chip"] is None:
+            unsaid.append(Text(f"{called}: {row['because']['detail']}", "yellow"))
+            continue
+        table.add_row(*_cells(row, memory=answer["memory"] is not None))
+        notes += [Text(f"{called}: {note}", "yellow") for note in _doubts(row)]
+    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    return Group(
+        table,
+        *unsaid,
+        *notes,
+        *more(answer),
+        *few_note(answer["rows"]),
+        *memory_note(answer["memory"]),
+        *limits,
+    )
+
+
+def _cells(row: Answer, *, memory: bool) -> list[str | Text]:
+    lowest = row["lowest_mhz"]
+    slowest = max(row["slowdowns"], key=lambda each: each["naive"])
+    held = [abs(step["held_out"]) for step in row["steps"] if step["held_out"] is not None]
+    return [
+        figure(row["off_chip"], share, few=row["few"]),
+        f"{slower(slowest['slowdown'])} at {slowest['mhz']:,.0f} of {row['base_mhz']:,.0f} MHz",
+        f"{100 * slowest['naive']:+.1f} %",
+        *([slower(slowest["at_memory"])] if memory else []),
+        "–" if lowest is None else f"{lowest['value']:,.0f}",
+        f"{100 * sum(held) / len(held):.1f} %" if held else "–",
+        ", ".join(f"{step['mhz']:,.0f}" for step in row["steps"]),
+        f"{row['visits']:,}",
+        f"{row['machines']:,}",
+        Text(row["platform"] or "(unknown)"),
+        Text(row["application"] or "(none)"),
+    ]
+
+
+def slower(found: Answer | None) -> str:
+    """A slowdown with its sign and its interval."""
+    return figure(found, lambda value: f"{100 * value:+.1f} %")
+
+
+def _doubts(row: Answer) -> list[str]:
+    found = []
+    if row["because"] is not None:
+        found.append(str(row["because"]["detail"]))
+    if row["load_correlation"] is not None and row["load_correlation"] >= _CONFOUNDED:
+        found.append(
+            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly told apart"
+        )
+    if row["clipped"]:
+        found.append(f"a term came out negative by chance and is 0; {amount(row['visits'])} visits")
+    return found

@@ -1,0 +1,97 @@
+"""A/f + B of times that somebody measured, in a terminal."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from services.terminal import share
+from services.views.reports.frequency_fit import slower
+from services.views.reports.told import Answer, amount, columns, figure, unsaid
+
+
+def frequency_times(answer: Answer) -> RenderableType:
+    """The fit of /analysis/frequency-times, what it foretells, and what it was made of."""
+    if answer["because"] is not None:
+        return unsaid(answer["because"])
+    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    return Group(*_terms(answer), Text(), _seen(answer), Text(), _foretold(answer), *_lowest(answer), *limits)
+
+
+def _terms(answer: Answer) -> list[Text]:
+    parts = [f"A {figure(answer['on_chip_cycles'])} cycles", f"B {figure(answer['fixed_seconds'])} s"]
+    if answer["memory_cycles"] is not None:
+        parts.append(f"C {figure(answer['memory_cycles'])} cycles of the memory")
+    lines = [
+        Text("T = A/f + B" + (" + C/f_mem" if answer["memory_cycles"] is not None else "") + ":  ")
+        + Text(", ".join(parts), "bold"),
+        Text(
+            f"{figure(answer['off_chip'], share)} of the time at {answer['base_mhz']:,.0f} MHz does not go with the cores' clock"
+        ),
+    ]
+    if answer["clipped"]:
+        lines.append(Text("a term came out negative by chance and is 0", "yellow"))
+    if answer["held_out_error"] is not None:
+        lines.append(
+            Text(
+                f"each frequency foretold by the others: off by {100 * answer['held_out_error']:.1f} % on average; if all time were"
+                f" on the chip by {100 * answer['naive_error']:.1f} %"
+            )
+        )
+    else:
+        lines.append(
+            Text("no frequency to spare: nothing says how well this foretells another one", "yellow")
+        )
+    return lines
+
+
+def _seen(answer: Answer) -> RenderableType:
+    memory = any(row["memory_mhz"] is not None for row in answer["rows"])
+    names = [
+        "MHz",
+        *(["memory MHz"] if memory else []),
+        "runs",
+        "seconds",
+        "fitted",
+        "by the others",
+        "naive",
+    ]
+    table = columns(*names)
+    for row in answer["rows"]:
+        table.add_row(
+            f"{row['mhz']:,.0f}",
+            *([f"{row['memory_mhz']:,.0f}"] if memory else []),
+            f"{row['runs']:,}",
+            amount(row["seconds"]),
+            amount(row["fitted"]),
+            *("–" if row[name] is None else f"{100 * row[name]:+.1f} %" for name in ("held_out", "naive")),
+        )
+    return table
+
+
+def _foretold(answer: Answer) -> RenderableType:
+    target = answer["memory_target_mhz"]
+    names = ["MHz", "seconds, 95 % of runs", "slowdown, 95 %", "if all on the chip"]
+    table = columns(*names, *([f"with memory of {target:,.0f} MHz"] if target else []))
+    for each in answer["slowdowns"]:
+        table.add_row(
+            f"{each['mhz']:,.0f}",
+            figure(each["seconds"]),
+            slower(each["slowdown"]),
+            f"{100 * each['naive']:+.1f} %",
+            *([slower(each["at_memory"])] if target else []),
+        )
+    return table
+
+
+def _lowest(answer: Answer) -> list[Text]:
+    kept = f"{share(answer['performance'])} of the performance at {answer['base_mhz']:,.0f} MHz"
+    lines = [_lowest_line(answer["lowest_mhz"], kept)]
+    if answer["memory_target_mhz"]:
+        other = f"{kept}, with memory of {answer['memory_target_mhz']:,.0f} MHz"
+        lines.append(_lowest_line(answer["lowest_at_memory_mhz"], other))
+    return lines
+
+
+def _lowest_line(found: Answer | None, kept: str) -> Text:
+    if found is None:
+        return Text(f"no frequency keeps {kept}", "yellow")
+    return Text(f"lowest MHz that keeps {kept}: {figure(found, lambda mhz: f'{mhz:,.0f}')}")

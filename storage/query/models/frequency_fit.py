@@ -1,0 +1,168 @@
+"""How applications' time goes with the frequency, where a fleet's machines run at several: A/f + B (beyond DIGEST D1).
+
+No latency and no misses are needed: cycles, instructions and CPU time that were counted together say how long an instruction took and at
+which frequency. Each application is fitted on each platform by itself, since an instruction takes other times on another one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.dvfs import fleet_fit, memory
+from analysis.dvfs.fleet_fit import FleetFit, from_frequencies
+from analysis.dvfs.memory import MemoryChange
+from analysis.errors import CannotSay
+from analysis.measured import Measured
+from storage.errors import BadSelection
+from storage.query.arrays import Int64
+from storage.query.models.frequency_asked import USUAL, Wanted
+from storage.query.models.frequency_fit_inputs import FitInputs, read_fit_inputs
+from storage.query.models.told import Inputs, Unsaid
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+
+MOST_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FittedSlowdown:
+    """At one frequency."""
+
+    mhz: float
+    slowdown: Measured
+    """Time ratio − 1."""
+    naive: float
+    """If all time were on the chip."""
+    at_memory: Measured | None
+    """With the asked frequency of the memory; None: none was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitRow:
+    """One application on one platform."""
+
+    application: str
+    platform: str
+    cpu_seconds: float
+    """Of the fleet in the covered time, of what was counted."""
+    visits: int
+    machines: int
+    fit: FleetFit | None
+    """None: `unsaid` says why."""
+    slowdowns: tuple[FittedSlowdown, ...]
+    lowest_mhz: Measured | None
+    """Lowest frequency that keeps the wanted performance; `hi` is ∞ where an end of the interval has none."""
+    lowest_at_memory_mhz: Measured | None
+    """The same with the asked frequency of the memory."""
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class FitAnswer:
+    """The rows with most CPU time, or why there is none."""
+
+    performance: float
+    change: MemoryChange | None
+    rows: tuple[FitRow, ...]
+    rows_total: int
+    limits: tuple[str, ...]
+    """What the model leaves out."""
+    inputs: Inputs
+    left_out: Mapping[str, int]
+    unsaid: Unsaid | None
+
+
+@dataclass(frozen=True, slots=True)
+class FitQuestion:
+    """The fits of a selection's applications."""
+
+    selection: Selection
+    wanted: Wanted = USUAL
+    limit: int = 20
+
+    def answer(self, reading: Reading) -> FitAnswer:
+        """The fits. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        if not 1 <= self.limit <= MOST_ROWS:
+            raise BadSelection(f"1 to {MOST_ROWS} rows are shown.", parameter="limit")
+        found = read_fit_inputs(reading, self.selection)
+        unsaid = _unsaid(found)
+        rows = () if unsaid else _rows(found, self.wanted)
+        return FitAnswer(
+            performance=self.wanted.performance,
+            change=self.wanted.memory,
+            rows=rows[: self.limit],
+            rows_total=len(rows),
+            limits=(*fleet_fit.LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
+            inputs=found.inputs,
+            left_out=found.left_out,
+            unsaid=unsaid,
+        )
+
+
+def _unsaid(found: FitInputs) -> Unsaid | None:
+    if not len(found.visits):
+        return Unsaid("too_little", "No visit of the selection has landed.")
+    if found.visits.weights is None:
+        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+    if not len(found.visit):
+        return Unsaid(
+            "too_little",
+            "No visit has cycles, instructions and CPU time of an application. Count control groups:"
+            " fleetprof campaigns set … --cgroups 16.",
+        )
+    return None
+
+
+def _rows(found: FitInputs, wanted: Wanted) -> tuple[FitRow, ...]:
+    """All pairs of an application and a platform, most CPU time first."""
+    names, application = np.unique(found.application, return_inverse=True)
+    platform = found.visits.values["platform"][found.visit]
+    keys, of = np.unique(np.stack([application.reshape(-1), platform], axis=1), axis=0, return_inverse=True)
+    of = of.reshape(-1)
+    seconds = np.bincount(of, weights=found.seconds * found.visits.weight[found.visit], minlength=len(keys))
+    order = np.argsort(of, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(of, minlength=len(keys)))[:-1])
+    return tuple(
+        _row(
+            found,
+            parts[place],
+            (str(names[keys[place, 0]]), found.visits.names["platform"][keys[place, 1]]),
+            float(seconds[place]),
+            wanted,
+        )
+        for place in np.argsort(-seconds, kind="stable").tolist()
+    )
+
+
+def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, wanted: Wanted) -> FitRow:
+    at = found.visit[pairs]
+    machine = found.visits.values["machine"][at]
+    counts = len(pairs), len(np.unique(machine))
+    try:
+        fit = from_frequencies(
+            found.visits.weight[at],
+            machine,
+            seconds=found.seconds[pairs],
+            cycles=found.cycles[pairs],
+            instructions=found.instructions[pairs],
+            base_hz=None if wanted.base_mhz is None else wanted.base_mhz * 1e6,
+            load=found.load[at],
+        )
+    except CannotSay as error:
+        return FitRow(*key, seconds, *counts, None, (), None, None, Unsaid(error.reason, str(error)))
+    model = fit.sensitivity
+    base = model.base_hz / 1e6
+    waiting = None if wanted.memory is None else wanted.memory.waiting
+    slowdowns = tuple(
+        FittedSlowdown(
+            mhz,
+            model.slowdown(mhz * 1e6),
+            base / mhz - 1,
+            None if waiting is None else model.slowdown(mhz * 1e6, waiting),
+        )
+        for mhz in wanted.grid(base)
+    )
+    lowest, unsaid = wanted.lowest(model)
+    other = (None, None) if waiting is None else wanted.lowest(model, waiting)
+    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other[0], unsaid)

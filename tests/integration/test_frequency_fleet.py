@@ -1,0 +1,260 @@
+"""GIVEN a simulated fleet whose machines run at three frequencies WHEN A/f + B is asked for THEN it is that of the law."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from uuid import UUID
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+from typer.testing import CliRunner
+
+from analysis.dvfs.fleet_fit import FleetFit
+from collector import appointments
+from collector.standing import ensure_standing
+from services.api.analysis.frequency import FrequencyAnswer, frequency_document
+from services.api.analysis.frequency_fit import FrequencyFitAnswer, frequency_fit_document
+from services.cli import app
+from services.simulate.binaries import SymbolFolder
+from services.simulate.catalogue import APPLICATIONS, SERVICES
+from services.simulate.draws import Floats
+from services.simulate.fleet import Fleet
+from services.simulate.gateways import Simulation
+from services.simulate.history import Past, make_up
+from services.simulate.outcomes import NEVER
+from services.simulate.platforms import PLATFORMS, Platform
+from services.simulate.rates import cycles_per_instruction, waiting_s
+from services.simulate.run import FleetPlan
+from services.simulate.seeding import seed
+from services.simulate.window import Window
+from storage import campaigns
+from storage.archive import Archive
+from storage.campaigns import Counted, Definition, EventPlan
+from storage.query.engine import QueryEngine
+from storage.query.models.frequency import FrequencyQuestion
+from storage.query.models.frequency_asked import Wanted, memory_change
+from storage.query.models.frequency_fit import FitQuestion, FitRow
+from storage.query.selections.grammar import parse_matchers
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+from storage.schema import capture
+from symbolizer.images.resolve import Resolver
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker.landing import Lander
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+MACHINES, SEED, SERVICES_RUN = 60, 5, 2
+HOURS, VISITS = 12, 200
+DAY = datetime(2026, 11, 17, 9, tzinfo=UTC)
+WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
+EVENTS = (
+    EventPlan("cpu", 1000, rate_hz=99.0, stacks=False),
+    EventPlan("llc-misses", 500, stacks=False, turn=1),
+)
+SPEEDS = (0.6, 0.8, 1.0)
+"""Of the nominal frequency."""
+TARGETS = SERVICES[:SERVICES_RUN]
+CROWDED, CALM = PLATFORMS[:2]
+"""Platforms: on one neighbours hinder each other, as in every simulated fleet; on the other they do not."""
+_NO_ANSWER = 3
+
+
+@dataclass(frozen=True)
+class Landed:
+    queries: QueryEngine
+    fleet: Fleet
+
+
+def _calm(slower: Callable[[Window], Floats]) -> Callable[[Window], Floats]:
+    """How many times as long instructions take, where nobody hinders anybody on the calm platform."""
+
+    def found(window: Window) -> Floats:
+        return np.ones(len(window.groups)) if PLATFORMS[window.platform] is CALM else slower(window)
+
+    return found
+
+
+@pytest.fixture
+def landed(
+    engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Landed]:
+    # A simulated window is a function of its visit's id: with these the past is the same each time.
+    numbers = Random(1)
+    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
+    plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=3)
+    with engine.begin() as connection:
+        seed(connection, plan)
+        ensure_standing(connection)
+        campaign = campaigns.create_or_update(
+            connection, Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=16))
+        )
+    monkeypatch.setattr(Window, "_slower", _calm(Window._slower))
+    fleet = Fleet(MACHINES, seed=SEED, strata=3, services=SERVICES_RUN)
+    nominal = np.array([platform.nominal_mhz for platform in PLATFORMS])[fleet.platform]
+    fleet.mhz = nominal * np.resize(SPEEDS, MACHINES)
+    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
+    simulation = Simulation(fleet, SymbolFolder(plan.symbols), NEVER)
+    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
+    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
+    with engine.connect() as connection:
+        waiting = list(connection.scalars(select(capture.c.visit_id)))
+    for visit_id in waiting:
+        lander.land(visit_id)
+    asked = QueryEngine(engine)
+    yield Landed(asked, fleet)
+    asked.close()
+
+
+def test_a_over_f_plus_b_is_that_of_the_law(
+    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = landed.queries
+    answer = queries.ask(FitQuestion(WHOLE, limit=100))
+    assert answer.unsaid is None
+    assert answer.inputs.used == answer.inputs.visits == answer.inputs.coverage.landed
+    rows = {(row.application, row.platform): row for row in answer.rows}
+    assert len(rows) == answer.rows_total
+    _check_without_pressure(rows)
+    _check_under_pressure(rows)
+    _check_both_models_agree(queries, rows)
+    _check_another_memory(queries)
+    _check_what_cannot_be_said(landed)
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
+    _check_reports()
+
+
+Rows = dict[tuple[str, str], FitRow]
+
+
+def _known(rows: Rows, platform: Platform, visits: int) -> list[tuple[FitRow, FleetFit]]:
+    found = []
+    for (_, name), row in rows.items():
+        if name == platform.name and row.visits >= visits and row.fit is not None and len(row.fit.steps) > 2:
+            found.append((row, row.fit))
+    return found
+
+
+def _true_share(name: str, platform: Platform, mhz: float) -> float:
+    number = PLATFORMS.index(platform)
+    application = next(each for each in APPLICATIONS if each.name == name)
+    cycles = cycles_per_instruction(application, number, mhz)
+    return waiting_s(application, number) * mhz * 1e6 / cycles
+
+
+def _check_without_pressure(rows: Rows) -> None:
+    found = _known(rows, CALM, 8)
+    assert len(found) > 5
+    foretold = 0
+    for row, fit in found:
+        model = fit.sensitivity
+        true = _true_share(row.application, CALM, model.base_hz / 1e6)
+        assert model.off_chip_share.value == pytest.approx(true, abs=0.005), row.application
+        application = next(each for each in APPLICATIONS if each.name == row.application)
+        wait = waiting_s(application, PLATFORMS.index(CALM))
+        assert fit.waiting_s.value == pytest.approx(wait, rel=0.05)
+        assert [step.hertz / 1e6 for step in fit.steps] == pytest.approx(
+            [part * CALM.nominal_mhz for part in SPEEDS], rel=0.01
+        )
+        assert row.lowest_mhz is not None
+        assert row.lowest_mhz.value < 0.9 * model.base_hz / 1e6
+        for each in row.slowdowns[1:]:
+            assert each.slowdown.value == pytest.approx((1 - true) * each.naive, abs=0.01)
+        if any(step.held_out is None for step in fit.steps):
+            continue  # without one of them too few visits are left
+        foretold += 1
+        model_error, naive_error = (
+            np.mean([abs(getattr(step, how)) for step in fit.steps]) for how in ("held_out", "naive")
+        )
+        assert model_error < 0.01
+        assert naive_error > 3 * model_error
+    assert foretold > 3
+
+
+def _check_under_pressure(rows: Rows) -> None:
+    """Neighbours make the same instruction slower by up to a half, differently on every machine."""
+    found = _known(rows, CROWDED, 8)
+    assert len(found) > 8
+    held = 0
+    for row, fit in found:
+        share = fit.sensitivity.off_chip_share
+        held += share.holds(_true_share(row.application, CROWDED, fit.sensitivity.base_hz / 1e6))
+    assert held >= 0.85 * len(found), (held, len(found))
+    largest = next(fit for row, fit in found if row.application == TARGETS[0].name)
+    assert largest.sensitivity.off_chip_share.lo > 0
+    assert largest.sensitivity.off_chip_share.hi < 0.7
+
+
+def _check_both_models_agree(queries: QueryEngine, rows: Rows) -> None:
+    """By misses and their latency, and without either."""
+    one = replace(WHOLE, matchers=parse_matchers(f'{{platform="{CALM.name}"}}'))
+    for target in TARGETS:
+        fit = rows[target.name, CALM.name].fit
+        assert fit is not None
+        wanted = Wanted(fit.sensitivity.base_hz / 1e6)
+        answer = queries.ask(FrequencyQuestion(one, wanted, latency_ns=CALM.latency_ns))
+        share = next(row.off_chip for row in answer.rows if row.application == target.name)
+        assert share is not None
+        assert share.value == pytest.approx(fit.sensitivity.off_chip_share.value, abs=0.02)
+
+
+def _check_another_memory(queries: QueryEngine) -> None:
+    wanted = Wanted(memory=memory_change(3200.0, 4800.0, 0.75))
+    answer = queries.ask(FitQuestion(WHOLE, wanted))
+    row = next(row for row in answer.rows if row.fit is not None and row.platform == CALM.name)
+    assert row.fit is not None
+    assert row.lowest_mhz is not None
+    share = row.fit.sensitivity.off_chip_share.value
+    at_base = row.slowdowns[0].at_memory
+    assert at_base is not None
+    assert at_base.value == pytest.approx(-0.25 * share)
+    assert row.lowest_at_memory_mhz is not None
+    assert row.lowest_at_memory_mhz.value < row.lowest_mhz.value
+    FrequencyFitAnswer.model_validate(frequency_fit_document(WHOLE, answer))
+    one_run = queries.ask(FrequencyQuestion(WHOLE, wanted, latency_ns=20.0))
+    first = one_run.rows[0]
+    assert first.off_chip is not None
+    assert first.at_memory[0].value == pytest.approx(-0.25 * first.off_chip.value)
+    assert len(one_run.limits) > len(queries.ask(FrequencyQuestion(WHOLE, latency_ns=20.0)).limits)
+    FrequencyAnswer.model_validate(frequency_document(WHOLE, one_run))
+
+
+def _check_what_cannot_be_said(landed: Landed) -> None:
+    nobody = landed.queries.ask(FitQuestion(replace(WHOLE, matchers=parse_matchers('{machine="none"}'))))
+    assert nobody.unsaid is not None
+    assert nobody.unsaid.reason == "too_little"
+    # Of machines at one frequency every row says so, and none is left out.
+    fast = "|".join(landed.fleet.name(number) for number in range(2, MACHINES, len(SPEEDS)))
+    same = landed.queries.ask(FitQuestion(replace(WHOLE, matchers=parse_matchers(f'{{machine=~"{fast}"}}'))))
+    assert same.rows
+    for row in same.rows:
+        assert row.fit is None
+        assert row.unsaid is not None
+        assert row.unsaid.reason in {"constant", "too_little"}
+    assert sum(row.unsaid is not None and row.unsaid.reason == "constant" for row in same.rows) > 5
+    FrequencyFitAnswer.model_validate(frequency_fit_document(WHOLE, same))
+
+
+def _check_reports() -> None:
+    runner = CliRunner(env={"COLUMNS": "250", "TERM": "dumb"})
+    times = ("--from", format_time(WHOLE.start), "--to", format_time(WHOLE.end))
+
+    def said(code: int, *words: str) -> str:
+        result = runner.invoke(app, ["report", *words, *times])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result.output
+
+    FrequencyFitAnswer.model_validate(json.loads(said(0, "frequency-fit", "--json")))
+    shown = said(0, "frequency-fit", "--rows", "2")
+    assert "more rows" in shown
+    assert "1,470, 1,960, 2,450" in shown
+    memory = ("--memory-mhz", "3200", "--memory-target-mhz", "4800")
+    assert "→ with memory of 4,800 instead of 3,200 MHz" in said(0, "frequency-fit", *memory)
+    one_run = ("frequency", "--latency-ns", "20")
+    assert "→" not in said(0, *one_run)
+    assert "→ with memory of 4,800" in said(0, *one_run, *memory)
+    assert "No visit" in said(_NO_ANSWER, "frequency-fit", '{machine="none"}')

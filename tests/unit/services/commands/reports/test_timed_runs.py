@@ -1,0 +1,36 @@
+"""GIVEN a file of times at several frequencies WHEN it is read THEN a heading is skipped, and what is wrong is told with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from services.api.analysis.frequency_runs import Timed
+from services.commands.reports.timed_runs import read_runs
+from storage.errors import BadSelection
+
+
+def test_lines_are_runs(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("mhz,seconds,memory\n1200,18.3,2400\n\n2400, 10.1, 3200\n")
+    assert read_runs(path) == (Timed(1200, 18.3, 2400), Timed(2400, 10.1, 3200))
+    path.write_text("1200,18.3\n")
+    assert read_runs(path) == (Timed(1200, 18.3),)
+    path.write_text("")
+    assert read_runs(path) == ()
+
+
+@pytest.mark.parametrize("line", ["fast,1", "1200", "1200,1,2,3", "1200;1"])
+def test_a_line_that_is_none_is_told(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"1200,18.3\n{line}\n")
+    with pytest.raises(BadSelection, match="Line 2 is no frequency and time"):
+        read_runs(path)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadSelection, match="cannot be read"):
+        read_runs(tmp_path / "none.csv")
+    path = tmp_path / "large.csv"
+    path.write_bytes(b"1,2\n" * (1 << 19))
+    with pytest.raises(BadSelection, match="more than 1 MiB"):
+        read_runs(path)
