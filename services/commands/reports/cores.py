@@ -1,4 +1,4 @@
-"""`fleetprof report apu`, `frequency`, `affinity`: what cores do and could do."""
+"""`fleetprof report apu`, `affinity`: what cores do and could do."""
 
 from typing import TYPE_CHECKING, Annotated
 
