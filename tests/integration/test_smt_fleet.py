@@ -17,6 +17,7 @@ from analysis.smt.capacity import Capacity
 from collector import appointments
 from collector.standing import ensure_standing
 from services.api.analysis.apu import ApuAnswer, apu_document
+from services.api.analysis.capacity import CapacityAnswer, capacity_document
 from services.cli import app
 from services.simulate.binaries import SymbolFolder
 from services.simulate.core_truth import CoreTruth, core_truth
@@ -36,6 +37,7 @@ from storage.query.engine import QueryEngine
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
 from storage.query.models.load_rows import LoadRow
+from storage.query.models.told import Unsaid
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
@@ -100,6 +102,7 @@ def test_cores_are_as_busy_as_they_are(
     _check_what_each_visit_knows(landed)
     _check_applications(landed)
     _check_capacity(landed)
+    _check_capacity_where_threads_are_kept_apart(landed)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     _check_report()
     _check_counters_that_contradict_themselves(landed)
@@ -195,9 +198,11 @@ def _check_capacity(landed: Landed) -> None:
     found = landed.queries.ask(
         CapacityQuestion(selection, tuple(step.requests_per_s for step in steps), STEP_S)
     )
-    by_apu, by_utilisation = found.by_apu, found.by_utilisation
+    by_apu, by_utilisation, by_hardware = found.by_apu, found.by_utilisation, found.by_hardware
     assert isinstance(by_apu, Capacity)
     assert isinstance(by_utilisation, Capacity)
+    assert isinstance(by_hardware, Capacity)
+    assert by_hardware.limit.value == pytest.approx(by_apu.limit.value, rel=0.02)
     full = steps[0].full_per_s
     off, naive = (abs(each.limit.value / full - 1) for each in (by_apu, by_utilisation))
     # Of 25 windows; without their chance APU is right to a thousandth (tests/unit/services/simulate/test_threads.py).
@@ -205,6 +210,26 @@ def _check_capacity(landed: Landed) -> None:
     assert off < naive
     assert by_utilisation.limit.value > by_apu.limit.value
     assert by_utilisation.limit.value > full
+
+    # All machines together: most have no counters, and the load of the others is not theirs.
+    CapacityAnswer.model_validate(capacity_document(CapacityQuestion(selection, ()), found))
+    mixed = landed.queries.ask(CapacityQuestion(WHOLE, (1.0,) * len(steps), STEP_S)).by_hardware
+    assert isinstance(mixed, Unsaid)
+    assert "Match a platform that counts" in mixed.detail
+
+
+def _check_capacity_where_threads_are_kept_apart(landed: Landed) -> None:
+    selection = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
+    loads = landed.queries.ask(CapacityQuestion(selection, (None,) * (HOURS * 3600 // STEP_S), STEP_S)).steps
+    full = _true(landed, ANY).full_per_s
+    # Requests of these very windows, so that their chance is not in it: the counters' way ends where the machines are full.
+    rates = tuple(None if step.hardware_apu is None else step.hardware_apu.value * full for step in loads)
+    found = landed.queries.ask(CapacityQuestion(selection, rates, STEP_S))
+    assert isinstance(found.by_hardware, Capacity)
+    assert isinstance(found.by_apu, Capacity)
+    assert isinstance(found.by_utilisation, Capacity)
+    assert found.by_hardware.limit.value == pytest.approx(full)
+    assert 1.01 * full < found.by_apu.limit.value < found.by_utilisation.limit.value
 
 
 def _check_report() -> None:

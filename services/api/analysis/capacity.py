@@ -40,7 +40,8 @@ class StepRow(Answer):
     start: str = Field(alias="from", description="RFC 3339.")
     rate: float | None = Field(description="Requests per second, as given.")
     utilisation: Figure | None = Field(description="Of logical CPUs, 0…1; null: no visit of the step has it.")
-    apu: Figure | None
+    apu: Figure | None = Field(description="By the operating systems' times.")
+    hardware_apu: Figure | None = Field(description="By counters of cycles, of the visits that have them.")
     visits: int
 
 
@@ -68,7 +69,10 @@ class CapacityAnswer(Answer):
     step_seconds: int
     full: float
     by_utilisation: ForecastAnswer
-    by_apu: ForecastAnswer
+    by_apu: ForecastAnswer = Field(description="By the operating systems' times.")
+    by_hardware: ForecastAnswer = Field(
+        description="By APU of counters of cycles, where nine of ten visits have them."
+    )
     rows: list[StepRow]
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
     left_out: list[LeftOut] = Field(description="Visits without an APU.")
@@ -87,12 +91,14 @@ def capacity_document(question: CapacityQuestion, found: FoundCapacity) -> Json:
         "full": question.full,
         "by_utilisation": _forecast(found.by_utilisation),
         "by_apu": _forecast(found.by_apu),
+        "by_hardware": _forecast(found.by_hardware),
         "rows": [
             {
                 "from": format_time(step.start),
                 "rate": step.rate,
                 "utilisation": figure_document(step.utilisation),
                 "apu": figure_document(step.apu),
+                "hardware_apu": figure_document(step.hardware_apu),
                 "visits": step.visits,
             }
             for step in found.steps

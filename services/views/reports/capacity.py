@@ -14,18 +14,25 @@ def capacity(answer: Answer) -> RenderableType:
 
 
 def _body(answer: Answer) -> RenderableType:
-    table = columns("requests/s", "CPU utilisation, 95 %", "APU, 95 %", "visits", "from", wide=("from",))
+    table = columns(
+        "requests/s", "CPU utilisation, 95 %", "APU, 95 %", "by counters", "visits", "from", wide=("from",)
+    )
     for row in answer["rows"]:
         table.add_row(
             "–" if row["rate"] is None else amount(row["rate"]),
             figure(row["utilisation"], share),
             figure(row["apu"], share),
+            "–" if row["hardware_apu"] is None else share(row["hardware_apu"]["value"]),
             f"{row['visits']:,}",
             row["from"][:16].replace("T", " "),
         )
     lines: list[Text] = []
-    for name in ("utilisation", "apu"):
-        lines += _forecast(answer[f"by_{name}"], {"apu": "APU"}.get(name, name), answer["full"])
+    for name, called in (
+        ("utilisation", "utilisation"),
+        ("apu", "APU"),
+        ("hardware", "APU of counters"),
+    ):
+        lines += _forecast(answer[f"by_{name}"], called, answer["full"])
     return Group(table, *lines, *coefficients(answer))
 
 

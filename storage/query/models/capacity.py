@@ -12,11 +12,17 @@ import numpy as np
 
 from analysis.errors import CannotSay
 from analysis.smt.capacity import Capacity, forecast
-from analysis.smt.fleet import of_cluster
+from analysis.smt.fleet import of_both, of_cluster
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
-from storage.query.models.machine_loads import MachineLoads, machine_loads, no_load, read_core_times
+from storage.query.models.machine_loads import (
+    MachineLoads,
+    machine_loads,
+    no_load,
+    not_counted,
+    read_core_times,
+)
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
 from storage.query.reader import Reading
@@ -26,6 +32,8 @@ from storage.query.weighing.estimates import Interval
 
 MOST_STEPS = 1_000
 _MOST_RATE = 1e15
+_MOST_UNCOUNTED = 0.1
+"""Share of visits without counters up to which those with them stand for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +46,20 @@ class LoadStep:
     utilisation: Interval | None
     """Of logical CPUs, 0…1; None: no visit of the step has it."""
     apu: Interval | None
+    hardware_apu: Interval | None
+    """By counters of cycles."""
     visits: int
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityAnswer:
-    """Both forecasts, each or why there is none, and the steps that they are made of."""
+    """The forecasts, each or why there is none, and the steps that they are made of."""
 
     by_utilisation: Capacity | Unsaid
     by_apu: Capacity | Unsaid
+    """By the operating systems' times."""
+    by_hardware: Capacity | Unsaid
+    """APU by counters of cycles."""
     steps: tuple[LoadStep, ...]
     step_s: int
     coefficients: tuple[Calibration, ...]
@@ -81,17 +94,22 @@ class CapacityQuestion:
         drawn_at = reading.visit_times(self.selection).of(plain.visits.id)
         step = over.of(drawn_at)
         of_utilisation, of_apu = (_by_step(found, step, over.count) for found in (plain, weighed))
+        of_hardware = _by_step(weighed, step, over.count, by_counters=True)
         counts = np.bincount(step[plain.there], minlength=over.count).tolist()
         rows = tuple(
-            LoadStep(over.time(number), rate, of_utilisation[number], load, counts[number])
-            for number, (rate, load) in enumerate(zip(self.rates, of_apu, strict=True))
+            LoadStep(over.time(number), rate, utilisation, apu, hardware, counts[number])
+            for number, (rate, utilisation, apu, hardware) in enumerate(
+                zip(self.rates, of_utilisation, of_apu, of_hardware, strict=True)
+            )
         )
         by_utilisation = no_load(plain) or self._forecast(of_utilisation)
         by_apu = no_load(weighed) or self._forecast(of_apu)
+        by_hardware = no_load(weighed) or _uncounted(weighed) or self._forecast(of_hardware)
         neither = isinstance(by_utilisation, Unsaid) and isinstance(by_apu, Unsaid)
         return CapacityAnswer(
             by_utilisation,
             by_apu,
+            by_hardware,
             rows,
             over.step_s,
             weighed.coefficients,
@@ -133,22 +151,41 @@ def _steps(question: CapacityQuestion) -> Steps:
     return over
 
 
-def _by_step(found: MachineLoads, step: Int64, count: int) -> list[Interval | None]:
-    """The APU of all machines in each step."""
+def _uncounted(found: MachineLoads) -> Unsaid | None:
+    """Why counters do not tell the load of the machines that serve; None: they do."""
+    without = found.not_counted.total()
+    if (why := not_counted(found)) is not None or without <= _MOST_UNCOUNTED * len(found.there):
+        return why
+    reason, _ = found.not_counted.most_common(1)[0]
+    return Unsaid(
+        "too_little",
+        f"{without} of {len(found.there)} visits have no APU by counters, mostly because {reason}: the load of the others is not that "
+        "of the machines that serve. Match a platform that counts.",
+    )
+
+
+def _by_step(
+    found: MachineLoads, step: Int64, count: int, *, by_counters: bool = False
+) -> list[Interval | None]:
+    """The APU of all machines in each step; `by_counters`, of those that have it so."""
     visits, weights = found.visits, found.visits.weights
     loads: list[Interval | None] = [None] * count
     if weights is None:
         return loads
     there = found.there
     there = there[visits.group[there] >= 0]
+    if by_counters:
+        there = np.array([place for place in there.tolist() if found.counted[place] is not None], np.int64)
     for number in np.unique(step[there]).tolist():
         here = there[step[there] == number]
-        of = of_cluster(
-            visits.weight[here],
-            visits.group[here],
-            weights,
-            loads=[load for load in (found.loads[place] for place in here.tolist()) if load is not None],
-            seconds=visits.seconds[here],
+        at = (visits.weight[here], visits.group[here], weights)
+        system = [load for load in (found.loads[place] for place in here.tolist()) if load is not None]
+        counted = [load for load in (found.counted[place] for place in here.tolist()) if load is not None]
+        seconds = visits.seconds[here]
+        of = (
+            of_both(*at, counted=counted, system=system, seconds=seconds)
+            if by_counters
+            else of_cluster(*at, loads=system, seconds=seconds)
         ).apu
         loads[number] = Interval(float(of.value[0]), float(of.lo[0]), float(of.hi[0]))
     return loads

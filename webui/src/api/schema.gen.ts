@@ -1520,7 +1520,10 @@ export interface components {
             asked: components["schemas"]["AskedOf"];
             /** @description Why there is neither forecast. */
             because: components["schemas"]["Because"] | null;
+            /** @description By the operating systems' times. */
             by_apu: components["schemas"]["ForecastAnswer"];
+            /** @description By APU of counters of cycles, where nine of ten visits have them. */
+            by_hardware: components["schemas"]["ForecastAnswer"];
             by_utilisation: components["schemas"]["ForecastAnswer"];
             /**
              * Coefficients
@@ -4753,12 +4756,15 @@ export interface components {
          * @description One step of time.
          */
         StepRow: {
+            /** @description By the operating systems' times. */
             apu: components["schemas"]["Figure"] | null;
             /**
              * From
              * @description RFC 3339.
              */
             from: string;
+            /** @description By counters of cycles, of the visits that have them. */
+            hardware_apu: components["schemas"]["Figure"] | null;
             /**
              * Rate
              * @description Requests per second, as given.

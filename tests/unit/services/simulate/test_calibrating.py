@@ -37,6 +37,14 @@ def test_the_truth_comes_out(machine):
     )
 
 
+def test_cores_of_one_thread_have_no_overlap_to_measure():
+    alone = Fleet(16, seed=7, smt=False)
+    with pytest.raises(CalibrationRefused, match="switched off") as refused:
+        list(answer(alone, 0, Request(what=Request.SMT), AT))
+    assert refused.value.reason == gateway_pb2.CalibrateRefusal.NO_SIBLINGS
+    assert list(answer(alone, 0, Request(what=Request.MEMORY, repetitions=2), AT))
+
+
 def test_it_can_be_asked_again_and_says_something_else_later():
     wanted = Request(what=Request.MEMORY)
     assert list(answer(FLEET, 0, wanted, AT)) == list(answer(FLEET, 0, wanted, AT))

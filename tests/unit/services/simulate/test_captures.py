@@ -183,6 +183,52 @@ def test_control_groups_are_counted_that_run_most_and_no_process_groups():
         assert clocks == sorted(clocks, reverse=True)
 
 
+def test_cores_cycles_are_those_of_their_threads_less_what_overlaps():
+    for platform, name, times in ((1, "cycles-distributed", 1), (2, "cycles-any", 2)):
+        machine = int(np.flatnonzero((FLEET.platform == platform) & (FLEET.datacenter != 2))[0])
+        message = capture(machine)
+        whole = {
+            message.strings[counter.name]: counter.value
+            for reading in message.counters
+            if not (reading.cgroup or reading.package)
+            for counter in reading.counters
+            if counter.support == capture_pb2.SUPPORT_OK
+        }
+        busy = message.system.utilisation
+        layout = FLEET.layout(machine)
+        either = whole[name] / times
+        # Both added up are the time of threads; the rest of the cores' is theirs twice.
+        assert (whole["cycles"] - either) / whole["cycles"] == pytest.approx(
+            layout.overlap(busy) / (2 * busy), abs=1e-3
+        )
+        shares = (
+            np.array(
+                [cpu.user_ms + cpu.system_ms for cpu in sorted(message.cpus, key=lambda cpu: cpu.cpu)]
+            ).reshape(2, -1)
+            / 1000
+        )
+        # As the times of single CPUs say it, to their milliseconds.
+        assert layout.overlap_of(shares).mean() == pytest.approx(layout.overlap(busy), abs=2e-3)
+        nominal = message.machine.nominal_mhz
+        assert whole["ref-cycles"] / whole["cycles"] == pytest.approx(nominal / FLEET.mhz[machine], rel=1e-4)
+    amd = int(np.flatnonzero((FLEET.platform == 0) & (FLEET.datacenter != 2))[0])
+    message = capture(amd)
+    support = {
+        message.strings[counter.name]: counter.support
+        for reading in message.counters
+        for counter in reading.counters
+    }
+    assert {support[name] for name in ("cycles-any", "cycles-distributed")} == {
+        capture_pb2.SUPPORT_UNSUPPORTED
+    }
+
+
+def test_events_that_the_model_has_no_rate_of_are_not_to_be_had():
+    physical = next(m for m in range(FLEET.size) if has_counters(FLEET, m))
+    message = capture(physical, event("cpu", rate=99.0), event("itlb-misses", period=1000))
+    assert message.segments[1].support == capture_pb2.SUPPORT_UNSUPPORTED
+
+
 def test_counters_are_added_that_the_plan_asks_for():
     physical, virtual = (
         next(m for m in range(FLEET.size) if has_counters(FLEET, m) is there) for there in (True, False)
