@@ -61,8 +61,6 @@ def test_both_forecasts_stand_below_their_steps():
     assert "by APU: Cannot say, too_little: Nobody calibrated." in text
     assert "by APU of counters: 790 (740–850) requests/s" in text
     assert "61.0 %" in text
-    assert "by APU of counters: 790 (740–850) requests/s" in text
-    assert "61.0 %" in text
     assert "2026-11-17 03:00" in text
     assert "overlap coefficient of Z80: 1.40, measured" in text
     assert "do not trust it" not in text_of(capacity({**answer, "by_utilisation": forecast()}))
