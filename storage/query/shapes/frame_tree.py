@@ -169,10 +169,10 @@ def from_callees(borne: Borne, most: int, path: Sequence[int] = ()) -> FrameTree
             _level(keys, at == prefix_tree.ROOT, own, weight, which.astype(np.int64), depth=len(made))
         )
         node, count = count + which, count + len(keys)
-    return FrameTree(*(np.concatenate([getattr(level, name) for level in made]) for name in _COLUMNS))
+    return FrameTree(*(np.concatenate([getattr(level, name) for level in made]) for name in COLUMNS))
 
 
-_COLUMNS = ("parent", "depth", "function", "total", "own", "total_weight", "own_weight")
+COLUMNS = ("parent", "depth", "function", "total", "own", "total_weight", "own_weight")
 
 
 def _level(keys: Int64, ended: Bool, own: Int64, weight: Float, which: Int64, *, depth: int) -> FrameTree:
@@ -240,5 +240,5 @@ def below_labels(
             )
         )
         first += len(below)
-    joined = FrameTree(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+    joined = FrameTree(*(np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS))
     return joined, list(frames)

@@ -13,7 +13,7 @@ from storage.query import budget
 from storage.query.arrays import Int64, distinct, group_starts, ranges, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import function_key
-from storage.query.shapes.frame_tree import Borne, FrameTree, from_callees
+from storage.query.shapes.frame_tree import COLUMNS, Borne, FrameTree, from_callees
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
 from storage.query.subject import Subject
@@ -119,9 +119,7 @@ class Occurrences:
             number[here] = count + which
             made.append(_level(borne, here, which, keys >> 32, keys & 0xFFFFFFFF, depth))
             weights, count = np.concatenate((weights, made[-1].total_weight)), count + len(keys)
-        return FrameTree(
-            *(np.concatenate([getattr(part, name) for part in made]) for name in FrameTree.__slots__)
-        )
+        return FrameTree(*(np.concatenate([getattr(part, name) for part in made]) for name in COLUMNS))
 
 
 def _level(  # noqa: PLR0917 - the columns of a tree
