@@ -1,7 +1,6 @@
 """The API over HTTP: what it answers, to whom, and what it says when it does not."""
 
 import json
-import os
 import re
 import struct
 import time
@@ -38,6 +37,7 @@ from storage.database import open_engine
 from storage.query.engine import QueryEngine
 from tests.designed import Campaign
 from tests.facts import FactWriter
+from tests.golden_answers import check_golden
 
 pytestmark = pytest.mark.integration
 
@@ -202,7 +202,6 @@ def fleet(engine: Engine) -> None:
 
 
 DESIGNED = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-18T13:00:00Z"}
-GOLDEN = Path(__file__).parents[1] / "golden/api"
 MODELS = {
     "table": TableAnswer,
     "flame": FlameAnswer,
@@ -250,23 +249,7 @@ def test_answers_are_what_they_were(client: TestClient, fleet: None, name: str, 
     """Inputs are `fleet`; figures may differ in the last digits. A wanted change: FLEETPROF_WRITE_GOLDEN=1."""
     answer = client.get(f"/api/v1/{route}", params={**DESIGNED, **query}).json()
     MODELS[route].model_validate(answer)
-    path = GOLDEN / f"{name}.json"
-    if os.environ.get("FLEETPROF_WRITE_GOLDEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(answer, indent=1, sort_keys=True) + "\n")
-    assert close(answer, json.loads(path.read_text()))
-
-
-def close(one: object, other: object) -> bool:
-    """Alike but for rounding, and the ids a database gives."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        ids = {"function_id", "id"}
-        return one.keys() == other.keys() and all(close(one[k], other[k]) for k in one.keys() - ids)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(close, one, other))
-    if isinstance(one, float) or isinstance(other, float):
-        return one == pytest.approx(other, rel=1e-6, abs=1e-9)
-    return one == other
+    check_golden(name, answer)
 
 
 def test_a_diff_needs_a_base(client: TestClient, fleet: None):
