@@ -1,13 +1,15 @@
 """GIVEN visits of machines with one thread a core, and with two WHEN no overlap coefficient is known THEN the first have an APU."""
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import pytest
 
-from storage.query.models.machine_loads import CoreTimes, machine_loads
+from storage.query.models.machine_loads import CoreTimes, MachineLoads, machine_loads, not_counted
 from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
+from storage.query.observed.thread_cycles import ThreadCycles
 from storage.query.observed.time_used import TimeUsed
 from storage.query.reader import Reading
 from storage.query.weighing.design import Coverage
@@ -56,3 +58,51 @@ def test_only_cores_of_two_threads_need_a_coefficient() -> None:
     assert single.apu == single.utilisation == pytest.approx(0.5)
     assert paired is None
     assert dict(found.left_out) == {"no overlap coefficient of Altra": 1}
+
+
+def counted(cores: list[int], why: str = "", cpus: int = 0, either: float = 15e9) -> MachineLoads:
+    """The load of one visit: half of its threads' time busy at 1 GHz for 10 s."""
+    cycles = ThreadCycles(
+        threads=np.array([len(cores) * 5e9]),
+        either=np.array([either]),
+        per_core=np.array([10e9]),
+        cpus=np.array([cpus]),
+        skew=np.array([0.01]),
+        why=np.array([why]),
+    )
+    one = replace(times([cores], [[5.0] * len(cores)]), cycles=cycles)
+    return machine_loads(cast("Reading", None), one, 1.4, calibrated=False)
+
+
+def test_counters_tell_the_load_of_a_machine_of_whole_cores() -> None:
+    found = counted([0, 0, 2, 2], cpus=4)
+    (load,) = found.counted
+    assert load is not None
+    # 20e9 cycles of threads, 15e9 of cores, of 20e9: 5e9 with both busy.
+    assert load.overlap == pytest.approx(0.25)
+    assert load.apu == pytest.approx(0.5 * 0.7 + 0.25)
+    assert not found.not_counted
+    assert not_counted(found) is None
+
+
+@pytest.mark.parametrize(
+    ("cores", "why", "cpus", "either", "said"),
+    [
+        ([0, 1, 2], "", 0, 15e9, "its cores have one thread"),
+        ([0, 0, 2], "", 0, 15e9, "some of its cores have one thread"),
+        ([0, 0, 2, 2], "cycles were not counted", 0, 15e9, "cycles were not counted"),
+        ([0, 0, 2, 2], "", 3, 15e9, "not those of all its logical CPUs"),
+        ([0, 0, 2, 2], "", 0, 25e9, "busy for longer"),
+    ],
+)
+def test_where_counters_do_not_tell_it_that_is_said(
+    cores: list[int], why: str, cpus: int, either: float, said: str
+) -> None:
+    found = counted(cores, why, cpus, either)
+    assert found.loads[0] is not None
+    assert found.counted == [None]
+    (reason,) = found.not_counted
+    assert said in reason
+    unsaid = not_counted(found)
+    assert unsaid is not None
+    assert said in unsaid.detail
