@@ -11,6 +11,7 @@ from uuid import uuid4
 import psycopg2
 import pytest
 import redis
+import structlog
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
@@ -21,6 +22,14 @@ from storage.archive import Archive
 from storage.database import open_engine
 
 TEMPLATE = "fleetprof_template"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_tracebacks() -> None:
+    """As in production (`services.logs`): structlog's own ones draw all locals, which takes seconds for each exception."""
+    *processors, _ = structlog.get_config()["processors"]
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*processors, console])
 
 
 @pytest.fixture(scope="session")
