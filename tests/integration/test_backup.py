@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 import zstandard
@@ -50,6 +50,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
 VISITS = 12
 GENERATIONS = 3
+LEASED = timedelta(hours=1)
 
 
 def fleetprof(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -140,6 +141,50 @@ def names_nothing_that_is_missing(engine: Engine, archive: Archive, folder: Path
     assert library.built(engine, archive, folder) in roles.WHOLE
 
 
+def dumped_while_leased(url: str, engine: Engine, crew: Crew, file: Path) -> UUID:
+    """A capture whose worker dies with everything else: in the dump its lease has an hour to go.
+
+    Only one that is landed can be taken, else a worker may have it, whose landing ends every lease. Whoever wants
+    captures again may have looked before it was taken, and ends the lease, too: then the dump is of no use.
+    """
+    held: list[UUID] = []
+
+    def dumped() -> bool:
+        file.unlink(missing_ok=True)
+        held[:] = leased(engine)
+        if not held:
+            return False
+        done = fleetprof("db", "dump", file, FLEETPROF_DATABASE_URL=url)
+        assert done.returncode == 0, done.stderr
+        with engine.connect() as connection:  # nobody leases for so long: if it is so now, it was meanwhile
+            return connection.execute(
+                select(func.coalesce(capture.c.leased_until > func.now() + LEASED / 2, False)).where(
+                    capture.c.visit_id == held[0]
+                )
+            ).scalar_one()
+
+    crew.until(dumped, "a dump has a lease that somebody holds")
+    return held[0]
+
+
+def leased(engine: Engine) -> list[UUID]:
+    """Lease a capture that is landed already, to be landed again; none while all are waiting or being landed."""
+    with engine.begin() as connection:
+        found = connection.scalars(
+            select(capture.c.visit_id)
+            .where(capture.c.landed == capture.c.wanted)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        ).all()
+        captures.want_again(connection, found)
+        connection.execute(
+            update(capture)
+            .where(capture.c.visit_id.in_(found))
+            .values(leased_until=func.now() + LEASED, attempts=1)
+        )
+    return list(found)
+
+
 def test_what_was_backed_up_at_work_is_restored_whole(
     database_url: str, engine: Engine, tmp_path: Path, postgres_url: str
 ):
@@ -153,16 +198,7 @@ def test_what_was_backed_up_at_work_is_restored_whole(
         crew.until(lambda: library.built(engine, archive, tmp_path) is not None, "symbols are built")
         crew.until(lambda: len(stage.journal.landings()) >= VISITS // 2, "half is landed")
         under_way = late.draw("fleet")
-        with engine.begin() as connection:  # a worker has it, and will die with everything else
-            held = connection.execute(select(capture.c.visit_id).limit(1)).scalar_one()
-            captures.want_again(connection, [held])
-            connection.execute(
-                update(capture)
-                .where(capture.c.visit_id == held)
-                .values(leased_until=func.now() + timedelta(hours=1), attempts=1)
-            )
-        dumped = fleetprof("db", "dump", tmp_path / "fleetprof.dump", FLEETPROF_DATABASE_URL=database_url)
-        assert dumped.returncode == 0, dumped.stderr
+        held = dumped_while_leased(database_url, engine, crew, tmp_path / "fleetprof.dump")
         late.finish(under_way, late.archive(under_way))
         unknown = late.draw("search-only")
         late.finish(unknown, late.archive(unknown))
