@@ -33,7 +33,7 @@ class FleetSensitivity:
         more = positive("factor on the time that waits", waiting) - 1
         share = self.off_chip_share
         value, *ends = (gain * (1 - each) + more * each for each in (share.value, share.lo, share.hi))
-        return Measured(value, min(ends), max(ends))
+        return Measured(value, min(value, *ends), max(value, *ends))
 
     def lowest_frequency(self, performance: float, waiting: float = 1.0) -> Measured:
         """Lowest frequency in Hz that keeps P relative to the base; take `hi` to be safe. ∞ where an end has none.

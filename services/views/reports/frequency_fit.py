@@ -5,7 +5,7 @@ from rich.text import Text
 
 from services.terminal import share
 from services.views.reports.frequency import memory_note
-from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, more, told
+from services.views.reports.told import Answer, columns, few_note, figure, left_out, more, told
 
 _CONFOUNDED = 0.7
 """Correlation of frequency and load from which on a reader has to know of it."""
@@ -78,5 +78,5 @@ def _doubts(row: Answer) -> list[str]:
             f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly told apart"
         )
     if row["clipped"]:
-        found.append(f"a term came out negative by chance and is 0; {amount(row['visits'])} visits")
+        found.append("a term came out negative by chance and is 0")
     return found

@@ -1,0 +1,79 @@
+"""GIVEN fits of a fleet at several frequencies WHEN they are shown in a terminal THEN what weakens them stands beside them."""
+
+from typing import Any
+
+from services.views.reports.frequency_fit import frequency_fit
+from tests.unit.services.views.reports.test_told import answer, text_of
+
+STEP = {"mhz": 1600.0, "visits": 9, "machines": 4, "ns_per_instruction": 0.6, "fitted": 0.6}
+ROW: dict[str, Any] = {
+    "application": "search",
+    "platform": "Z80",
+    "cpu_seconds": 1e6,
+    "visits": 30,
+    "machines": 12,
+    "base_mhz": 2000.0,
+    "off_chip": {"value": 0.2, "lo": 0.1, "hi": 0.3},
+    "slowdowns": [
+        {
+            "mhz": mhz,
+            "slowdown": {"value": value, "lo": value / 2, "hi": None},
+            "naive": 2000 / mhz - 1,
+            "at_memory": None,
+        }
+        for mhz, value in ((2000.0, 0.0), (1000.0, 0.8))
+    ],
+    "lowest_mhz": {"value": 1755.0, "lo": 1700.0, "hi": 1800.0},
+    "lowest_at_memory_mhz": None,
+    "steps": [
+        {**STEP, "held_out": 0.02, "naive": 0.1},
+        {**STEP, "mhz": 2000.0, "held_out": -0.04, "naive": 0.1},
+    ],
+    "load_correlation": 0.2,
+    "clipped": False,
+    "few": False,
+    "because": None,
+}
+
+
+def shown(*rows: dict[str, Any], memory: dict[str, Any] | None = None) -> str:
+    figures = {"performance": 0.9, "memory": memory, "rows": list(rows), "rows_total": len(rows) + 1}
+    return text_of(frequency_fit({**answer(), **figures, "limits": ["turbo"], "left_out": []}))
+
+
+def test_a_row_says_how_well_it_foretells() -> None:
+    text = shown(ROW)
+    assert "20.0 % (10.0–30.0)" in text
+    assert "+80.0 % (+40.0–…) at 1,000 of 2,000 MHz" in text
+    assert "+100.0 %" in text
+    assert "1,755" in text
+    assert "3.0 %" in text
+    assert "1,600, 2,000" in text
+    assert "1 more rows" in text
+    assert "left out by the model: turbo" in text
+    assert "search on Z80:" not in text
+
+
+def test_what_weakens_a_row_is_told() -> None:
+    assert "search on Z80: frequency goes with the machines' load (correlation 0.80)" in shown(
+        {**ROW, "load_correlation": 0.8}
+    )
+    assert "search on Z80: a term came out negative by chance and is 0" in shown({**ROW, "clipped": True})
+    because = {"reason": "unreachable", "detail": "No frequency does."}
+    assert "search on Z80: No frequency does." in shown({**ROW, "lowest_mhz": None, "because": because})
+
+
+def test_a_row_without_a_fit_says_why() -> None:
+    nothing = {**ROW, "off_chip": None, "slowdowns": [], "steps": [], "few": True}
+    text = shown({**nothing, "because": {"reason": "constant", "detail": "One frequency."}})
+    assert "search on Z80: One frequency." in text
+
+
+def test_another_memory_stands_beside() -> None:
+    memory = {"measured_mhz": 3200.0, "target_mhz": 4800.0, "part": 0.5, "waiting": 0.83}
+    faster = [{**each, "at_memory": {"value": -0.03, "lo": -0.05, "hi": -0.01}} for each in ROW["slowdowns"]]
+    text = shown({**ROW, "slowdowns": faster}, memory=memory)
+    assert "-3.0 % (-5.0–-1.0)" in text
+    assert (
+        "→ with memory of 4,800 instead of 3,200 MHz, where 50.0 % of the waiting goes with its clock" in text
+    )
