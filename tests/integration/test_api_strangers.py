@@ -73,9 +73,11 @@ class Caller:
         return document
 
 
-@pytest.fixture
-def caller(whole: tuple[FastAPI, Mapping[str, str]]) -> Caller:
-    return Caller(*whole)
+@pytest.fixture(scope="module")
+def caller(module_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """One for all tests below: none changes what another looks at."""
+    with whole_app(module_engine, tmp_path_factory.mktemp("whole"), viewer=VIEWER) as made:
+        yield Caller(*made)
 
 
 def test_nobody_is_answered_without_a_token_nor_changes_anything_as_a_viewer(caller: Caller):
