@@ -27,7 +27,7 @@ from storage.landing.errors import DictionarySwept
 from storage.landing.images import BinaryImage
 from storage.landing.remembered import UNKNOWN, Ids, Int64s, Remembered, RememberedHashes, RememberedObjects
 from storage.landing.resolved import FunctionName
-from storage.landing.stack_hash import Hashes
+from storage.landing.stack_hash import Hashes, first_of_equal
 from storage.landing.stack_rows import StackRows, insert_stacks
 from storage.schema import binary, dim_value, function, label_set, sample_type
 
@@ -95,8 +95,7 @@ class Interner:
         """
         order = np.argsort(hashes[:, 0])
         ordered = hashes[order]
-        fresh = np.ones(len(order), bool)
-        np.any(ordered[1:] != ordered[:-1], axis=1, out=fresh[1:])
+        fresh = first_of_equal(ordered)
         distinct = ordered[fresh]
         ids = self._stacks.ids(distinct)
         missing = np.flatnonzero(ids == UNKNOWN)

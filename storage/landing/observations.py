@@ -70,7 +70,9 @@ def binary_rows(
     there = image >= 0
     nameless = there & (resolved.status[frames] < Status.SYMTAB)
     samples = _samples_through(owner[there], image[there], per_stack, len(first))
-    unresolved = _samples_through(owner[nameless], image[nameless], per_stack, len(first))
+    unresolved = np.zeros_like(samples)
+    if nameless.any():
+        unresolved = _samples_through(owner[nameless], image[nameless], per_stack, len(first))
     ids = interner.binaries(list(first.values())).tolist()
     numbers = np.stack((samples[0], unresolved[0], samples[1], unresolved[1]), axis=1).tolist()
     for id_, (through, without, *cpu_ns) in zip(ids, numbers, strict=True):

@@ -164,7 +164,8 @@ class _Table:
         while len(asked):
             ids = self._ids[slots]
             there = ids != UNKNOWN
-            same = (self._keys[slots] == hashes[asked]).all(axis=1) & there
+            keys, wanted = self._keys[slots], hashes[asked]
+            same = there & (keys[:, 0] == wanted[:, 0]) & (keys[:, 1] == wanted[:, 1])
             found[asked[same]] = ids[same]
             on = there & ~same
             asked, slots = asked[on], self._next(slots[on])

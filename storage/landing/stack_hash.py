@@ -19,6 +19,14 @@ _BASES = (0xD134_2543_DE82_EF95, 0xAF25_1AF3_B0F0_25B5)
 _BITS = (1 << 64) - 1
 
 
+def first_of_equal(ordered: Hashes) -> npt.NDArray[np.bool_]:
+    """Where a run of equal hashes begins."""
+    fresh = np.ones(len(ordered), np.bool_)
+    # Column by column: ten times faster than any or all along the two columns.
+    fresh[1:] = (ordered[1:, 0] != ordered[:-1, 0]) | (ordered[1:, 1] != ordered[:-1, 1])
+    return fresh
+
+
 class _Powers:
     """base⁰, base¹, … modulo 2⁶⁴, as many as were asked for so far."""
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleetpb import capture_pb2
+from storage.landing import stack_hash
 from storage.landing.markers import COMPLETE, LEFT_OUT, MARKERS, NO_FRAMES, marker_of_end
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.stack_hash import Hashes, hash_runs
@@ -132,8 +133,7 @@ def function_stacks(calls: Calls) -> FunctionStacks:
     hashes = hash_runs(folded.function, folded.place, folded.offsets)
     order = np.argsort(hashes[:, 0])
     ordered = hashes[order]
-    fresh = np.ones(len(order), bool)
-    np.any(ordered[1:] != ordered[:-1], axis=1, out=fresh[1:])
+    fresh = stack_hash.first_of_equal(ordered)
     of = np.empty(len(order), np.int64)
     of[order] = np.cumsum(fresh) - 1
     return FunctionStacks(folded, order[fresh], ordered[fresh], of)
@@ -183,7 +183,7 @@ def sum_by_key(group: Int64s, key: Int64s, value: Int64s, groups: int) -> Groupe
     return Grouped(np.searchsorted(place[at], np.arange(groups + 1) << 32), place[at] & 0xFFFFFFFF, total)
 
 
-def first_of_equal(ascending: Int64s) -> Bools:
+def first_of_equal(ascending: npt.NDArray[np.integer]) -> Bools:
     """Where a run of equal numbers begins."""
     fresh = np.ones(len(ascending), bool)
     np.not_equal(ascending[1:], ascending[:-1], out=fresh[1:])
