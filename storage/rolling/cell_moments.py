@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from storage.landing.columns import pack_many
 from storage.rolling import moments, moments_codec, visit_list_codec, visit_lists
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
-from storage.rolling.moments_codec import HEAD, ONE, VERSION, parted
+from storage.rolling.moments_codec import HEAD, ONE, ONE_CELL, VERSION, parted
 from storage.rolling.sorting import Bool, Int64
 from storage.rolling.visit_lists import VisitLists
 
@@ -78,17 +79,39 @@ def keeps_visits(blob: bytes | memoryview) -> bool:
 def encode_lists(lists: VisitLists) -> list[bytes]:
     """One blob for each cell: its visits, or their sums where these are smaller. Raises `CorruptCell`."""
     visit_list_codec.check(lists)
-    several, listed = lists.visits > 1, lists.listed()
+    single = (lists.visits == 1) & (lists.pairs > 0)
+    listed = (lists.visits > 1) & lists.listed()
     blobs: list[bytes] = [b""] * len(lists)
-    kept = np.flatnonzero(several & listed)
+    alone = np.flatnonzero(single)
+    for place, blob in zip(alone.tolist(), _encode_ones(lists.of(alone)), strict=True):
+        blobs[place] = blob
+    kept = np.flatnonzero(listed)
     part = lists.of(kept)
     heads = zip(part.pairs.tolist(), part.divisor.tolist(), strict=True)
     for place, head, body in zip(kept.tolist(), heads, visit_list_codec.encode(part), strict=True):
         blobs[place] = HEAD.pack(VERSION, visit_list_codec.KIND, *head) + body
-    summed = np.flatnonzero(~(several & listed))
+    summed = np.flatnonzero(~(single | listed))
     for place, blob in zip(summed.tolist(), moments_codec.encode(lists.of(summed).sums()), strict=True):
         blobs[place] = blob
     return blobs
+
+
+def _encode_ones(lists: VisitLists) -> list[bytes]:
+    """As `moments_codec.encode` does their sums, of cells with one visit each: it is all that is written of them."""
+    pairs = lists.pairs
+    steps = np.diff(lists.function, prepend=0)
+    first = np.cumsum(pairs) - pairs
+    steps[first] = lists.function[first]
+    x = lists.x.astype(np.float64)
+    cells = zip(
+        pairs.tolist(), lists.divisor.tolist(), lists.machine_bit.tolist(), x.tolist(),
+        (x * lists.event).tolist(), strict=True,
+    )  # fmt: skip
+    packed = pack_many((steps, lists.own, lists.total - lists.own), pairs)
+    return [
+        HEAD.pack(VERSION, ONE, rows, divisor) + ONE_CELL.pack(*cell) + body
+        for (rows, divisor, *cell), body in zip(cells, packed, strict=True)
+    ]
 
 
 def decode_lists(blobs: Sequence[bytes | memoryview]) -> VisitLists:
