@@ -16,7 +16,7 @@ from storage.errors import DatabaseError, StorageError
 from storage.rolling.compact import compact
 from storage.rolling.cubes import HOURS_KEPT_DAYS
 from storage.rolling.expire import drop_hours
-from storage.rolling.roll import BATCH, Roller
+from storage.rolling.roll import BATCH, WORTH_MERGING, Roller
 from storage.schema import roll_queue
 
 COMPACT_S = 1800.0
@@ -31,7 +31,7 @@ class Merging:
 
     engine: Engine
     every_s: float
-    """A visit waits no longer than this, or until a whole batch does."""
+    """A visit waits no longer than this, or until `WORTH_MERGING` do."""
     stopped: Callable[[], bool]
     """Asked between transactions."""
     _roller: Roller = field(init=False)
@@ -48,7 +48,7 @@ class Merging:
 
         Whatever is wrong with data is logged and waits for the next time: sampling goes on.
         """
-        if monotonic() - self._merged_at >= self.every_s or self._waiting() >= BATCH:
+        if monotonic() - self._merged_at >= self.every_s or self._waiting() >= WORTH_MERGING:
             self._unless_damaged(self._merge)
             self._merged_at = monotonic()
         if monotonic() - self._compacted_at >= COMPACT_S and not self.stopped():

@@ -16,7 +16,7 @@ from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.landing.resolved import ResolvedFrames
-from storage.rolling.roll import BATCH, Roller
+from storage.rolling.roll import WORTH_MERGING, Roller
 from symbolizer.worker.landing import DEFAULT_TERMS
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def roll_all(url: str, landed: Event) -> Rolling:
             waiting = connection.scalar(text("SELECT count(*) FROM roll_queue")) or 0
         longest = max(longest, waiting)
         began = time.monotonic()
-        while last or waiting >= BATCH:
+        while last or waiting >= WORTH_MERGING:
             rolled = roller.roll()
             facts += rolled.facts
             waiting -= rolled.entries

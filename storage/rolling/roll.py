@@ -31,6 +31,10 @@ from storage.rolling.stack_functions import StackFunctions
 BATCH = 400
 """Visits merged in one transaction, or fewer when they have more facts than `entries.MOST_FACTS`."""
 
+WORTH_MERGING = 100
+"""Visits for which a transaction is begun while more land: fewer would have busy cells written too often, and
+more keep the last of a burst waiting. Whoever is behind merges up to `BATCH` of them at once."""
+
 _log = structlog.get_logger("rolling")
 
 

@@ -54,6 +54,19 @@ def test_a_beat_merges_what_waits_and_then_lets_it_gather(engine: Engine, facts:
     assert_right(engine)
 
 
+def test_a_beat_merges_before_its_time_what_is_worth_a_transaction(
+    engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collector.merging.WORTH_MERGING", 2)
+    merging = Merging(engine, every_s=3600, stopped=lambda: False)
+    merging.merge(DAY)
+    for machine, left in ((3, 1), (4, 0)):
+        facts.land(facts.visit(DAY_0 * 24, machine_id=machine), [Seen({1: 2})])
+        merging.merge(DAY)
+        assert number(engine, roll_queue.c.entry_id) == left
+    assert_right(engine)
+
+
 def test_a_beat_closes_days_and_drops_old_hours(engine: Engine, facts: CellFacts) -> None:
     Merging(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
     assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == len(CUBES)
