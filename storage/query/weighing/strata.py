@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from math import ceil
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
@@ -226,13 +226,13 @@ def _covered_hours(
     connection: Connection, campaign_id: int, active: Int64, asked: Float
 ) -> CoveredHours | None:
     """`active` are the hours that the selection has a part of and in which the campaign drew."""
-    earlier = draws(connection, campaign_id, before=int(asked[0] // HOUR_S))
+    now, earlier = _now_and_before(connection, campaign_id, int(asked[0] // HOUR_S))
     if not len(active) and not earlier and not draws(connection, campaign_id):
         return None
     begin = float(asked[0])
     if len(active) and not earlier:
         begin = max(begin, _first_draw(connection, campaign_id, int(active[0])))
-    return CoveredHours(active, begin, min(float(asked[1]), _now(connection)))
+    return CoveredHours(active, begin, min(float(asked[1]), now))
 
 
 def _strata(
@@ -302,12 +302,10 @@ def _drawn_at_edges(
     return stratum, day, klass, one
 
 
-def draws(connection: Connection, campaign_id: int, *, before: int | None = None) -> bool:
-    """Whether the campaign has drawn anyone at random, before an hour or ever."""
+def draws(connection: Connection, campaign_id: int) -> bool:
+    """Whether the campaign has ever drawn anyone at random."""
     c = coverage.c
     statement = select(c.hour).where(c.campaign_id == campaign_id, c.drawn > 0)
-    if before is not None:
-        statement = statement.where(c.hour < before)
     return connection.execute(statement.limit(1)).first() is not None
 
 
@@ -325,9 +323,12 @@ def _first_draw(connection: Connection, campaign_id: int, hour: int) -> float:
     return float(hour * HOUR_S) if drawn_at is None else drawn_at.timestamp()
 
 
-def _now(connection: Connection) -> float:
-    now: datetime = connection.execute(select(func.now())).scalar_one()
-    return now.timestamp()
+def _now_and_before(connection: Connection, campaign_id: int, hour: int) -> tuple[float, bool]:
+    """Seconds since 1970, and whether the campaign drew anyone before an hour: one statement for both."""
+    c = coverage.c
+    before = exists().where(c.campaign_id == campaign_id, c.drawn > 0, c.hour < hour)
+    row = connection.execute(select(func.now(), before)).one()
+    return row[0].timestamp(), bool(row[1])
 
 
 def _key(stratum: Int64, day: Int64) -> Int64:
