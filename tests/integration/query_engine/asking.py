@@ -1,0 +1,25 @@
+"""For which time the engine is asked, and what of its answers is compared."""
+
+from datetime import UTC, datetime
+
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection, parse_selection
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+PERIOD = 10_000_000
+
+
+def around_noon(**more) -> Selection:
+    return parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z", **more)
+
+
+def until_built(queries: QueryEngine) -> None:
+    with queries._building:
+        assert queries._source.stacks.overlay_nodes == 0
+
+
+def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
+    return {
+        tuple(v for k, v in r.key.items() if k not in {"status", "kind"}): (r.self, r.total)
+        for r in answer.table.rows
+    }

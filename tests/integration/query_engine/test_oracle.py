@@ -1,0 +1,172 @@
+"""Every view of the same samples, against counting with dictionaries."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import TableQuestion
+from tests.facts import FactWriter
+from tests.integration.query_engine.asking import NOON, around_noon, shown
+
+pytestmark = pytest.mark.integration
+
+NAMES = ("main", "work", "fib", "read", "memcpy", "lib+0x1")
+FILES = ("a.c", "a.c", "b.c", "", "c.S", "")
+BINARIES = ("prog", "prog", "prog", "libc", "libc", "lib")
+
+
+@dataclass(frozen=True)
+class Fact:
+    machine: str
+    application: str
+    period: int
+    stack: tuple[int, ...]
+    samples: int
+
+
+a_fact = st.builds(
+    Fact,
+    machine=st.sampled_from(["m1", "m2", "m3"]),
+    application=st.sampled_from(["x", "y"]),
+    period=st.sampled_from([1, 7]),
+    stack=st.lists(st.integers(0, len(NAMES) - 1), min_size=1, max_size=6).map(tuple),
+    samples=st.integers(1, 300),
+)
+
+
+def expected_rows(facts: list[Fact], key_of, leaf_only=False) -> dict[tuple, tuple[int, int, set[str]]]:
+    own: Counter = Counter()
+    total: Counter = Counter()
+    machines: dict[tuple, set[str]] = {}
+    for fact in facts:
+        units = fact.samples * fact.period
+        own[key_of(fact, fact.stack[-1])] += units
+        for key in {key_of(fact, frame) for frame in fact.stack}:
+            total[key] += units
+            machines.setdefault(key, set()).add(fact.machine)
+    return {key: (own[key], total[key], machines[key]) for key in total}
+
+
+KEYS = {
+    "function": lambda fact, f: (NAMES[f], FILES[f], BINARIES[f]),
+    "file": lambda fact, f: (FILES[f],),
+    "binary": lambda fact, f: (BINARIES[f],),
+    "application": lambda fact, f: (fact.application,),
+    "machine,binary": lambda fact, f: (fact.machine, BINARIES[f]),
+    "application,function": lambda fact, f: (fact.application, NAMES[f], FILES[f], BINARIES[f]),
+    "application,machine": lambda fact, f: (fact.application, fact.machine),
+}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    batches=st.lists(st.lists(a_fact, min_size=1, max_size=12), min_size=1, max_size=3),
+    nodes=st.integers(1, 30),
+)
+def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: list[list[Fact]], nodes: int):
+    campaign = f"c{datetime.now(UTC).timestamp()}"
+    queries = QueryEngine(engine)
+    facts: list[Fact] = []
+    ids: dict[int, int] = {}
+    stacks: dict[tuple[int, ...], int] = {}
+    selection = around_noon(campaign=campaign)
+    for number, batch in enumerate(batches):
+        with engine.begin() as connection:
+            write = FactWriter(connection)
+            for f, (name, file, binary) in enumerate(zip(NAMES, FILES, BINARIES, strict=True)):
+                if f not in ids:
+                    ids[f] = write.function(name, file=file, binary=binary, status=1 if "+" in name else 3)
+            for fact in batch:
+                if fact.stack not in stacks:
+                    stacks[fact.stack] = write.stack([ids[f] for f in fact.stack])
+                write.profile(
+                    write.visit(fact.machine, NOON, campaign_name=campaign),
+                    {stacks[fact.stack]: fact.samples},
+                    labels={"application": fact.application},
+                    period=fact.period,
+                )
+        facts += batch
+        if number == 1:
+            queries.warm()  # the base is built while it is asked; either state must answer alike
+        whole = sum(fact.samples * fact.period for fact in facts)
+        for by, key_of in KEYS.items():
+            answer = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(sort=Sort.TOTAL_DESC)))
+            assert answer.totals.units == whole
+            assert answer.totals.samples == sum(fact.samples for fact in facts)
+            assert answer.totals.machines == len({fact.machine for fact in facts})
+            found = {
+                tuple(v for k, v in row.key.items() if k not in {"status", "kind"}): (
+                    row.self,
+                    row.total,
+                    row.machines,
+                )
+                for row in answer.table.rows
+            }
+            rows = expected_rows(facts, key_of)
+            assert found == {key: (own, total, len(machines)) for key, (own, total, machines) in rows.items()}
+            assert sum(row.self for row in answer.table.rows) == whole
+            assert sum(row.self_samples for row in answer.table.rows) == answer.totals.samples
+            page = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(limit=1, offset=1))).table
+            assert sum(row.self for row in page.rows) + page.remainder_self == whole
+            assert len(page.rows) + page.remainder_rows == len(rows)
+    check_flame(queries, selection, facts, nodes)
+    check_focus(queries, selection, facts)
+    queries.close()
+
+
+def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], nodes: int) -> None:
+    flame = queries.ask(FlameQuestion(selection, 10_000)).flame
+    totals: Counter = Counter()
+    for fact in facts:
+        for length in range(len(fact.stack) + 1):
+            totals[tuple(NAMES[f] for f in fact.stack[:length])] += fact.samples * fact.period
+    paths = flame_paths(flame)
+    assert dict(zip(paths, flame.total.tolist(), strict=True)) == totals
+    assert flame.self.sum() == flame.total[0] == totals[()]
+    assert flame.pruned_nodes == 0
+    pruned = queries.ask(FlameQuestion(selection, nodes)).flame
+    kept = flame_paths(pruned)
+    assert len(kept) == min(nodes, len(totals))
+    assert all(totals[path] == total for path, total in zip(kept, pruned.total.tolist(), strict=True))
+    lightest = min(pruned.total.tolist())
+    assert all(totals[path] <= lightest for path in set(totals) - set(kept))
+    assert pruned.pruned_nodes == len(totals) - len(kept)
+    assert pruned.pruned_share == pytest.approx(1 - pruned.self.sum() / totals[()])
+    for index in range(len(kept)):
+        children = [totals[kept[i]] for i in range(len(kept)) if pruned.parent[i] == index]
+        assert children == sorted(children, reverse=True)
+        assert index == 0 or pruned.parent[index] < index
+
+
+def flame_paths(flame) -> list[tuple[str, ...]]:
+    paths: list[tuple[str, ...]] = []
+    for parent, function in zip(flame.parent.tolist(), flame.function.tolist(), strict=True):
+        paths.append(() if parent < 0 else (*paths[parent], flame.functions[function].name))
+    return paths
+
+
+def check_focus(queries: QueryEngine, selection: Selection, facts: list[Fact]) -> None:
+    narrowed = around_noon(campaign=selection.campaign, focus="^fib$", ignore="mem.*|read")
+    kept = [
+        fact
+        for fact in facts
+        if "fib" in {NAMES[f] for f in fact.stack} and not {"memcpy", "read"} & {NAMES[f] for f in fact.stack}
+    ]
+    units = sum(fact.samples * fact.period for fact in kept)
+    answer = queries.ask(TableQuestion(narrowed, ("function",), Page()))
+    assert answer.totals.units == units
+    assert answer.totals.kept == pytest.approx(units / sum(fact.samples * fact.period for fact in facts))
+    expected = {key: row[:2] for key, row in expected_rows(kept, KEYS["function"]).items()}
+    assert shown(answer) == expected
+    assert queries.ask(FlameQuestion(narrowed, 10_000)).flame.total[0] == units
+    assert next(islice(queries.ask(FlameQuestion(narrowed, 10_000)).flame.total.tolist(), 1)) == units
