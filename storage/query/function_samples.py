@@ -121,8 +121,7 @@ class _Unsure:
 
     @classmethod
     def of(cls, functions: Functions, naming: Naming, before: FunctionSums, sums: FunctionSums) -> "_Unsure":
-        called, members = np.unique(naming.canonical[before.function], return_counts=True)
-        became_one = called[members > 1]
+        became_one = np.flatnonzero(np.bincount(naming.canonical[before.function]) > 1)
         marker = functions.kind(sums.function) == Kind.MARKER
         nameless: Bool = (functions.status(sums.function) < Status.SYMTAB) & ~marker
         no_code = nameless | marker

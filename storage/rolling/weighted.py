@@ -6,9 +6,10 @@ precision a function that one visit alone had once looked known to four digits.
 
     blob    = version · rows u32 · cell: machine bits i64, the scalars f64 · length u32 · packed columns
             · one zstd frame of the doubles, byte by byte of significance: self and total first
-    version = 2: the packed columns are function step, visits, machine bits, observed self, total − self, the last
-              two in multiples of a u64 that stands before them · 1: those of the first three alone, of cells that
-              were made before what was observed was kept by function
+    version = 2: before the packed columns stands a u64; these are function step, visits, observed self and total − self, the last
+              two in multiples of that number; machine bits, as i64, stand behind the doubles
+              · 1: the packed columns are function step, visits, machine bits. So were cells made before what was
+              observed was kept by function
 """
 
 import itertools
@@ -117,16 +118,19 @@ def encode(parts: Parts) -> list[bytes]:
     divisors = _divisors(parts)
     of_row = np.repeat(divisors, parts.count)
     own, rest = parts.own_units // of_row, (parts.total_units - parts.own_units) // of_row
-    columns = (steps, parts.visits, parts.row_machines, own, rest)
     packed: list[bytes] = [b""] * len(parts)
-    for counted, width in ((True, 5), (False, 3)):
+    for counted in (True, False):
         cells = np.flatnonzero(parts.counted == counted)
         at = np.repeat(parts.counted == counted, parts.count)
-        bodies = pack_many([column[at] for column in columns[:width]], parts.count[cells])
+        columns = (steps, parts.visits, own, rest) if counted else (steps, parts.visits, parts.row_machines)
+        bodies = pack_many([column[at] for column in columns], parts.count[cells])
         for place, body in zip(cells.tolist(), bodies, strict=True):
-            packed[place] = _DIVISOR.pack(int(divisors[place])) + body if counted else body
+            packed[place] = body
+            if counted:
+                packed[place] = _DIVISOR.pack(int(divisors[place])) + body
     doubles = np.stack((parts.own, parts.total)).astype("<f8")
     squares = np.stack([getattr(parts, name) for name in _SQUARES]).astype("<f8")
+    bits = parts.row_machines.astype("<i8")
     scalars = np.stack([getattr(parts, name) for name in _SCALARS], axis=1).tolist()
     compressor = zstandard.ZstdCompressor(level=1)
     blobs = []
@@ -134,6 +138,8 @@ def encode(parts: Parts) -> list[bytes]:
         version = _COUNTED if parts.counted[i] else _UNCOUNTED
         head = HEAD.pack(version, high - low, int(parts.machines[i]), *scalars[i], len(packed[i]))
         body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high])
+        if version == _COUNTED:
+            body += shuffled(bits[low:high])
         blobs.append(head + packed[i] + compressor.compress(body))
     return blobs
 
@@ -178,9 +184,9 @@ class WeightedMoments:
         parted = self._parted
         decompressor = zstandard.ZstdDecompressor()
         doubles = [np.zeros((2, 0))]
-        for frame, n in zip(parted.frames, parted.rows.tolist(), strict=True):
-            doubles.append(unshuffled(_beginning(decompressor, frame, n * 16, n * _WIDTH * 8), "<f8", 2, n))
-        function, _, _, own_units, total_units = self._columns
+        for frame, n, size in zip(parted.frames, parted.rows.tolist(), parted.sizes.tolist(), strict=True):
+            doubles.append(unshuffled(_beginning(decompressor, frame, n * 16, size), "<f8", 2, n))
+        function, _, own_units, total_units, _ = self._columns
         own, total = _finite(np.concatenate(doubles, axis=1))
         return WeightedAmounts(parted.counted, function, own_units, total_units, own, total)
 
@@ -189,8 +195,8 @@ class WeightedMoments:
         parted = self._parted
         decompressor = zstandard.ZstdDecompressor()
         bodies = [
-            _body(decompressor, frame, n * _WIDTH * 8)
-            for frame, n in zip(parted.frames, parted.rows.tolist(), strict=True)
+            _body(decompressor, frame, size)
+            for frame, size in zip(parted.frames, parted.sizes.tolist(), strict=True)
         ]
         rows = kept = parted.rows
         columns = self._columns
@@ -201,14 +207,18 @@ class WeightedMoments:
             columns = [column[keep] for column in columns]
             kept = counts(cell, len(rows))
             chosen = list(np.split(keep - (np.cumsum(rows) - rows)[cell], np.cumsum(kept)[:-1]))
-        doubles, found = [], []
-        for body, n, of in zip(bodies, rows.tolist(), chosen, strict=True):
-            view = memoryview(body)
-            doubles.append(unshuffled(view[: n * 16], "<f8", 2, n, of))
-            found.append(unshuffled(view[n * 16 :], "<f8", len(_SQUARES), n, of))
+        doubles, found, bits = [], [], []
+        for body, n, of, counted in zip(bodies, rows.tolist(), chosen, parted.counted.tolist(), strict=True):
+            view, first, cut = memoryview(body), n * 16, n * _WIDTH * 8
+            doubles.append(unshuffled(view[:first], "<f8", 2, n, of))
+            found.append(unshuffled(view[first:cut], "<f8", len(_SQUARES), n, of))
+            size = n if of is None else len(of)
+            bits.append(unshuffled(view[cut:], "<i8", 1, n, of)[0] if counted else np.zeros(size, np.int64))
         y = _finite(np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0)))
         squares = _finite(_beside(found))
-        function, visits, machines, own_units, total_units = columns
+        function, visits, own_units, total_units, machines = columns
+        if bits:
+            machines = machines | np.concatenate(bits).astype(np.int64)
         arguments: list[Any] = [
             parted.machines,
             *parted.scalars,
@@ -282,32 +292,44 @@ class _Parted:
             frames,
         )
 
+    @property
+    def sizes(self) -> Int64:
+        """Bytes in each frame."""
+        return self.rows * 8 * (_WIDTH + self.counted)
+
     def columns(self) -> list[Int64]:
-        """Function, visits, machine bits, observed self and total of all rows. Raises CorruptCell."""
+        """Function, visits, observed self and total of all rows, and the machine bits that are packed. Raises CorruptCell."""
         if self.counted.all():
-            return self._columns(np.arange(len(self.rows)), 5)
+            return self._counted(np.arange(len(self.rows)))
         found = np.zeros((5, int(self.rows.sum())), np.int64)
-        for counted, width in ((True, 5), (False, 3)):
+        for counted, read in ((True, self._counted), (False, self._uncounted)):
             cells = np.flatnonzero(self.counted == counted)
-            found[:, np.repeat(self.counted == counted, self.rows)] = self._columns(cells, width)
+            found[:, np.repeat(self.counted == counted, self.rows)] = read(cells)
         return list(found)
 
-    def _columns(self, cells: Int64, width: int) -> list[Int64]:
+    def _counted(self, cells: Int64) -> list[Int64]:
         rows = self.rows[cells]
-        try:
-            steps, visits, machines, *units = unpack([self.packed[i] for i in cells.tolist()], rows, width)
-        except CorruptChunk as error:
-            raise CorruptCell(f"weighted moments do not decode: {error}") from error
-        function = _running(steps, rows)
-        if not units:
-            nothing = np.zeros(len(function), np.int64)
-            return [function, visits, machines, nothing, nothing]
-        own, rest = units
+        function, visits, own, rest = _unpacked([self.packed[i] for i in cells.tolist()], rows, 4)
         factor = np.repeat(self.divisors[cells], rows)
         largest = (own.astype(np.float64) + rest) * factor
         if len(own) and (int(own.min()) < 0 or int(rest.min()) < 0 or float(largest.max()) >= _LAST):
             raise CorruptCell("a sum that is no amount")
-        return [function, visits, machines, own * factor, (own + rest) * factor]
+        # The machine bits stand behind the doubles.
+        return [function, visits, own * factor, (own + rest) * factor, np.zeros(len(own), np.int64)]
+
+    def _uncounted(self, cells: Int64) -> list[Int64]:
+        function, visits, machines = _unpacked([self.packed[i] for i in cells.tolist()], self.rows[cells], 3)
+        nothing = np.zeros(len(function), np.int64)
+        return [function, visits, nothing, nothing, machines]
+
+
+def _unpacked(bodies: Blobs, rows: Int64, width: int) -> list[Int64]:
+    """Packed columns, the first of which are functions. Raises CorruptCell."""
+    try:
+        steps, *others = unpack(bodies, rows, width)
+    except CorruptChunk as error:
+        raise CorruptCell(f"weighted moments do not decode: {error}") from error
+    return [_running(steps, rows), *others]
 
 
 _LAST = float(1 << 63)
@@ -327,14 +349,14 @@ def shuffled(table: npt.NDArray[np.generic]) -> bytes:
 
 def unshuffled(
     data: bytes | memoryview, kind: str, columns: int, rows: int, chosen: Int64 | None = None
-) -> npt.NDArray[np.float64]:
+) -> npt.NDArray[Any]:
     """The inverse of `shuffled`, of shape (columns, rows), or of the chosen rows alone."""
     size = np.dtype(kind).itemsize
     planes = np.frombuffer(data, np.uint8).reshape(size, columns * rows)
     if chosen is not None:
         planes = planes[:, (np.arange(columns)[:, None] * rows + chosen).ravel()]
         rows = len(chosen)
-    numbers: npt.NDArray[np.float64] = np.ascontiguousarray(planes.T).view(kind).reshape(columns, rows)
+    numbers: npt.NDArray[Any] = np.ascontiguousarray(planes.T).view(kind).reshape(columns, rows)
     return numbers
 
 

@@ -49,12 +49,11 @@ def sums_of(gathered: Gathered) -> FunctionSums | None:
     )
     own_weight, total_weight = (weight_at(closed.function, c, size) for c in (closed.own, closed.total))
     for part in cells:
-        weight = gathered.open.weight[part.cell] * part.divisor
+        weight = np.repeat(gathered.open.weight[part.cell] * part.divisor, part.rows)
         own += _units(part, part.own, size)
         total += _units(part, part.total, size)
-        of_row = np.repeat(weight, part.rows)
-        own_weight += weight_at(part.function, part.own * of_row, size)
-        total_weight += weight_at(part.function, part.total * of_row, size)
+        own_weight += weight_at(part.function, part.own * weight, size)
+        total_weight += weight_at(part.function, part.total * weight, size)
     if int(own.sum()) != int(gathered.cells.total.sum() + gathered.closed.total.sum()):
         return None
     return _present(own, total, own_weight, total_weight)
@@ -75,6 +74,8 @@ def together(sums: FunctionSums, canonical: Int64, shape: Shape, loose: Loose) -
     functions that have become one are added up: no stack may have two of them.
     """
     called = canonical[sums.function]
+    if not len(loose.facts.stack) and np.array_equal(called, sums.function):
+        return sums
     size = int(max(called.max(initial=0), shape.function.max())) + 1
     own, total = sum_at(called, sums.own, size), sum_at(called, sums.total, size)
     own_weight, total_weight = (weight_at(called, c, size) for c in (sums.own_weight, sums.total_weight))

@@ -28,6 +28,18 @@ def test_a_run_of_hours_with_a_visit_or_two_a_cell_is_left_to_the_chunks():
     assert cheapest(cover, visits, OF_ALL) == cover, "everything a visit brought is more than its cells"
 
 
+def test_sums_by_function_are_less_than_the_stacks_of_a_single_visit():
+    visits = drawn((3, 1, 1), (4, 1, 1))
+    cover = Cover(hours=(3, 4), days=(1, 2))
+    for plan in (OF_ONE, OF_ALL):
+        assert cheapest(cover, visits, plan).rest == ((3, 5),)
+        assert cheapest(cover, visits, plan, stacks=False) == cover
+    alone = [(24 + n % 24, n, 1) for n in range(160)]
+    assert not worth(cover, drawn(*alone), OF_ONE)
+    assert worth(cover, drawn(*alone), OF_ONE, stacks=False)
+    assert not worth(cover, visits, OF_ONE, stacks=False), "so few are soon read, and know more"
+
+
 def test_what_is_left_to_the_chunks_touches_what_was_before():
     cover = Cover(hours=(5, 6), rest=((0, 5),))
     assert cheapest(cover, drawn((5, 1, 1)), OF_ONE) == Cover(rest=((0, 7),))
