@@ -49,7 +49,7 @@ def test_a_pin_that_nobody_counted_is_refused():
     with pytest.raises(BadSelection, match="'serach' is pinned") as refused:
         planned("search", "serach")
     assert refused.value.parameter == "pinned"
-    assert "ratios" in refused.value.hint
+    assert "without it" in refused.value.hint
 
 
 def test_a_pin_below_the_plans_applications_says_how_many_to_ask_for():
