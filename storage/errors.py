@@ -15,6 +15,7 @@
     │   └── UnknownVisit            developer: the visit row is written before anything else
     ├── MachineExists               user: choose another name, or replace it
     ├── ExperimentsExist            user: choose another name, or replace them
+    ├── TooManyExperiments          operator: remove sets that nobody asks for
     ├── VisitEnded                  developer: a capture is recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: the archive's URL, rights or disk
@@ -89,6 +90,10 @@ class MachineExists(StorageError):
 
 class ExperimentsExist(StorageError):
     """There is a set of experiments of this name already."""
+
+
+class TooManyExperiments(StorageError):
+    """As many sets are kept as may be."""
 
 
 class VisitEnded(StorageError):

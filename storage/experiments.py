@@ -7,14 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from analysis.interference.experiments import Metric, Run
-from storage.errors import ExperimentsExist, UnknownExperiments
+from storage.errors import ExperimentsExist, TooManyExperiments, UnknownExperiments
 from storage.schema import experiment_run, experiment_set
+
+MOST_SETS = 200
+"""In a database: whoever lists them, or asks what none was named for, looks at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +75,21 @@ def keep(
     added_by: str = "",
     replace: bool = False,
 ) -> ExperimentSet:
-    """Keep runs under a name. Raises `ExperimentsExist` where it is taken, unless they replace what has it."""
+    """Keep runs under a name.
+
+    Raises `ExperimentsExist` where it is taken, unless they replace what has it; `TooManyExperiments`.
+    """
     # Of two who replace the same set, the second would find the first one's new row in its way.
     connection.execute(text("LOCK TABLE experiment_set IN SHARE ROW EXCLUSIVE MODE"))
     if replace:
         connection.execute(delete(experiment_set).where(experiment_set.c.name == name))
+    taken = select(experiment_set.c.set_id).where(experiment_set.c.name == name)
+    kept = connection.scalar(select(func.count()).select_from(experiment_set)) or 0
+    if kept >= MOST_SETS and connection.scalar(taken) is None:
+        raise TooManyExperiments(
+            f"There are {kept:,} sets of experiments, and {MOST_SETS} at most are kept; "
+            "remove one: fleetprof experiments remove NAME"
+        )
     set_id = connection.scalar(
         insert(experiment_set)
         .values(name=name, added_by=added_by)
@@ -157,15 +172,13 @@ def _sets(connection: Connection, name: str | None = None) -> tuple[ExperimentSe
 
 
 def _parts(counts: Iterable[tuple[str, str, bool, int]]) -> tuple[Part, ...]:
-    ordered = sorted(counts)
-    return tuple(
-        Part(
-            platform=platform,
-            targets=tuple(
-                (target, runs) for at, target, alone, runs in ordered if at == platform and not alone
-            ),
-            programs=tuple(target for at, target, alone, _ in ordered if at == platform and alone),
-            alone=sum(runs for at, _, alone, runs in ordered if at == platform and alone),
-        )
-        for platform in dict.fromkeys(at for at, *_ in ordered)
+    return tuple(_part(platform, tuple(of)) for platform, of in groupby(sorted(counts), itemgetter(0)))
+
+
+def _part(platform: str, counts: Sequence[tuple[str, str, bool, int]]) -> Part:
+    return Part(
+        platform=platform,
+        targets=tuple((target, runs) for _, target, is_alone, runs in counts if not is_alone),
+        programs=tuple(target for _, target, is_alone, _ in counts if is_alone),
+        alone=sum(runs for _, _, is_alone, runs in counts if is_alone),
     )

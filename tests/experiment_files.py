@@ -52,8 +52,8 @@ def lab(
         for _ in range(2):
             seen = random.normal(1, _PRESSURE_ERROR, 2)
             pressure = f"{chip.lines[program] * seen[0]:.6g},{chip.bandwidth[program] * seen[1]:.6g},1"
-            value = f"{metric},{_value(metric, 0.0, random):.6g}" if program in targets else ","
-            lines.append(f"{PLATFORM},{name(program)},,{value},{pressure}")
+            told = f"{metric},{_value(metric, 0.0, random):.6g}" if program in targets else ","
+            lines.append(f"{PLATFORM},{name(program)},,{told},{pressure}")
     kept: dict[int, list[np.ndarray]] = {}
     for target in targets:
         mixes = _mixes(random, target, programs, training + unseen)

@@ -19,7 +19,7 @@ from services.api.replies import as_json, in_thread, zipped
 from services.experiments.desk import ExperimentDesk
 from services.experiments.errors import UnusableExperiments
 from services.experiments.file import LARGEST_BYTES
-from storage.errors import ExperimentsExist
+from storage.errors import ExperimentsExist, TooManyExperiments
 
 _PROBLEMS = described(
     {
@@ -28,7 +28,7 @@ _PROBLEMS = described(
         403: "The caller's role is not operator.",
         404: "There are no experiments of this name.",
         408: "The body came too slowly.",
-        409: "There are experiments of this name already.",
+        409: "There are experiments of this name already, or as many sets as are kept.",
         413: "The body is too large.",
         415: "The body has a Content-Encoding other than zstd, gzip and identity.",
         422: "A parameter is out of its range, or the file cannot be kept: the detail names lines and columns.",
@@ -174,6 +174,9 @@ def experiments_router(
                 except ExperimentsExist as error:
                     hint = "Choose another name, or replace=true."
                     raise Problem(HTTPStatus.CONFLICT, str(error), kind="exists", hint=hint) from error
+                except TooManyExperiments as error:
+                    hint = "DELETE /api/v1/experiments/{name} removes a set."
+                    raise Problem(HTTPStatus.CONFLICT, str(error), kind="too-many", hint=hint) from error
 
             return await answer(request, make)
 

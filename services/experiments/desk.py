@@ -26,7 +26,8 @@ class ExperimentDesk:
     def add(self, name: str, content: bytes, *, added_by: str = "", replace: bool = False) -> Json:
         """Keep a file under a name, whole or not at all: `AddedExperiments`.
 
-        Raises UnusableExperiments, `ExperimentsExist` where the name is taken unless they are to be replaced, `DatabaseError`.
+        Raises UnusableExperiments, `ExperimentsExist` where the name is taken unless they are to be replaced, `TooManyExperiments`,
+        `DatabaseError`.
         """
         if not _NAME.fullmatch(name):
             what = f"{name[:60]!r} is no name of experiments"

@@ -32,6 +32,7 @@ from storage.experiments import PlatformRun
 
 LARGEST_BYTES: Final = 8 << 20
 MOST_ROWS: Final = 50_000
+MOST_PLATFORMS: Final = 64
 _MOST_FAULTS: Final = 100
 """A file of another kind has one in every line."""
 _HEADING: Final = ",".join(COLUMNS)
@@ -70,6 +71,7 @@ def read_experiments(content: bytes) -> tuple[PlatformRun, ...]:
 class _Reading:
     runs: list[PlatformRun] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    platforms: set[str] = field(default_factory=set)
 
     def read(self, rows: Iterator[tuple[int, Sequence[str]]]) -> None:
         heading = _heading(next(rows, (1, ())))
@@ -96,6 +98,10 @@ class _Reading:
             self.faults += _misshapen(line, found)
         if len(self.faults) > before:
             return
+        self.platforms.add(found[PLATFORM])
+        if len(self.platforms) > MOST_PLATFORMS:
+            instead = "write CPU models, which are few, or split the file into several sets"
+            _refuse(f"the file has more than {MOST_PLATFORMS} platforms", instead, line=line, column=PLATFORM)
         cores = found[CORES] if found[BESIDE] or found[CORES] is not None else 1.0
         figures = (found[METRIC], found[VALUE], found[LINES], found[GIGABYTES], cores)
         self.runs.append(PlatformRun(line, found[PLATFORM], Run(found[TARGET], found[BESIDE], *figures)))

@@ -28,7 +28,7 @@ from services.experiments.file import LARGEST_BYTES, read_experiments
 from storage import calibrations, experiments, inventory, migrate
 from storage.calibrations import Calibration, Kind
 from storage.database import open_engine
-from storage.errors import ExperimentsExist, UnknownExperiments
+from storage.errors import ExperimentsExist, TooManyExperiments, UnknownExperiments
 from storage.query.engine import QueryEngine
 from tests.conftest import administer, sibling
 from tests.experiment_files import PEAK, PLATFORM, Lab, lab, name
@@ -383,6 +383,20 @@ def test_a_set_is_kept_whole_and_gone_whole(engine: Engine, measured: Lab) -> No
         assert connection.scalar(text("SELECT count(*) FROM experiment_run")) == 0
         with pytest.raises(UnknownExperiments):
             experiments.find(connection, "lab")
+
+
+def test_sets_have_an_end(
+    operator: TestClient, engine: Engine, measured: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiments, "MOST_SETS", 1)
+    upload(operator, measured.content, "one")
+    upload(operator, measured.content, "one", replace="true")
+    problem = upload(operator, measured.content, "two", 409)
+    assert "1 at most are kept; remove one" in problem["detail"]
+    assert problem["type"] == "urn:fleetprof:problem:too-many"
+    assert "already" in upload(operator, measured.content, "one", 409)["detail"]
+    with engine.begin() as connection, pytest.raises(TooManyExperiments):
+        experiments.keep(connection, "two", read_experiments(measured.content), replace=True)
 
 
 def test_of_several_who_replace_a_set_the_last_one_has_it(engine: Engine, measured: Lab) -> None:

@@ -8146,7 +8146,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are experiments of this name already. */
+            /** @description There are experiments of this name already, or as many sets as are kept. */
             409: {
                 headers: {
                     [name: string]: unknown;

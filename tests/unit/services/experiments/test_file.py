@@ -163,6 +163,10 @@ def test_a_file_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file, "MOST_ROWS", 3)
     assert len(read_experiments(GOOD.encode())) == 3
     assert "more than 3 runs" in faults(f"{GOOD}{MIX}\n")[0][2]
+    monkeypatch.setattr(file, "MOST_PLATFORMS", 1)
+    assert len(read_experiments(GOOD.encode())) == 3
+    ((line, column, said),) = faults(f"{HEAD}\n{ALONE}\n6502,feed,,,,55,6.1,\n6510,feed,,,,55,6.1,\n")
+    assert (line, column, said) == (3, "platform", "the file has more than 1 platforms")
     monkeypatch.setattr(file, "LARGEST_BYTES", 1 << 20)
     assert "more than 1 MiB" in faults(GOOD + "\n" * (1 << 20))[0][2]
 
