@@ -4,13 +4,14 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from services.certificates.authority import key_pem, new_key
 
-
-def self_signed(name: str) -> tuple[bytes, bytes]:
-    """One for this host, and its key, in PEM."""
-    key = new_key()
+def self_signed(name: str, *, by_rsa: bool = False) -> tuple[bytes, bytes]:
+    """One for this host, and its key (on P-256 or RSA's), in PEM."""
+    key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey = ec.generate_private_key(ec.SECP256R1())
+    if by_rsa:
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     certificate = (
         x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
@@ -19,4 +20,7 @@ def self_signed(name: str) -> tuple[bytes, bytes]:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return certificate.public_bytes(serialization.Encoding.PEM), key_pem(key)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM), pem

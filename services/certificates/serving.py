@@ -39,8 +39,11 @@ class ServedPair:
         self._served = self._stamp()
         self._refused: _Stamp | None = None
 
-    def load_changed(self, context: ssl.SSLContext) -> bool:
-        """Have new connections shown what the files hold now; False: it is what is shown already.
+    def show_changed(self, context: ssl.SSLContext) -> bool:
+        """Have new connections of `context` shown what the files hold now; False: it is what is shown already.
+
+        Each change gets a context of its own, of OpenSSL's defaults: one that is loaded into twice keeps a certificate
+        of each kind of key, and would show the old one beside the new. Of `context` hold its options and versions.
 
         Raises OSError or ValueError, once for each change, for files that are no pair, as when only one of them was
         replaced yet: the old pair goes on, and they are looked at again when they change.
@@ -51,14 +54,19 @@ class ServedPair:
             now = ()
         if now in (self._served, self._refused):
             return False
+        fresh = ssl.SSLContext(context.protocol)
         try:
-            # A trial first: what fails half-way would leave a new certificate with an old key.
-            _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._certificate, self._key)
-            _load(context, self._certificate, self._key)
+            _load(fresh, self._certificate, self._key)
         except (OSError, ValueError):
             self._refused = now
             raise
         self._served, self._refused = now, None
+
+        def switch(connection: ssl.SSLObject, _name: str | None, _initial: ssl.SSLContext) -> None:
+            connection.context = fresh
+
+        # Called in each handshake, for callers that name no host, too.
+        context.sni_callback = switch
         return True
 
     def _stamp(self) -> _Stamp:

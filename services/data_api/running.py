@@ -81,11 +81,11 @@ class EndingStreams(uvicorn.Server):
         return await super().on_tick(counter)
 
     def reload(self) -> None:
-        """Take what the files of TLS hold now, if it is a pair. Of the event loop, in which no handshake runs meanwhile."""
+        """Take what the files of TLS hold now, if it is a pair."""
         if self._pair is None or self.config.ssl is None:
             return
         try:
-            if self._pair.load_changed(self.config.ssl):
+            if self._pair.show_changed(self.config.ssl):
                 log.info("certificates reloaded")
         except (OSError, ValueError) as error:
             log.warning("certificates not reloaded", why=str(error))

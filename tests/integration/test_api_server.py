@@ -8,6 +8,7 @@ import ssl
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -88,6 +89,16 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate()
+
+
+def until_said(process: subprocess.Popen[str], text: str) -> None:
+    """Until it has logged a line with this text."""
+    enough = threading.Timer(DEADLINE_S, process.kill)
+    enough.start()
+    try:
+        assert any(text in line for line in process.stdout), f"it did not say: {text}"
+    finally:
+        enough.cancel()
 
 
 def test_a_unix_socket_is_its_users_only_and_goes_away(database_url: str, tmp_path: Path):
@@ -176,29 +187,37 @@ def test_an_open_address_with_both_is_served_over_tls(database_url: str, tmp_pat
 def test_a_new_certificate_is_shown_without_a_restart(database_url: str, tmp_path: Path):
     pem, port = tmp_path / "both.pem", free_port()
 
-    def replace() -> ssl.SSLContext:
-        """Who trusts nothing but the new one."""
-        certificate, key = self_signed("localhost")
+    def written(content: bytes) -> None:
         new = tmp_path / "new.pem"
-        new.write_bytes(key + certificate)
+        new.write_bytes(content)
         new.rename(pem)
+
+    def replace(*, by_rsa: bool = False) -> ssl.SSLContext:
+        """Who trusts nothing but the new one."""
+        certificate, key = self_signed("localhost", by_rsa=by_rsa)
+        written(key + certificate)
         trust = ssl.create_default_context(cadata=certificate.decode())
+        trust.check_hostname = False  # it has no address
         trust.verify_flags &= ~ssl.VERIFY_X509_STRICT  # a leaf that signed itself is no authority
         return trust
 
-    def answers_to(trust: ssl.SSLContext) -> bool:
+    def answers_to(trust: ssl.SSLContext, host: str) -> bool:
         return (
-            answers(lambda: http.client.HTTPSConnection("localhost", port, timeout=DEADLINE_S, context=trust))
-            == 200
+            answers(lambda: http.client.HTTPSConnection(host, port, timeout=DEADLINE_S, context=trust)) == 200
         )
 
+    hosts = ("localhost", "127.0.0.1")  # a caller of an address names no host in its handshake
     first = replace()
     with running("127.0.0.1", str(port), str(pem), database_url, str(tmp_path)) as process:
-        until(lambda: answers_to(first))
-        pem.write_text("half of a copy")
-        second = replace()
-        until(lambda: answers_to(second))
-        assert not answers_to(first)
+        until(lambda: answers_to(first, "localhost"))
+        written(b"half of a copy")
+        until_said(process, "certificates not reloaded")
+        assert all(answers_to(first, host) for host in hosts)
+        for by_rsa in (True, False):  # not that of another kind of key beside the old one
+            new = replace(by_rsa=by_rsa)
+            until_said(process, "certificates reloaded")
+            assert all(answers_to(new, host) for host in hosts)
+            assert not any(answers_to(first, host) for host in hosts)
         assert process.poll() is None
 
 
