@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from analysis.errors import CannotSay, TooLittle
+from analysis.errors import CannotSay, Contradictory, TooLittle
 from analysis.smt.machine import CountedLoad, MachineLoad, of_counters, of_cpus
 from storage import calibrations
 from storage.calibrations import Calibration, Kind
@@ -28,6 +28,8 @@ from storage.query.selections.selection import Selection
 
 MOST_VISITS = 100_000
 """More of them are not modelled core by core for one answer."""
+MOST_APART = 0.03
+"""Cycles and times may say utilisations that differ by so much; a wrong frequency then is wrong by twice that in APU at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _add(
 def _of_counters(
     cycles: ThreadCycles, place: int, load: MachineLoad, cpus: int, coefficient: float
 ) -> CountedLoad:
-    """The load by counters of a machine whose CPUs say that it is this. Raises CannotSay."""
+    """The load by counters of a machine whose CPUs say that it is this. Raises CannotSay, also where its utilisations differ."""
     why = str(cycles.why[place])
     if not load.sibling_cores:
         why = "its cores have one thread"
@@ -159,7 +161,7 @@ def _of_counters(
         why = "its cycles are not those of all its logical CPUs"
     if why:
         raise TooLittle(why)
-    return of_counters(
+    found = of_counters(
         threads=float(cycles.threads[place]),
         either=float(cycles.either[place]),
         available=float(cycles.per_core[place]) * load.cores,
@@ -167,6 +169,12 @@ def _of_counters(
         coefficient=coefficient,
         skew=float(cycles.skew[place]),
     )
+    # A frequency that is off by some share has every measure of cycles off by it, and nothing among cycles contradicts that.
+    if abs(found.utilisation - load.utilisation) > max(MOST_APART, float(cycles.skew[place])):
+        raise Contradictory(
+            "its cycles say another utilisation than its times: the reference's rate is not the one taken, or idle CPUs poll"
+        )
+    return found
 
 
 def no_load(found: MachineLoads) -> Unsaid | None:

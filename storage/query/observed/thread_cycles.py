@@ -4,8 +4,11 @@
 threads, so that the sum over a machine is twice its cores', and `cycles-distributed` shared out among them, so that it is its cores'
 (docs/events.md). Cycles become shares of time by the frequency of busy threads, which is never taken to be the nominal one:
 
-1. `cycles` ÷ `ref-cycles`, else `aperf` ÷ `mperf`, times the reference's rate: `tsc` where it was counted, else the nominal frequency;
+1. `cycles` ÷ `ref-cycles`, else `aperf` ÷ `mperf`, times the rate of the time stamp counter, at which references tick: `tsc` where it was
+   counted, else the nominal frequency, which is another one on some machines (a base frequency below the processor's own);
 2. else the mean of the frequencies that the machine reported, by its CPUs' busy time, which are a few glances.
+
+Whether that frequency is right is for the utilisation by time to say (`storage.query.models.machine_loads`).
 """
 
 from collections.abc import Mapping, Sequence

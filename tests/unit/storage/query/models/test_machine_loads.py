@@ -60,14 +60,22 @@ def test_only_cores_of_two_threads_need_a_coefficient() -> None:
     assert dict(found.left_out) == {"no overlap coefficient of Altra": 1}
 
 
-def counted(cores: list[int], why: str = "", cpus: int = 0, either: float = 15e9) -> MachineLoads:
-    """The load of one visit: half of its threads' time busy at 1 GHz for 10 s."""
+def counted(
+    cores: list[int],
+    why: str = "",
+    cpus: int = 0,
+    either: float = 15e9,
+    *,
+    hertz: float = 1e9,
+    skew: float = 0.01,
+) -> MachineLoads:
+    """The load of one visit: half of its threads' time busy at 1 GHz for 10 s, taken to be `hertz`."""
     cycles = ThreadCycles(
         threads=np.array([len(cores) * 5e9]),
         either=np.array([either]),
-        per_core=np.array([10e9]),
+        per_core=np.array([10 * hertz]),
         cpus=np.array([cpus]),
-        skew=np.array([0.01]),
+        skew=np.array([skew]),
         why=np.array([why]),
     )
     one = replace(times([cores], [[5.0] * len(cores)]), cycles=cycles)
@@ -106,3 +114,23 @@ def test_where_counters_do_not_tell_it_that_is_said(
     unsaid = not_counted(found)
     assert unsaid is not None
     assert said in unsaid.detail
+
+
+@pytest.mark.parametrize(
+    ("hertz", "skew", "right"),
+    [
+        (1.05e9, 0.01, True),  # 0.476 for 0.5
+        (1.1e9, 0.01, False),
+        (0.9e9, 0.01, False),
+        (2.0e9, 0.01, False),
+        (1.1e9, 0.05, True),  # of glances
+        (1.25e9, 0.05, False),
+    ],
+)
+def test_a_frequency_that_is_wrong_does_not_pass(hertz: float, skew: float, *, right: bool) -> None:
+    found = counted([0, 0, 2, 2], hertz=hertz, skew=skew)
+    (load,) = found.counted
+    assert (load is not None) == right
+    if not right:
+        (reason,) = found.not_counted
+        assert "another utilisation than its times" in reason
