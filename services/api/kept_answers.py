@@ -8,12 +8,15 @@ the one who asked last did; not if making it takes so long that it would be too 
 counts as asked when the process begins (`begin`). Source: DIGEST G13.
 """
 
+import gzip
+import json
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from http import HTTPStatus
 
 import anyio
 from fastapi import Request, Response
@@ -25,6 +28,8 @@ from storage.query.cache_size import CacheSize
 WARMED = "fleetprof.warmed"
 """In the scope of a request that nobody waits for."""
 _NOT_MODIFIED = 304
+_DATABASE_AWAY = {f"urn:fleetprof:problem:{kind}" for kind in ("database", "busy", "not-migrated")}
+"""Types of problems that pass without another question being asked."""
 _OVERHEAD = 4000
 """Bytes of an entry besides its texts."""
 _COPIES = 4
@@ -33,7 +38,7 @@ _WATCHED_S = 300.0
 """A page that is open asks more often than that."""
 _MOST_WARMED = 8
 _FIRST_REST_S = 1.0
-"""Until what could not be answered at the beginning is asked again; each further time that doubles."""
+"""Until what the database was not there for at the beginning is asked again; each further time that doubles."""
 _LONGEST_REST_S = 60.0
 
 
@@ -116,7 +121,8 @@ class KeptAnswers:
                 self.misses += 1
                 return None
             self.hits += 1
-            self._kept[Key.of(request)] = replace(kept, asked=(*kept.asked[-1:], self._clock()))
+            asked = (*kept.asked[-1:], self._clock())
+            self._put(Key.of(request), replace(kept, scope=_lasting(request.scope), asked=asked))
         return _response(kept, request)
 
     def warming(self) -> list[Scope]:
@@ -143,34 +149,36 @@ class KeptAnswers:
         tag = f'"{blake2b(content, digest_size=16).hexdigest()}"'
         headers = tuple((name, value) for name, value in response.headers.items() if name != "content-length")
         again = request.scope.get(WARMED, False)
-        # The request's state has its connection, which is not to be kept.
-        scope = {**request.scope, "state": {}}
+        scope = _lasting(request.scope)
         took_s = self._clock() - asked_at
         kept = Kept(content, (*headers, ("etag", tag)), asked_at, scope, (asked_at,), took_s)
         if self.on and kept.size <= self._most:
             with self._lock:
                 before = self._drop(Key.of(request))
                 asked = before.asked if before is not None else ()
-                kept = replace(kept, asked=asked if again else (*asked[-1:], asked_at))
-                self._kept[Key.of(request)] = kept
-                self._bytes += kept.size
-                self._sort_out()
-                while self._bytes > self._most:
-                    self._drop(next(iter(self._kept)))
+                if again and before is not None:
+                    kept = replace(kept, scope=before.scope)  # somebody else may have asked meanwhile
+                self._put(Key.of(request), replace(kept, asked=asked if again else (*asked[-1:], asked_at)))
         return _response(kept, request)
 
     async def begin(self, app: ASGIApp, scopes: Sequence[Scope]) -> None:
-        """Ask the app for what somebody will ask soon, as if they had asked already; until there are answers, or cancelled.
+        """Ask the app for what somebody will ask soon, as if they had asked already; again only while the database is away.
 
-        The requests say `Cache-Control: no-cache`. Each is asked twice: that is what makes it watched, and the first
-        question of a process takes longest, with its code, its connections and its stacks.
+        The requests say `Cache-Control: no-cache`. Each that is kept is asked twice: that is what makes it watched, and
+        the first question of a process takes longest, with its code, its connections and its stacks. An answer that
+        cannot be kept, or another problem than that of the database, ends it: it would come again.
         """
         left, rest_s = list(scopes), _FIRST_REST_S
         while self.on and left:
+            away = []
             for scope in left:
-                for _ in range(2):
+                heard = _Heard()
+                await app({**scope, "state": {}}, _never, heard.take)
+                if heard.database_away:
+                    away.append(scope)
+                elif heard.status == HTTPStatus.OK and self._has(scope):
                     await app({**scope, "state": {}}, _never, _nowhere)
-            left = [scope for scope in left if not self._has(scope)]
+            left = away
             if left:  # the database may begin later than this process
                 await anyio.sleep(rest_s)
                 rest_s = min(2 * rest_s, _LONGEST_REST_S)
@@ -195,6 +203,15 @@ class KeptAnswers:
         with self._lock:
             return Key.of(Request(scope)) in self._kept
 
+    def _put(self, key: Key, kept: Kept) -> None:
+        """Instead of what there is; others go where there is no room for all. The newest answers stay longest, asked for or not."""
+        before = self._kept.get(key)
+        self._bytes += kept.size - (0 if before is None else before.size)
+        self._kept[key] = kept
+        self._sort_out()
+        while self._bytes > self._most:
+            self._drop(next(iter(self._kept)))
+
     def _sort_out(self) -> None:
         """Of answers that are too old keep only who asked, for as long as that may come to be watched."""
         now = self._clock()
@@ -218,6 +235,35 @@ class KeptAnswers:
         return gone
 
 
+@dataclass(slots=True)
+class _Heard:
+    """What the app says to a request of this process's own, as far as that matters."""
+
+    status: int = 0
+    zipped: bool = False
+    problem: bytearray = field(default_factory=bytearray)
+    """The document, of a service that is unavailable."""
+
+    async def take(self, message: Message) -> None:
+        """What the app sends, part by part."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.zipped = (b"content-encoding", b"gzip") in [(k.lower(), v) for k, v in message["headers"]]
+        elif self.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            self.problem += message.get("body", b"")
+
+    @property
+    def database_away(self) -> bool:
+        """The same may be answered when the database is there."""
+        if self.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            return False
+        try:
+            document = json.loads(gzip.decompress(self.problem) if self.zipped else self.problem)
+        except ValueError:
+            return False
+        return isinstance(document, dict) and document.get("type") in _DATABASE_AWAY
+
+
 async def _never() -> Message:
     await anyio.sleep_forever()
     return {"type": "http.disconnect"}
@@ -225,6 +271,11 @@ async def _never() -> Message:
 
 async def _nowhere(message: Message) -> None:
     del message
+
+
+def _lasting(scope: Scope) -> Scope:
+    """A request's scope as it may be kept: its state has its connection."""
+    return {**scope, "state": {}}
 
 
 def _response(kept: Kept, request: Request) -> Response:

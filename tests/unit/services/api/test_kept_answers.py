@@ -1,13 +1,17 @@
 """GIVEN an answer of a moment ago WHEN the same is asked THEN it is given again, for as long as was promised."""
 
+from http import HTTPStatus
 from typing import Any
 
 import anyio
 import pytest
 from fastapi import Request, Response
+from starlette.middleware.gzip import GZipMiddleware
 
 from services.api import kept_answers
 from services.api.kept_answers import WARMED, KeptAnswers
+from services.api.problems import Problem, of_storage
+from storage.errors import DatabaseBusy, NotMigrated
 
 
 class Clock:
@@ -27,6 +31,23 @@ def clock() -> Clock:
 @pytest.fixture
 def kept(clock: Clock) -> KeptAnswers:
     return KeptAnswers(100_000, fresh_s=10.0, clock=clock)
+
+
+@pytest.fixture
+def rests(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that were waited between questions, none of which pass; more than ten are too many."""
+    seconds: list[float] = []
+
+    async def rest(of: float) -> None:
+        seconds.append(of)
+        assert len(seconds) < 10
+
+    monkeypatch.setattr(kept_answers.anyio, "sleep", rest)
+    return seconds
+
+
+def problem(kind: str, status: HTTPStatus = HTTPStatus.SERVICE_UNAVAILABLE) -> Response:
+    return Problem(status, "A sentence.", kind=kind).response("id")
 
 
 def request(query: str = "from=now-1h", **headers: str) -> Request:
@@ -188,32 +209,78 @@ def test_gzip_that_is_refused_is_not_given(kept: KeptAnswers):
     assert kept.answer(request(accept_encoding="br, GZIP;q=0.1")) is not None
 
 
+def test_whoever_asked_last_is_asked_for_again(kept: KeptAnswers, clock: Clock):
+    def session(number: int) -> dict[str, str]:
+        return {"cookie": f"fleetprof_session={number}" + "x" * 1_000 * number}
+
+    kept.keep(request(**session(1)), answer(), asked_at=100.0)
+    assert kept.answer(request(**session(2))) is not None
+    clock.now = 106.0
+    (scope,) = kept.warming()
+    assert scope["headers"] == request(**session(2)).scope["headers"]
+    fresh = KeptAnswers(100_000, fresh_s=10.0, clock=clock)
+    fresh.keep(request(**session(2)), answer(), asked_at=106.0)
+    assert kept.size == fresh.size, "the longer request counts"
+    assert kept.answer(request(**session(3))) is not None  # while it is asked again for the second
+    kept.keep(Request({**scope, WARMED: True}), answer(b"new"), asked_at=106.0)
+    clock.now = 112.0
+    assert [scope["headers"] for scope in kept.warming()] == [request(**session(3)).scope["headers"]]
+
+
 def test_what_somebody_will_ask_soon_is_there_before_they_do(
-    kept: KeptAnswers, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    kept: KeptAnswers, clock: Clock, rests: list[float]
 ):
     asked: list[bytes] = []
-    rests: list[float] = []
-    works = False
+    aways = [
+        problem("database"),
+        of_storage(DatabaseBusy("A lock." * 1_000)).response("id"),
+        of_storage(NotMigrated("Too old.")).response("id"),
+    ]
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         asked.append(scope["query_string"])
-        if scope["query_string"] == b"flame" or works:
+        if scope["query_string"] == b"table" and len(rests) < len(aways):
+            response = aways[len(rests)]
+        else:
             assert kept.answer(Request(scope)) is None, "the first may have been slow for being the first"
-            kept.keep(Request(scope), answer(), asked_at=clock.now)
+            response = kept.keep(Request(scope), answer(), asked_at=clock.now)
+        await response(scope, receive, send)
 
-    async def rest(seconds: float) -> None:
-        nonlocal works
-        rests.append(seconds)
-        works = len(rests) == 3
-
-    monkeypatch.setattr(kept_answers.anyio, "sleep", rest)
-    scopes = [dict(request(query, cache_control="no-cache").scope) for query in ("flame", "table")]
-    anyio.run(kept.begin, app, scopes)
-    assert asked == [b"flame"] * 2 + [b"table"] * 8, "only what there was no answer to is asked again"
+    scopes = [
+        dict(request(query, cache_control="no-cache", accept_encoding="gzip").scope)
+        for query in ("flame", "table")
+    ]
+    anyio.run(kept.begin, GZipMiddleware(app, minimum_size=1400), scopes)
+    assert asked == [b"flame"] * 2 + [b"table"] * 5, "only what the database was not there for is asked again"
     assert rests == [1.0, 2.0, 4.0]
-    assert kept.answer(request("table")) is not None
+    assert kept.answer(request("table", accept_encoding="gzip")) is not None
     clock.now += 6.0
     assert {scope["query_string"] for scope in kept.warming()} == {b"flame", b"table"}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        problem("too-slow"),
+        problem("dropped"),
+        problem("too-much", HTTPStatus.UNPROCESSABLE_ENTITY),
+        problem("database", HTTPStatus.INTERNAL_SERVER_ERROR),
+        Response("busy", status_code=503),
+        Response("[]", status_code=503),
+        answer(bytes(200_000)),
+    ],
+)
+def test_what_can_never_be_kept_is_asked_once(kept: KeptAnswers, rests: list[float], response: Response):
+    asked: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["query_string"])
+        if response.status_code == HTTPStatus.OK:
+            kept.keep(Request(scope), response, asked_at=100.0)
+        await response(scope, receive, send)
+
+    anyio.run(kept.begin, app, [dict(request("table", cache_control="no-cache").scope)])
+    assert (asked, rests) == ([b"table"], [])
 
 
 def test_nothing_is_asked_at_the_beginning_where_nothing_is_kept(clock: Clock):
