@@ -112,7 +112,11 @@ def _in_blocks(
             axis=0,
             out=running[1:],
         )
-        np.add.at(sums, row[whole], running[high[whole]] - running[low[whole]])
+        piece = max(_DENSE // visits, 1)  # of slices: many of a few rows are more than these rows by visit
+        for begun in range(0, len(whole), piece):
+            budget.checkpoint()
+            these = whole[begun : begun + piece]
+            np.add.at(sums, row[these], running[high[these]] - running[low[these]])
     # A slice without a whole block has one end only.
     until, again = ends.copy(), ends.copy()
     until[whole], again[whole] = low[whole] * size, high[whole] * size

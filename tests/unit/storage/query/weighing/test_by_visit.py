@@ -1,5 +1,6 @@
 """Sums by row and visit against a dictionary."""
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -63,6 +64,31 @@ def test_slices_add_up(
             for v, u in facts[low:high]:
                 expected[number, v] += u
     assert as_dictionary(found) == expected
+
+
+def test_many_slices_with_whole_blocks_take_memory_of_a_few(monkeypatch: pytest.MonkeyPatch):
+    visits, slices, rows = 64, 20_000, 2
+    monkeypatch.setattr(by_visit, "_DENSE", 4_096)
+    monkeypatch.setattr(by_visit, "_AT_ONCE", 1_000)
+    checked: list[None] = []
+    monkeypatch.setattr(by_visit.budget, "checkpoint", lambda: checked.append(None))
+    first = np.array([0, slices // 4, slices])
+    starts = np.zeros(slices, np.int64)
+    starts[::2] = visits
+    facts = np.arange(3 * visits)
+    tracemalloc.start()
+    try:
+        found = by_visit.of_slices(
+            first, starts, starts + 2 * visits, facts % visits, facts // visits + 1, visits=visits
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    expected = {(r, v): n * ((1 + 2) + (2 + 3)) for r, n in enumerate((2_500, 7_500)) for v in range(visits)}
+    assert as_dictionary(found) == expected
+    assert found.rows == rows
+    assert peak < slices * visits * 8, "less than one table of all slices by visit"
+    assert len(checked) >= slices * visits // 4_096, "it can be called off between pieces"
 
 
 @given(st.lists(st.integers(0, 2**62), max_size=30))
