@@ -24,3 +24,23 @@ def log_to_stderr(level: int = logging.INFO) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+
+
+def structured(name: str) -> logging.Logger:
+    """For what is shared with gateways, which have the standard library's log only: it goes on as events of structlog.
+
+    Fields are the `fields` of `extra`, as `gateway.log_lines` has them. INFO and above.
+    """
+    logger = logging.getLogger(name)
+    logger.setLevel(logging.INFO)
+    logger.handlers = [_Events()]
+    logger.propagate = False  # root writes the message only
+    return logger
+
+
+class _Events(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: dict[str, object] = dict(getattr(record, "fields", {}))
+        if record.exc_info:
+            fields["exc_info"] = record.exc_info
+        structlog.get_logger(record.name).log(record.levelno, record.getMessage(), **fields)

@@ -1,6 +1,5 @@
 """The gRPC server of the data API: where it may listen, and how it ends."""
 
-import logging
 import os
 import re
 import socket
@@ -23,6 +22,7 @@ from services.data_api.desk import DataDesk
 from services.data_api.places import STREAMS
 from services.data_api.service import DataService
 from services.errors import CannotStart, SettingsProblem
+from services.logs import structured
 
 _UNIX = "unix:"
 _LONGEST_PATH = 107
@@ -45,8 +45,7 @@ _OPTIONS = (
 )
 
 log = structlog.get_logger("fleetprof.data")
-_reloads = logging.getLogger("fleetprof.data")
-"""For what is shared with gateways, which have the standard library's log only."""
+_reloads = structured("fleetprof.data")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from services.api.auth import Access, parse_tokens
@@ -121,13 +122,22 @@ def test_new_certificates_are_shown_without_a_restart(store: Store, folder: Path
         url = f"grpcs://localhost:{port}"
         old = {"ca": folder / "api-ca.crt", "token": VIEWER}
         assert count(url, **old) == len(store.visit_ids)
-        certificate, key = self_signed("localhost")
-        replaced(place, certificate, b"half of a copy")
-        assert count(url, **old) == len(store.visit_ids)
-        _, trusted = replaced(place, certificate, key)
-        assert count(url, ca=trusted, token=VIEWER) == len(store.visit_ids)
-        with pytest.raises(Broken):
-            count(url, **old)
+        for by_rsa in (True, False):  # not that of another kind of key beside the old one
+            certificate, key = self_signed("localhost", by_rsa=by_rsa)
+            replaced(place, certificate, b"half of a copy")
+            with capture_logs() as said:
+                assert count(url, **old) == len(store.visit_ids)
+            refused = [line["why"] for line in said if line["event"] == "certificates not reloaded"]
+            assert refused
+            assert all("are not a certificate and its key" in why for why in refused)
+            _, trusted = replaced(place, certificate, key)
+            with capture_logs() as said:
+                assert count(url, ca=trusted, token=VIEWER) == len(store.visit_ids)
+            assert {line["event"] for line in said} >= {"certificates reloaded"}
+            with pytest.raises(Broken):
+                count(url, **old)
+            old = {"ca": tmp_path / f"trusted-{by_rsa}", "token": VIEWER}
+            old["ca"].write_bytes(certificate)
 
 
 def replaced(folder: Path, certificate: bytes, key: bytes) -> tuple[tuple[Path, Path], Path]:
