@@ -4,8 +4,8 @@ A set is one file, kept, replaced and removed whole: a model says which set trai
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -49,6 +49,10 @@ class Part:
         """Runs beside others."""
         return sum(count for _, count in self.targets)
 
+    def runs_of(self, targets: Collection[str]) -> tuple[int, ...]:
+        """Runs beside others of each of these that has any."""
+        return tuple(count for name, count in self.targets if name in targets)
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSet:
@@ -61,10 +65,14 @@ class ExperimentSet:
     parts: tuple[Part, ...]
     """By platform."""
 
-    def runs_beside(self, target: str, platform: str = "") -> int:
-        """Of a target, on a platform or ("") on any."""
-        counts = (dict(part.targets).get(target, 0) for part in self.parts if platform in {"", part.platform})
-        return sum(counts)
+    def on(self, is_meant: Callable[[str], bool]) -> "ExperimentSet":
+        """What it holds of the platforms that are meant."""
+        return replace(self, parts=tuple(part for part in self.parts if is_meant(part.platform)))
+
+    def has_all(self, targets: Collection[str]) -> bool:
+        """All of these were watched beside others on one and the same platform."""
+        wanted = frozenset(targets)
+        return any(len(part.runs_of(wanted)) == len(wanted) for part in self.parts)
 
 
 def keep(

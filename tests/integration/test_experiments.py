@@ -371,7 +371,9 @@ def test_a_set_is_kept_whole_and_gone_whole(engine: Engine, measured: Lab) -> No
         assert (part.platform, part.alone, part.beside) == (PLATFORM, 48, 240)
         assert part.targets == ((name(3), 120), (name(7), 120))
         assert len(part.programs) == 24
-        assert (kept.runs_beside(name(3)), kept.runs_beside(name(3), "Z80")) == (120, 0)
+        assert kept.has_all((name(3), name(7)))
+        assert not kept.has_all((name(3), name(5)))
+        assert not kept.on("Z80".__eq__).has_all((name(3),))
         assert experiments.read(connection, kept.set_id) == runs
         assert experiments.read(connection, kept.set_id, "Z80") == ()
         with pytest.raises(ExperimentsExist):

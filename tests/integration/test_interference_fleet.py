@@ -247,7 +247,7 @@ def _check_that_experiments_do_not_mix(landed: Landed) -> None:
     assert (named.source.experiments, named.source.visits, named.source.runs) == ("lab", 0, 24)
     assert named.model.baseline == pytest.approx(0.25)
     assert set(named.neighbours) == {known, busy}
-    assert (named.inputs.visits, named.inputs.used) == (before.inputs.visits, 0)
+    assert (named.inputs.visits, named.inputs.used) == (0, 0)
     other = landed.queries.ask(replace(question, target=busy))
     assert other.source.experiments == "lab"
     assert other.source.instead_of is not None

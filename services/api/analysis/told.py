@@ -38,10 +38,14 @@ class MissingCounter(Answer):
 class InputsAnswer(Answer):
     """What an answer is made of."""
 
-    design: str = Field(description="random; none: visits by hand, which say nothing of the fleet.")
+    design: str = Field(
+        description="random; none: visits by hand, which say nothing of the fleet, or none was looked at."
+    )
     covered_seconds: float = Field(description="Of the asked time, those in which the campaign drew visits.")
     population: float = Field(description="Machines the campaign draws from, a mean over the covered time.")
-    visits: int = Field(description="Landed visits of the selection.")
+    visits: int = Field(
+        description="Landed visits of the selection; 0 where none was looked at, since named experiments train the model."
+    )
     used: int = Field(description="Of those, with what the model needs.")
     missing: list[MissingCounter] = Field(description="Counters without a value, and why.")
 

@@ -40,6 +40,8 @@ def heading(answer: Answer) -> Text:
 def _made_of(answer: Answer) -> Sequence[Text]:
     if "inputs" not in answer:
         return [totals_line(answer)]
+    if not answer["inputs"]["visits"] and answer.get("source", {}).get("trained_by") == "experiments":
+        return []  # none was looked at, which the source says
     return inputs(answer["inputs"])
 
 

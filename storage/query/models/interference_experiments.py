@@ -1,6 +1,5 @@
 """Uploaded experiments as what trains a target: its runs beside others, against its runs alone (DIGEST I1, I2, I8)."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -13,7 +12,7 @@ from analysis.interference.pieces import of_peak
 from analysis.interference.target import fit_target
 from storage import calibrations, experiments
 from storage.calibrations import Kind
-from storage.experiments import ExperimentSet
+from storage.experiments import ExperimentSet, Part
 from storage.query.models.interference_ground import Known, TrainedTarget
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.reader import Reading
@@ -25,7 +24,7 @@ class ExperimentGround:
 
     experiments: str
     platform: str
-    """"": the set has no run of the targets beside others."""
+    """"": the set has none of the platforms that are meant."""
     runs: Sequence[Run]
     programs: Mapping[str, Program | Contradictory]
     peak_gbs: float
@@ -71,7 +70,7 @@ class ExperimentGround:
 
     def _nothing_of(self, application: str) -> Unsaid:
         there = sorted({run.target for run in self.runs if run.beside})
-        where = f" on {self.platform}" if self.platform else ""
+        where = f" on {self.platform or 'any platform of the selection'}"
         others = f"; they have {', '.join(there[:5])}{' …' if len(there) > 5 else ''}" if there else ""
         return Unsaid(
             "too_little",
@@ -89,7 +88,7 @@ def read_experiment_ground(
     inputs: Inputs,
     left_out: Mapping[str, int],
 ) -> ExperimentGround:
-    """A set's runs on a platform; "": the one with most runs of the targets beside others, else with most of any.
+    """A set's runs on a platform; "": the one with most of the targets beside others, of several the one with most runs of them.
 
     `inputs`, `left_out`: of the visits that were looked at besides. Raises `DatabaseError`.
     """
@@ -107,12 +106,15 @@ def read_experiment_ground(
 
 
 def _platform(found: ExperimentSet, targets: Collection[str]) -> str:
-    counts = Counter(
-        {part.platform: sum(dict(part.targets).get(name, 0) for name in targets) for part in found.parts}
-    )
-    if not any(counts.values()):
-        counts = Counter({part.platform: part.beside for part in found.parts})
-    return min(counts, key=lambda name: (-counts[name], name), default="")
+    """A model of each target is wanted, so a platform that has more of them goes before one with more runs."""
+    wanted = frozenset(targets)
+
+    def order(part: Part) -> tuple[int, int, int, str]:
+        runs = part.runs_of(wanted)
+        return -len(runs), -sum(runs), -part.beside, part.platform
+
+    best = min(found.parts, key=order, default=None)
+    return "" if best is None else best.platform
 
 
 def _peak(reading: Reading, platform: str, given: float | None) -> float:

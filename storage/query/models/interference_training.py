@@ -1,21 +1,21 @@
 """The models that an answer about interference needs, all of one ground: the fleet's visits, or one set of experiments."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from storage import experiments
 from storage.errors import BadSelection, UnknownExperiments
+from storage.query.budget import checkpoint
+from storage.query.facts.scan import campaign_of
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_fleet import FleetGround
 from storage.query.models.interference_ground import Ground, Source, TrainedTarget, source_of
 from storage.query.models.interference_inputs import read_interference_inputs
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.observed.machines import read_machine_visits
+from storage.query.observed.machines import check_machines
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
-
-_MOST_TRIED = 3
-"""Sets, the newest first, where nobody names one."""
+from storage.query.weighing.design import Coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,15 @@ def _by_named(reading: Reading, wanted: Wanted) -> Trained:
             hint="fleetprof experiments list, or GET /api/v1/experiments, shows those there are.",
             parameter="experiments",
         ) from error
-    visits = read_machine_visits(reading.connection, replace(wanted.selection, event="cpu", unit=""))
-    inputs = Inputs(visits.coverage, len(visits), 0)
+    # Visits have no part in it: none is read. What means nothing is refused all the same.
+    selection = replace(wanted.selection, event="cpu", unit="")
+    check_machines(selection)
+    campaign_of(reading.connection, selection)
+    asked_s = (selection.end - selection.start).total_seconds()
+    inputs = Inputs(Coverage(random=False, asked_s=asked_s), 0, 0)
     ground = read_experiment_ground(
         reading,
-        named,
+        named.on(_is_meant(selection, wanted.platform)),
         wanted.targets,
         platform=wanted.platform,
         peak_gbs=wanted.peak_gbs,
@@ -80,10 +84,13 @@ def _by_others(reading: Reading, wanted: Wanted, fleet: Trained) -> Trained:
     """Where visits cannot say: the newest experiments that can say it of all targets; the fleet's answer where none can."""
     why = next(iter(fleet.unsaid.values()))
     inputs = replace(fleet.ground.inputs, used=0)
+    # What visits of one chip cannot say, runs on another do not say either.
+    is_meant = _is_meant(wanted.selection, wanted.platform or fleet.ground.platform)
     failed: list[str] = []
-    for each in experiments.sets(reading.connection):
-        if not all(each.runs_beside(target, wanted.platform) for target in wanted.targets):
+    for each in (found.on(is_meant) for found in experiments.sets(reading.connection)):
+        if not each.has_all(wanted.targets):
             continue
+        checkpoint()
         ground = read_experiment_ground(
             reading,
             each,
@@ -97,12 +104,20 @@ def _by_others(reading: Reading, wanted: Wanted, fleet: Trained) -> Trained:
         if not found.unsaid:
             return found
         failed.append(next(iter(found.unsaid.values())).detail)
-        if len(failed) == _MOST_TRIED:
-            break
     if not failed:
         return fleet
     first = {name: Unsaid(told.reason, f"{told.detail} {failed[0]}") for name, told in fleet.unsaid.items()}
     return replace(fleet, unsaid=first)
+
+
+def _is_meant(selection: Selection, platform: str) -> Callable[[str], bool]:
+    """Whether a question means a platform: this one, or ("") any, and one that the selection's matchers leave."""
+    tests = [(each.positive(), each.operator) for each in selection.matchers if each.label == "platform"]
+
+    def is_meant(of: str) -> bool:
+        return platform in {"", of} and all(test(of) != operator.negative for test, operator in tests)
+
+    return is_meant
 
 
 def _trained(ground: Ground, targets: tuple[str, ...], instead_of: Unsaid | None = None) -> Trained:

@@ -12,7 +12,7 @@ class Inputs:
 
     coverage: Coverage
     visits: int
-    """Landed visits of the selection."""
+    """Landed visits of the selection; 0 where none was looked at, since named experiments train the model."""
     used: int
     """Of those, with what the model needs."""
     missing: tuple[Failure, ...] = ()

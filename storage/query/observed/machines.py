@@ -87,7 +87,7 @@ def read_machine_visits(connection: Connection, selection: Selection) -> Machine
 
     Raises `BadSelection` for what says nothing of machines, `UnknownCampaign`, `DatabaseError`.
     """
-    _check(selection)
+    check_machines(selection)
     kind, campaign_id = sample_type_of(connection, selection), campaign_of(connection, selection)
     design, weights = read_design(connection, selection, campaign_id, kind.id, stacks=None, gauge=kind.gauge)
     campaign_id = -1 if campaign_id is None else campaign_id
@@ -116,7 +116,8 @@ def read_machine_visits(connection: Connection, selection: Selection) -> Machine
     return visits.of(keep)
 
 
-def _check(selection: Selection) -> None:
+def check_machines(selection: Selection) -> None:
+    """Raises `BadSelection` for what says nothing of machines."""
     for matcher in selection.matchers:
         if matcher.label not in {*LABELS, APPLICATION}:
             raise BadSelection(

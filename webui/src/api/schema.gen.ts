@@ -2864,7 +2864,7 @@ export interface components {
             covered_seconds: number;
             /**
              * Design
-             * @description random; none: visits by hand, which say nothing of the fleet.
+             * @description random; none: visits by hand, which say nothing of the fleet, or none was looked at.
              */
             design: string;
             /**
@@ -2884,7 +2884,7 @@ export interface components {
             used: number;
             /**
              * Visits
-             * @description Landed visits of the selection.
+             * @description Landed visits of the selection; 0 where none was looked at, since named experiments train the model.
              */
             visits: number;
         };
