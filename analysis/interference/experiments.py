@@ -134,10 +134,13 @@ def training(runs: Sequence[Run], target: str, peak: float) -> Training:
         raise TooLittle(f"No run of {', '.join(strangers)} alone says how much it presses.")
     if any(run.metric is not own.metric for run in mixes):
         raise Contradictory(f"{target} has other metrics beside others than alone: they cannot be compared.")
-    if own.gigabytes > _OVER_PEAK * positive("peak bandwidth in GB/s", peak):
-        raise Contradictory(
-            f"{target} alone moved {own.gigabytes:.3g} GB/s, and the memory of a chip {peak:.3g} at most: one of the two is wrong."
-        )
+    most = _OVER_PEAK * positive("peak bandwidth in GB/s", peak)
+    for name in (target, *sorted(set(known) - {target})):
+        program = known[name]
+        if program.gigabytes > most:
+            raise Contradictory(
+                f"{name} alone moved {program.gigabytes:.3g} GB/s, and the memory of a chip {peak:.3g} at most: one of the two is wrong."
+            )
     _check_repeated(mixes)
     slowness = np.array([_slowness(run) for run in mixes])
     found = degradation(slowness, own.slowness)

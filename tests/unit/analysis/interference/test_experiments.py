@@ -138,8 +138,17 @@ def test_an_ipc_that_is_called_a_cpi_is_noticed() -> None:
 
 
 def test_a_program_moves_no_more_than_the_memory_can() -> None:
-    with pytest.raises(Contradictory, match=r"moved 1 GB/s, and the memory of a chip 0\.5 at most"):
+    with pytest.raises(
+        Contradictory, match=r"^web alone moved 1 GB/s, and the memory of a chip 0\.5 at most"
+    ):
         training(made(np.random.default_rng(1)), "web", 0.5)
+    with pytest.raises(
+        Contradictory, match=r"^batch alone moved 3 GB/s, and the memory of a chip 2\.4 at most"
+    ):
+        training(made(np.random.default_rng(1)), "web", 2.4)
+    others = [Run("feed", ("web",), Metric.CPI, 1.0 + at / 30) for at in range(9)]
+    found = training([*made(np.random.default_rng(1)), alone("feed"), *others], "feed", 2.4)
+    assert len(found.degradation) == 9
     with pytest.raises(NotANumber):
         training(made(np.random.default_rng(1)), "web", np.nan)
 
