@@ -10,7 +10,7 @@ from storage.query.arrays import Bool, Float, Int64, weight_at
 from storage.query.models.ratios import Derived, named_pairs
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import Counters, Pairs, read_failures
-from storage.query.observed.cpus import LogicalCpus, read_cpus
+from storage.query.observed.cpus import Sockets, read_sockets
 from storage.query.observed.machines import MachineVisits, read_machine_visits
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
@@ -18,6 +18,9 @@ from storage.query.selections.selection import Selection
 CYCLES, INSTRUCTIONS, TASK_CLOCK = "cycles", "instructions", "task-clock"
 _CYCLES = Derived(CYCLES, INSTRUCTIONS, 1.0, "")
 _TIME = Derived(TASK_CLOCK, INSTRUCTIONS, 1.0, "")
+_GHZ = (0.1, 10.0)
+"""Cycles over CPU time (ns) beyond these are no clock of any machine: one such visit is worth more to a line in 1/f than all others."""
+_NO_CLOCK = "cycles over CPU time are no 100 to 10,000 MHz, or instructions 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class FitInputs:
     instructions: Float
     inputs: Inputs
     left_out: Mapping[str, int]
-    """Visits that say nothing of it, by why."""
+    """Visits that say nothing of it, by why, and those of which some applications are left out."""
 
 
 def read_fit_inputs(reading: Reading, selection: Selection) -> FitInputs:
@@ -49,18 +52,26 @@ def read_fit_inputs(reading: Reading, selection: Selection) -> FitInputs:
     there = np.zeros(len(visits), np.bool_)
     there[found.visit] = True
     found, clock = counted_together(found, clock)
-    together = np.zeros(len(visits), np.bool_)
+    together, clocked, partly = (np.zeros(len(visits), np.bool_) for _ in range(3))
     together[found.visit] = True
-    load = load_of(read_cpus(connection, selection, visits), len(visits))
+    real = plausible(found, clock)
+    partly[found.visit[~real]] = True
+    found, clock = found.of(real), clock.of(real)
+    clocked[found.visit] = True
+    load = load_of(read_sockets(connection, selection, visits), len(visits))
     why = np.full(len(visits), "", "U100")
     for reason, lacking in (
         ("cycles and instructions of no application were counted", ~there),
         ("CPU time was not counted with them", ~together),
+        (f"of all its applications {_NO_CLOCK}", ~clocked),
         ("how busy its CPUs were is not known", ~np.isfinite(load).all(axis=1)),
         ("it stands for nothing", visits.group < 0),
     ):
         why[lacking & (why == "")] = reason
     usable = why == ""
+    left_out = {reason: int((why == reason).sum()) for reason in np.unique(why[~usable]).tolist()}
+    if (partly & usable).any():
+        left_out[f"of some of its applications, only these, {_NO_CLOCK}"] = int((partly & usable).sum())
     keep = usable[found.visit]
     found, clock = found.of(keep), clock.of(keep)
     ids = np.array(sorted(named) or [0], np.int64)
@@ -79,19 +90,19 @@ def read_fit_inputs(reading: Reading, selection: Selection) -> FitInputs:
             int(usable.sum()),
             read_failures(connection, selection, visits, (CYCLES, INSTRUCTIONS)),
         ),
-        left_out={reason: int((why == reason).sum()) for reason in np.unique(why[~usable]).tolist()},
+        left_out=left_out,
     )
 
 
-def load_of(cpus: LogicalCpus, visits: int) -> Float:
+def load_of(sockets: Sockets, visits: int) -> Float:
     """Busy share of the logical CPUs, by which threads share cores, and busy CPUs per socket, by which all share caches and memory.
 
     NaN where not known; (V, 2). A socket that nobody knows is one.
     """
-    shares = np.divide(cpus.busy_s, cpus.window_s, out=np.zeros(len(cpus)), where=cpus.window_s > 0)
-    busy = weight_at(cpus.visit, shares, visits)
-    sockets = np.unique((cpus.visit << 32) | (cpus.package + 1)) >> 32
-    counts = np.stack([np.bincount(of, minlength=visits) for of in (cpus.visit, sockets)], axis=1)
+    busy, cpus = (
+        weight_at(sockets.visit, each.astype(np.float64), visits) for each in (sockets.busy, sockets.cpus)
+    )
+    counts = np.stack([cpus, np.bincount(sockets.visit, minlength=visits)], axis=1)
     found: Float = np.divide(busy[:, None], counts, out=np.full((visits, 2), np.nan), where=counts > 0)
     return found
 
@@ -99,14 +110,22 @@ def load_of(cpus: LogicalCpus, visits: int) -> Float:
 def counted_together(cycles: Pairs, clock: Pairs) -> tuple[Pairs, Pairs]:
     """Cycles and CPU time, each over instructions, of visits and applications with the same instructions beside both.
 
-    Where these differ, one has readings that the other has not. Pairs without any of the three are left out too.
+    Where these differ, one has readings that the other has not. Applications that did not run, with 0 of all three, are left out too.
     """
     ours, theirs = (_keys(each) for each in (cycles, clock))
     _, one, other = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
     same: Bool = cycles.x[one] == clock.x[other]
-    some = (cycles.x[one] > 0) & (cycles.y[one] > 0) & (clock.y[other] > 0)
-    keep = same & some
+    ran = (cycles.x[one] > 0) | (cycles.y[one] > 0) | (clock.y[other] > 0)
+    keep = same & ran
     return _at(cycles, one[keep]), _at(clock, other[keep])
+
+
+def plausible(cycles: Pairs, clock: Pairs) -> Bool:
+    """Which pairs of `counted_together` ran at a frequency that a machine can have, and did something."""
+    ghz = np.divide(cycles.y, clock.y, out=np.zeros(len(cycles.y)), where=clock.y > 0)
+    least, most = _GHZ
+    found: Bool = (cycles.x > 0) & (ghz >= least) & (ghz <= most)
+    return found
 
 
 def _at(pairs: Pairs, places: Int64) -> Pairs:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Double, Integer, case, cast, func, select
 
 from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import read_fixed
@@ -47,6 +47,18 @@ class LogicalCpus:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Sockets:
+    """Columns over the packages of visits, each once, in no order; CPUs whose package is not known are of one."""
+
+    visit: Int64
+    """Place in the `MachineVisits` they were read for."""
+    cpus: Int64
+    """Logical CPUs, at least 1."""
+    busy: Float
+    """How many of them are busy: the sum of their busy shares, as of `LogicalCpus`; a CPU without accounted time is idle."""
+
+
 def read_cpus(connection: Connection, selection: Selection, visits: MachineVisits) -> LogicalCpus:
     """The logical CPUs of these visits. Raises `BadSelection` past 512 MiB of them."""
     c = capture_cpu.c
@@ -81,3 +93,34 @@ def read_cpus(connection: Connection, selection: Selection, visits: MachineVisit
         window_s=(busy + rest) / 1000,
         mhz=np.where(mhz > 0, mhz, np.nan),
     )
+
+
+def read_sockets(connection: Connection, selection: Selection, visits: MachineVisits) -> Sockets:
+    """The packages of these visits, added up by the database: a week of ten thousand machines has millions of logical CPUs.
+
+    Raises `BadSelection` past 512 MiB of them.
+    """
+    c = capture_cpu.c
+    # As floats: three counters near the end of their range add up beyond it.
+    busy = cast(c.user_ms, Double) + c.system_ms + c.irq_ms
+    window = busy + c.idle_ms + c.iowait_ms + c.steal_ms
+    package = func.coalesce(c.package, _NOT_KNOWN)
+    rows = read_fixed(
+        connection,
+        select(
+            c.visit_id,
+            cast(func.count(), Integer).label("cpus"),
+            cast(func.sum(case((window > 0, busy / window), else_=0.0)), Double).label("busy"),
+        )
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .where(
+            c.day >= selection.start.date(),
+            c.day <= selection.end.date(),
+            *visits.among,
+        )
+        .group_by(c.visit_id, package),
+        limit=_MAX_BYTES,
+    )
+    place = visits.places(rows.uuids("visit_id"))
+    there = place >= 0
+    return Sockets(place[there], rows.ints("cpus")[there], rows.floats("busy")[there])
