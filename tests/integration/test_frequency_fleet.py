@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, Text, cast, func, select, update
 from typer.testing import CliRunner
 
 from analysis.dvfs.fleet_fit import FleetFit
@@ -41,7 +41,7 @@ from storage.query.models.frequency_fit import FitQuestion, FitRow
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
-from storage.schema import capture
+from storage.schema import capture, capture_counter, dim_value
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
@@ -68,6 +68,7 @@ _NO_ANSWER = 3
 class Landed:
     queries: QueryEngine
     fleet: Fleet
+    engine: Engine
 
 
 def _calm(slower: Callable[[Window], Floats]) -> Callable[[Window], Floats]:
@@ -106,7 +107,7 @@ def landed(
     for visit_id in waiting:
         lander.land(visit_id)
     asked = QueryEngine(engine)
-    yield Landed(asked, fleet)
+    yield Landed(asked, fleet, engine)
     asked.close()
 
 
@@ -124,6 +125,7 @@ def test_a_over_f_plus_b_is_that_of_the_law(
     _check_both_models_agree(queries, rows)
     _check_another_memory(queries)
     _check_what_cannot_be_said(landed)
+    _check_one_bad_visit(landed, rows)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     _check_reports()
 
@@ -237,6 +239,33 @@ def _check_what_cannot_be_said(landed: Landed) -> None:
         assert row.unsaid.reason in {"constant", "too_little"}
     assert sum(row.unsaid is not None and row.unsaid.reason == "constant" for row in same.rows) > 5
     FrequencyFitAnswer.model_validate(frequency_fit_document(WHOLE, same))
+    assert same.unsaid is not None
+    assert same.unsaid.reason == "constant"
+
+
+def _check_one_bad_visit(landed: Landed, rows: Rows) -> None:
+    """One application's cycles in one visit are a millionth: it is left out there, and told."""
+    name = TARGETS[0].name
+    c = capture_counter.c
+    with landed.engine.begin() as connection:
+        id_ = connection.scalar(
+            select(dim_value.c.value_id).where(dim_value.c.dim == "application", dim_value.c.value == name)
+        )
+        whose = (c.name == "cycles") & (c.application == id_) & (c.scaled > 0)
+        one = connection.scalar(select(func.min(cast(c.visit_id, Text))).where(whose))
+        bad = whose & (cast(c.visit_id, Text) == one)
+        connection.execute(update(capture_counter).where(bad).values(scaled=c.scaled / 1e6))
+    found = landed.queries.ask(FitQuestion(WHOLE, limit=100))
+    assert sum(found.left_out.values()) == 1, found.left_out
+    assert "10,000 MHz" in next(iter(found.left_out))
+    after = {(row.application, row.platform): row for row in found.rows if row.application == name}
+    assert sum(rows[key].visits - row.visits for key, row in after.items()) == 1
+    for key, row in after.items():
+        assert row.fit is not None
+        before = rows[key].fit
+        assert before is not None
+        held = before.sensitivity.off_chip_share
+        assert row.fit.sensitivity.off_chip_share.value == pytest.approx(held.value, abs=0.1)
 
 
 def _check_reports() -> None:

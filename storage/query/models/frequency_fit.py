@@ -4,7 +4,7 @@ No latency and no misses are needed: cycles, instructions and CPU time that were
 which frequency. Each application is fitted on each platform by itself, since an instruction takes other times on another one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from analysis.dvfs.memory import MemoryChange
 from analysis.errors import CannotSay
 from analysis.measured import Measured
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_fit_inputs import FitInputs, read_fit_inputs
@@ -87,17 +88,35 @@ class FitQuestion:
             raise BadSelection(f"1 to {MOST_ROWS} rows are shown.", parameter="limit")
         found = read_fit_inputs(reading, self.selection)
         unsaid = _unsaid(found)
-        rows = () if unsaid else _rows(found, self.wanted)
+        rows, rows_total = ((), 0) if unsaid else _rows(found, self.wanted, self.limit)
         return FitAnswer(
             performance=self.wanted.performance,
             change=self.wanted.memory,
-            rows=rows[: self.limit],
-            rows_total=len(rows),
+            rows=rows,
+            rows_total=rows_total,
             limits=(*fleet_fit.LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
             inputs=found.inputs,
             left_out=found.left_out,
-            unsaid=unsaid,
+            unsaid=unsaid or _no_fit(rows, rows_total),
         )
+
+
+def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unsaid | None:
+    """Why there is no answer although there are rows: none of those shown has a fit; None: one has.
+
+    It is the reason of most; the sentence is that of the row with most CPU time among them.
+    """
+    reasons = [row.unsaid.reason for row in rows if row.unsaid is not None]
+    if not rows or any(row.fit is not None for row in rows):
+        return None
+    most = max(reasons, key=reasons.count)
+    first = next(row for row in rows if row.unsaid is not None and row.unsaid.reason == most)
+    why = "" if first.unsaid is None else first.unsaid.detail
+    return Unsaid(
+        most,
+        f"None of {len(rows):,} rows of {rows_total:,} has a fit; {first.application or '(none)'} on"
+        f" {first.platform or 'an unknown platform'}: {why}",
+    )
 
 
 def _unsaid(found: FitInputs) -> Unsaid | None:
@@ -114,8 +133,8 @@ def _unsaid(found: FitInputs) -> Unsaid | None:
     return None
 
 
-def _rows(found: FitInputs, wanted: Wanted) -> tuple[FitRow, ...]:
-    """All pairs of an application and a platform, most CPU time first."""
+def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, ...], int]:
+    """The pairs of an application and a platform with most CPU time, and how many there are; no more are fitted than are shown."""
     names, application = np.unique(found.application, return_inverse=True)
     platform = found.visits.values["platform"][found.visit]
     keys, of = np.unique(np.stack([application.reshape(-1), platform], axis=1), axis=0, return_inverse=True)
@@ -123,16 +142,12 @@ def _rows(found: FitInputs, wanted: Wanted) -> tuple[FitRow, ...]:
     seconds = np.bincount(of, weights=found.seconds * found.visits.weight[found.visit], minlength=len(keys))
     order = np.argsort(of, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(of, minlength=len(keys)))[:-1])
-    return tuple(
-        _row(
-            found,
-            parts[place],
-            (str(names[keys[place, 0]]), found.visits.names["platform"][keys[place, 1]]),
-            float(seconds[place]),
-            wanted,
-        )
-        for place in np.argsort(-seconds, kind="stable").tolist()
-    )
+    rows: list[FitRow] = []
+    for place in np.argsort(-seconds, kind="stable")[:limit].tolist():
+        budget.checkpoint()
+        key = str(names[keys[place, 0]]), found.visits.names["platform"][keys[place, 1]]
+        rows.append(_row(found, parts[place], key, float(seconds[place]), wanted))
+    return tuple(rows), len(keys)
 
 
 def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, wanted: Wanted) -> FitRow:
