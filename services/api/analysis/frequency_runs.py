@@ -44,3 +44,15 @@ def timed_of(fields: Sequence[str]) -> Timed | None:
         return Timed(*(float(field) for field in fields))
     except ValueError:
         return None
+
+
+def wrong_of(fields: Sequence[str]) -> int | None:
+    """Which of the fields, from 1, is no number; None: they are too few or too many."""
+    if len(fields) not in _FIELDS:
+        return None
+    for place, field in enumerate(fields, 1):
+        try:
+            float(field)
+        except ValueError:
+            return place
+    return None

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import typer
 
+from services.commands.reports.csv_fields import is_heading, mistake
 from services.prometheus import request_rates
 from services.settings import read_settings
 from storage.errors import BadSelection
@@ -50,7 +51,7 @@ def read_rates(path: Path, over: Steps) -> tuple[float | None, ...]:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise BadSelection(f"{path} has more than {_MOST_BYTES >> 20} MiB.", parameter="rates")
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadSelection(f"{path} cannot be read: {error}.", parameter="rates") from error
     return means(lines, over)
@@ -59,18 +60,18 @@ def read_rates(path: Path, over: Steps) -> tuple[float | None, ...]:
 def means(lines: Iterable[str], over: Steps) -> tuple[float | None, ...]:
     """The same of lines `time,rate`: RFC 3339 with a zone or seconds since 1970, and requests per second.
 
-    A first line that is none of these is a heading. Raises `BadSelection` with the line's number.
+    A first line without a number is a heading. Raises `BadSelection` with the line and the column of a mistake.
     """
     points = []
     for number, fields in enumerate(csv.reader(lines), 1):
         if not fields:
             continue
         found = _point(fields)
-        if found is None and number == 1:
+        if found is None and is_heading(number, fields):
             continue
         if found is None:
             raise BadSelection(
-                f"Line {number} is no time and request rate: {','.join(fields)[:60]!r}.",
+                mistake(number, fields, "time and request rate", _wrong(fields)),
                 hint="2026-11-21T10:00:00Z,812.5",
                 parameter="rates",
             )
@@ -97,6 +98,13 @@ def _point(fields: list[str]) -> tuple[float, float] | None:
         return None
     time, rate = _seconds(fields[0].strip()), _number(fields[1])
     return None if time is None or rate is None or rate < 0 else (time, rate)
+
+
+def _wrong(fields: list[str]) -> int | None:
+    """Which of two fields, from 1, cannot be read; None: they are not two."""
+    if len(fields) != 2:
+        return None
+    return 1 if _seconds(fields[0].strip()) is None else 2
 
 
 def _seconds(text: str) -> float | None:

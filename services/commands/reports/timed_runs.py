@@ -3,21 +3,22 @@
 import csv
 from pathlib import Path
 
-from services.api.analysis.frequency_runs import Timed, timed_of
+from services.api.analysis.frequency_runs import Timed, timed_of, wrong_of
+from services.commands.reports.csv_fields import is_heading, mistake
 from storage.errors import BadSelection
 
 _MOST_BYTES = 1 << 20
 
 
 def read_runs(path: Path) -> tuple[Timed, ...]:
-    """The runs of a file with lines `mhz,seconds` or `mhz,seconds,memory_mhz`. A first line that is none of these is a heading.
+    """The runs of a file with lines `mhz,seconds` or `mhz,seconds,memory_mhz`. A first line without a number is a heading.
 
-    Raises `BadSelection` with the line's number for any other, and for a file that cannot be read.
+    Raises `BadSelection` with the line and the column for any other, and for a file that cannot be read.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise BadSelection(f"{path} has more than {_MOST_BYTES >> 20} MiB.", parameter="file")
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadSelection(f"{path} cannot be read: {error}.", parameter="file") from error
     found: list[Timed] = []
@@ -27,9 +28,9 @@ def read_runs(path: Path) -> tuple[Timed, ...]:
         run = timed_of(fields)
         if run is not None:
             found.append(run)
-        elif number > 1:
+        elif not is_heading(number, fields):
             raise BadSelection(
-                f"Line {number} is no frequency and time: {','.join(fields)[:60]!r}.",
+                mistake(number, fields, "frequency and time", wrong_of(fields)),
                 hint="2400,10.1",
                 parameter="file",
             )

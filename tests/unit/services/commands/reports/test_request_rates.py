@@ -44,6 +44,25 @@ def test_a_line_that_says_nothing_is_named(line: str):
     assert error.value.parameter == "rates"
 
 
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        (f"{MIDNIGHT},5/s", "column 2 is '5/s'"),
+        ("2025-11-17T01:00:00,5", "column 1 is '2025-11-17T01:00:00'"),
+        ("1,2,3", "there are 3 columns"),
+    ],
+)
+def test_a_first_line_with_a_number_is_no_heading(line: str, where: str):
+    with pytest.raises(BadSelection, match=f"Line 1 is no time and request rate: .*; {where}"):
+        means([line, f"{MIDNIGHT},5"], OVER)
+
+
+def test_a_mark_of_the_byte_order_is_no_field(tmp_path: Path):
+    path = tmp_path / "rates.csv"
+    path.write_text(f"{MIDNIGHT},100\n{MIDNIGHT},200\n", encoding="utf-8-sig")
+    assert read_rates(path, OVER) == (150.0, None, None)
+
+
 def test_a_file_that_is_not_there_is_a_mistake_of_the_caller(tmp_path: Path):
     with pytest.raises(BadSelection, match="cannot be read"):
         read_rates(tmp_path / "none.csv", OVER)

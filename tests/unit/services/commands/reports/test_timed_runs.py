@@ -27,6 +27,30 @@ def test_a_line_that_is_none_is_told(tmp_path: Path, line: str) -> None:
         read_runs(path)
 
 
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("1200,18.3s", "column 2 is '18.3s'"),
+        ("1200MHz,18.3", "column 1 is '1200MHz'"),
+        ("fast,18.3", "column 1 is 'fast'"),
+        ("1200,18.3,-.5x", "column 3 is '-.5x'"),
+        ("1200;18.3", "there are 1 columns"),
+    ],
+)
+def test_a_first_line_with_a_number_is_no_heading(tmp_path: Path, line: str, where: str) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"{line}\n2400,10.1\n")
+    with pytest.raises(BadSelection, match=f"Line 1 is no frequency and time: .*; {where}"):
+        read_runs(path)
+
+
+@pytest.mark.parametrize("heading", ["", "mhz,seconds\n"])
+def test_a_mark_of_the_byte_order_is_no_field(tmp_path: Path, heading: str) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"{heading}1200,18.3\n2400,10.1\n", encoding="utf-8-sig")
+    assert read_runs(path) == (Timed(1200, 18.3), Timed(2400, 10.1))
+
+
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadSelection, match="cannot be read"):
         read_runs(tmp_path / "none.csv")
