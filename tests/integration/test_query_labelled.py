@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine
 
 from storage.database import snapshot
-from storage.query.facts.scan import sample_type_of
+from storage.query import samples
+from storage.query.cells import planner
+from storage.query.facts.scan import Facts, Profiles, sample_type_of
 from storage.query.models import labelled
 from storage.query.models.labelled import Labelled, read_labelled
 from storage.query.reader import Reading
@@ -47,7 +50,9 @@ def test_profiles_say_what_their_stacks_do(fleet: Engine, label: str, matchers: 
     with snapshot(fleet) as connection:
         reading = Reading(connection, SampleSource())
         kind = sample_type_of(connection, selection)
-        one = labelled._of_profiles(reading, selection, kind, label, MOST)
+        plan = planner.plan(connection, selection, kind, (), frame="function")
+        assert plan is not None
+        one = labelled._of_profiles(reading, selection, kind, label, MOST, plan=plan)
         other = labelled._of_samples(reading, selection, label, MOST)
         assert read_labelled(reading, selection, label, MOST).names == one.names
     assert pairs(one) == pairs(other)
@@ -61,8 +66,34 @@ def test_profiles_say_what_their_stacks_do(fleet: Engine, label: str, matchers: 
     assert one.totals.estimate is not None
     assert other.totals.estimate is not None
     assert one.totals.estimate.value == pytest.approx(other.totals.estimate.value)
-    for name in ("samples", "units", "machines", "visits", "profiles", "symbolized", "complete"):
+    for name in ("samples", "units", "machines", "visits", "profiles", "symbolized", "complete", "coverage"):
         assert getattr(one.totals, name) == getattr(other.totals, name), name
+
+
+def test_a_part_is_read_for_shares_of_stacks_and_everything_else_is_of_all(
+    fleet: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts: list[int] = []
+    read = samples.scan
+
+    def noted(*args: Any, **options: Any) -> tuple[Profiles, Facts]:
+        found = read(*args, **options)
+        facts.append(len(found[1].stack))
+        return found
+
+    monkeypatch.setattr(samples, "scan", noted)
+    with snapshot(fleet) as connection:
+        reading = Reading(connection, SampleSource())
+        whole = read_labelled(reading, WHOLE, "version", MOST)
+        monkeypatch.setattr(labelled, "_FACTS", facts[0] // 2)
+        part = read_labelled(reading, WHOLE, "version", MOST)
+    assert 0 < facts[1] <= facts[0] // 2
+    assert not part.totals.coverage.approximate
+    for name in ("symbolized", "leaf_symbolized", "complete"):
+        assert 0 <= getattr(part.totals, name) <= 1
+    of_stacks = {"symbolized": 1.0, "leaf_symbolized": 1.0, "complete": 1.0}
+    assert replace(part.totals, **of_stacks) == replace(whole.totals, **of_stacks)
+    assert pairs(part) == pairs(whole)
 
 
 def test_what_narrows_stacks_reads_them(fleet: Engine) -> None:

@@ -1,7 +1,8 @@
 """What each visit of a selection brought to each value of a label, out of profiles alone where their stacks say nothing more.
 
 A profile has its labels and its sum. Its stacks, a hundred times as much to read, are needed only where a selection narrows them, and for
-what stands behind an answer, which merged cells tell of a whole fleet or of one application.
+how much of them has names and is whole, which merged cells tell of a whole fleet or of one application, and a random part of the visits
+tells well enough where they do not.
 """
 
 from contextlib import suppress
@@ -9,17 +10,31 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from storage.query import budget
 from storage.query.arrays import Float, Int64, sum_at, weight_at
 from storage.query.cells import planner
+from storage.query.cells.planner import Plan
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
+from storage.query.facts.scan import (
+    MAX_CHUNKS,
+    WHOLE,
+    Profiles,
+    SampleType,
+    campaign_of,
+    sample_type_of,
+    scan_profiles,
+)
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing.by_visit import ByVisit, of_pairs
 from storage.query.weighing.design import read_design
+from storage.query.weighing.estimates import estimates
 from storage.query.weighing.evidence import Visits
+
+_FACTS = 1_000_000
+"""Read for shares of stacks with all their names, where cells do not tell them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class Labelled:
 
     kind: SampleType
     totals: Totals
+    """Of all of it; but its shares of stacks with names, or whole, may be those of a random part of the visits."""
     visits: Visits
     names: tuple[str, ...]
     weighted: Float
@@ -43,25 +59,20 @@ class Labelled:
 def read_labelled(reading: Reading, selection: Selection, label: str, most: int) -> Labelled:
     """At most so many values. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
     kind = sample_type_of(reading.connection, selection)
-    if planner.plan(reading.connection, selection, kind, (), frame="function") is not None:
+    plan = planner.plan(reading.connection, selection, kind, (), frame="function")
+    if plan is not None:
         with suppress(TooMuch):  # of stacks a random part of the visits can be read
-            return _of_profiles(reading, selection, kind, label, most)
+            return _of_profiles(reading, selection, kind, label, most, plan=plan)
     return _of_samples(reading, selection, label, most)
 
 
-def _of_profiles(reading: Reading, selection: Selection, kind: SampleType, label: str, most: int) -> Labelled:
+def _of_profiles(
+    reading: Reading, selection: Selection, kind: SampleType, label: str, most: int, *, plan: Plan
+) -> Labelled:
     connection = reading.connection
     profiles = scan_profiles(connection, selection, kind, (label,))
     visits = _visits(reading, selection, kind, profiles)
-    behind = totals(reading.functions, reading.samples(selection, (), "function"))
-    seen = np.flatnonzero(visits.selected)
-    # Cells do not know these, profiles do.
-    behind = replace(
-        behind,
-        machines=len(np.unique(visits.machine[seen])),
-        visits=len(seen),
-        profiles=int((profiles.samples > 0).sum()),
-    )
+    behind = _totals(reading, selection, kind, plan, profiles=profiles, visits=visits)
     ids, of = np.unique(profiles.label(label), return_inverse=True)
     values = reading.label_values(label, ids)
     names = sorted(set(values))
@@ -86,6 +97,47 @@ def _of_profiles(reading: Reading, selection: Selection, kind: SampleType, label
         brought,
         len(present),
     )
+
+
+def _totals(
+    reading: Reading,
+    selection: Selection,
+    kind: SampleType,
+    plan: Plan,
+    *,
+    profiles: Profiles,
+    visits: Visits,
+) -> Totals:
+    """What profiles and visits tell of all there is, and the shares of stacks, of a part if cells do not tell them."""
+    samples = None
+    with suppress(TooMuch), budget.given_back():
+        samples = reading.source.read_merged(reading.connection, selection, kind, plan)
+    if samples is None:
+        samples = reading.source.read_part(reading.connection, selection, kind, (), _parts(profiles))
+    seen = np.flatnonzero(visits.selected)
+    moments = visits.moments(ByVisit(np.zeros(len(seen), np.int64), seen, visits.selected[seen], 1))
+    (estimate,) = estimates(moments, 1)
+    return replace(
+        totals(reading.functions, samples),
+        samples=int(profiles.samples.sum()),
+        units=int(profiles.units.sum()),
+        machines=len(np.unique(visits.machine[seen])),
+        visits=len(seen),
+        profiles=int((profiles.samples > 0).sum()),
+        coverage=visits.design.coverage,
+        estimate=None if estimate is None else estimate.units,
+    )
+
+
+def _parts(profiles: Profiles) -> int:
+    """How many of the `WHOLE` parts of the visits hold about `_FACTS`; as many more as it takes to hold any."""
+    last_byte = profiles.visits.view(np.uint8).reshape(-1, 16)[:, 15]
+    part = last_byte[profiles.visit]
+    facts, chunks = (
+        np.cumsum(sum_at(part, column, WHOLE)) for column in (profiles.facts, np.ones_like(profiles.facts))
+    )
+    fitting = int(((facts <= _FACTS) & (chunks <= MAX_CHUNKS)).sum())
+    return min(max(fitting, int((facts == 0).sum()) + 1), WHOLE)
 
 
 def _visits(reading: Reading, selection: Selection, kind: SampleType, profiles: Profiles) -> Visits:
