@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from services.experiments.errors import Fault, UnusableExperiments
 from services.experiments.file import read_experiments
 from storage import experiments, inventory
+from storage.database import snapshot
 from storage.experiments import ExperimentSet, Part, PlatformRun
 from storage.query.selections.times import format_time
 
@@ -42,12 +43,12 @@ class ExperimentDesk:
 
     def listing(self) -> Json:
         """All sets, the newest first: `ExperimentSets`."""
-        with self._engine.connect() as connection:
+        with snapshot(self._engine) as connection:
             return {"experiments": [_set(each) for each in experiments.sets(connection)]}
 
     def show(self, name: str) -> Json:
         """One set with its runs: `ExperimentRuns`. Raises `UnknownExperiments`."""
-        with self._engine.connect() as connection:
+        with snapshot(self._engine) as connection:
             found = experiments.find(connection, name)
             runs = experiments.read(connection, found.set_id)
         return {**_set(found), "rows": [_run(each) for each in runs]}

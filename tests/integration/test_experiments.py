@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from alembic import command
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, event, inspect, text
 from sqlalchemy.exc import IntegrityError
 
 from services.api import experiments as described
@@ -403,13 +403,51 @@ def test_sets_have_an_end(
 
 def test_of_several_who_replace_a_set_the_last_one_has_it(engine: Engine, measured: Lab) -> None:
     desk = ExperimentDesk(engine)
-    files = [measured.text.encode() + b"\n" * number for number in range(6)]
+    lines = measured.text.splitlines()
+    files = ["\n".join(lines[: len(lines) - number]).encode() for number in range(6)]
+    committed: list[int] = []
+
+    @event.listens_for(engine, "commit")
+    def _(connection: Connection) -> None:
+        # Whoever commits holds the lock still, so these are in the order in which the sets replaced each other.
+        runs = connection.scalar(text("SELECT count(*) FROM experiment_run"))
+        committed.append(int(runs or 0))
+
     with ThreadPoolExecutor(len(files)) as threads:
         added = list(threads.map(lambda content: desk.add("lab", content, replace=True), files))
-    assert all(each["beside"] == 240 for each in added)
+    assert [each["beside"] for each in added] == [240 - number for number in range(6)]
+    assert sorted(committed) == [288 - number for number in range(5, -1, -1)]
+    last = committed[-1]
     (kept,) = desk.listing()["experiments"]
-    assert kept["beside"] == 240
-    assert len(desk.show("lab")["rows"]) == 288
+    assert kept["alone"] + kept["beside"] == last
+    assert len(desk.show("lab")["rows"]) == last
+
+
+def test_what_is_told_of_a_set_is_of_one_moment(engine: Engine, database_url: str, measured: Lab) -> None:
+    desk, other_engine = ExperimentDesk(engine), open_engine(database_url, application="test")
+    other, runs = ExperimentDesk(other_engine), measured.content
+    desk.add("lab", runs)
+    few = "\n".join(measured.text.splitlines()[:-1]).encode()
+    replaced: list[str] = []
+
+    @event.listens_for(engine, "after_cursor_execute")
+    def _(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
+        if not replaced and "FROM experiment_set" in statement:
+            replaced.append(statement)
+            other.add("lab", few, replace=True)
+
+    try:
+        for tell in (lambda: desk.listing()["experiments"][0], lambda: desk.show("lab")):
+            replaced.clear()
+            with other_engine.begin() as connection:
+                experiments.keep(connection, "lab", read_experiments(runs), replace=True)
+            found = tell()
+            assert replaced
+            assert (found["alone"], found["beside"]) == (48, 240)
+            assert len(found.get("rows", range(288))) == 288
+            assert desk.listing()["experiments"][0]["beside"] == 239
+    finally:
+        other_engine.dispose()
 
 
 @pytest.mark.parametrize(
@@ -439,8 +477,12 @@ def test_the_database_refuses_what_is_no_run(engine: Engine, wrong: str) -> None
         )
 
 
-def test_the_revision_goes_up_and_down(engine: Engine) -> None:
+def test_the_revision_goes_up_and_down(engine: Engine, measured: Lab) -> None:
+    runs = read_experiments(measured.content)
     config = migrate._config()
+    with engine.begin() as connection:
+        experiments.keep(connection, "lab", runs)
+        calibrations.record(connection, Calibration(Kind.MEMORY_BANDWIDTH, PLATFORM, "", PEAK * 1e9))
     for target, there in (("0002", False), ("0003", True)):
         with engine.begin() as connection:
             config.attributes["connection"] = connection
@@ -448,8 +490,14 @@ def test_the_revision_goes_up_and_down(engine: Engine) -> None:
         tables = set(inspect(engine).get_table_names())
         assert ({"experiment_set", "experiment_run"} <= tables) is there
         assert "calibration" in tables
-    with engine.connect() as connection:
+    with engine.begin() as connection:
         assert migrate.differences(connection) == []
+        # Experiments are gone with their tables, and nothing else is.
+        assert experiments.sets(connection) == ()
+        (left,) = calibrations.read(connection, Kind.MEMORY_BANDWIDTH)
+        assert (left.platform, left.value) == (PLATFORM, PEAK * 1e9)
+        kept = experiments.keep(connection, "lab", runs)
+        assert experiments.read(connection, kept.set_id) == runs
 
 
 def test_a_dump_has_them(engine: Engine, postgres_url: str, measured: Lab, tmp_path: Path) -> None:
