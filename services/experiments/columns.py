@@ -3,7 +3,6 @@
 docs/models.md shows a file. Units stand in the names, since a factor of a thousand is what files are wrong by.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Final
@@ -30,7 +29,6 @@ _MEANT: Final[Mapping[str, str]] = {
     GIGABYTES: "write the GB/s that the run alone read from memory and wrote to it",
     CORES: "write how many cores the run alone kept busy, or leave it empty for 1",
 }
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Wrong(Exception):
@@ -54,6 +52,9 @@ def application_of(text: str) -> str:
     name = name_of(text)
     if "," in name or _BETWEEN in name:
         raise Wrong(f"{shown(name)} has a comma or a semicolon, which separate names", "write another name")
+    if ":" in name:
+        what = f"{shown(name)} has a colon, behind which a question has a number (feed:4)"
+        raise Wrong(what, "write another name, with a dash for example")
     return name
 
 
@@ -112,6 +113,7 @@ def shown(text: str) -> str:
 def _checked(text: str) -> str:
     if len(text) > _LONGEST:
         raise Wrong(f"{shown(text)} has {len(text):,} characters", f"write {_LONGEST} at most")
-    if _UNPRINTABLE.search(text):
+    # Controls, also those of eight bits, turn a terminal's text, and overrides of direction let a name pass for another.
+    if not text.isprintable():
         raise Wrong(f"{shown(text)} has characters that cannot be printed", "remove them")
     return text
