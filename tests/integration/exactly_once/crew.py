@@ -166,11 +166,11 @@ class Crew:
 
     def tend(self) -> None:
         """Start again who died as planned. Raises AssertionError for any other end."""
-        while self._running:
-            child, status = os.waitpid(-1, os.WNOHANG)
-            if child == 0:
-                return
-            self._ended(child, status)
+        # One by one: others of this process's children, those of other tests too, are not the crew's to reap.
+        for child in list(self._running):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                self._ended(child, status)
 
     def _ended(self, child: int, status: int) -> None:
         name, role, commits = self._running.pop(child)
@@ -210,14 +210,14 @@ class Crew:
         self._flag[0] = 1
         end = time.monotonic() + 20
         while self._running:
-            if failed or time.monotonic() > end:
-                for child in self._running:
+            late = time.monotonic() > end
+            for child in list(self._running):
+                if failed or late:
                     os.kill(child, signal.SIGKILL)
-            child, status = os.waitpid(-1, os.WNOHANG if not failed else 0)
-            if child and not failed:
-                self._ended(child, status)
-            elif child:
-                del self._running[child]
-            else:
-                time.sleep(0.01)
+                ended, status = os.waitpid(child, os.WNOHANG if not failed else 0)
+                if ended and not failed:
+                    self._ended(child, status)
+                elif ended:
+                    del self._running[child]
+            time.sleep(0.01)
         self._flag.close()
