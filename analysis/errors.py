@@ -7,7 +7,8 @@ AnalysisError(ValueError)
     ├── NotANumber      mend the source: a value is missing, NaN, infinite or outside of what it can be
     ├── Constant        collect where it varies: a model cannot learn from what is always the same
     ├── Contradictory   mend the source, or do not use the model: the values cannot all be true
-    └── Unreachable     ask for less: nothing meets the wish
+    ├── Unreachable     ask for less: nothing meets the wish
+    └── Unbounded       nothing to choose: everything meets the wish
 """
 
 from typing import ClassVar
@@ -55,3 +56,9 @@ class Unreachable(CannotSay):
     """Nothing meets the wish: a target beyond the model's limit, constraints that exclude each other."""
 
     reason = "unreachable"
+
+
+class Unbounded(CannotSay):
+    """Everything meets the wish, so there is no lowest that does."""
+
+    reason = "unbounded"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.errors import Unreachable
+from analysis.errors import Unbounded, Unreachable
 from analysis.evidence import positive
 from analysis.measured import Measured
 
@@ -38,9 +38,15 @@ class FleetSensitivity:
     def lowest_frequency(self, performance: float, waiting: float = 1.0) -> Measured:
         """Lowest frequency in Hz that keeps P relative to the base; take `hi` to be safe. ∞ where an end has none.
 
-        Raises Unreachable where the value itself has none.
+        Raises Unreachable where the value itself has none, and Unbounded where nothing is on the chip and any frequency keeps P.
         """
         share = self.off_chip_share
+        if share.value == 1 and waiting <= 1 / positive("target performance", performance):
+            safe = self._frequency(share.lo, performance, waiting)
+            raise Unbounded(
+                f"Any frequency keeps {performance:.1%} of the performance: no time is left to the clock."
+                + (f" By its interval {safe / 1e6:,.0f} MHz is safe." if 0 < safe < np.inf else "")
+            )
         value = self._frequency(share.value, performance, waiting)
         if value == np.inf:
             raise Unreachable(

@@ -13,7 +13,7 @@ from analysis.arrays import Float
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.relative_fit import RelativeFit, relative_fit
 from analysis.dvfs.terms import Terms
-from analysis.errors import CannotSay, Constant, Contradictory, Unreachable
+from analysis.errors import CannotSay, Constant, Contradictory, Unbounded, Unreachable
 from analysis.evidence import enough, positive, positives, same_length, varied
 from analysis.measured import Measured
 
@@ -122,12 +122,16 @@ class TimedRuns:
     ) -> Measured:
         """Lowest frequency in Hz that keeps P relative to the base: f = A/(T0/P − W), W what waits (DIGEST D7).
 
-        `hi` is ∞ where an end has none. Raises Unreachable where no frequency keeps it.
+        `hi` is ∞ where an end has none. Raises Unreachable where no frequency keeps it, and Unbounded where nothing is on the chip and any does.
         """
         wanted = self._row(base_hz, None) / positive("target performance", performance)
         waits = self._row(base_hz, memory)
         waits[0] = 0.0
         left = float((wanted - waits) @ self._terms.value)
+        if self._terms.value[0] == 0 and left >= 0:
+            raise Unbounded(
+                f"Any frequency keeps {performance:.1%} of the performance: no time is left to the cores' clock."
+            )
         if left <= 0:
             raise Unreachable(
                 f"No frequency makes it {performance:g} times as fast: what waits takes {float(waits @ self._terms.value):.4g} s,"
@@ -135,8 +139,6 @@ class TimedRuns:
             )
         on_chip = np.zeros(len(waits))
         on_chip[0] = self._scale
-        if self._terms.value[0] == 0:
-            return Measured(0.0, 0.0, np.inf)
         # Its inverse: cycles on the chip are better known than what is left of the allowed time.
         inverse = self._terms.ratio(wanted - waits, on_chip)
         return Measured(1 / inverse.value, 1 / inverse.hi, 1 / inverse.lo if inverse.lo > 0 else np.inf)

@@ -68,7 +68,7 @@ class FrequencyFitRow(Answer):
     waiting_ns: Figure | None = Field(description="B: nanoseconds that an instruction waits on average.")
     slowdowns: list[Slowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the wanted performance; null: none does, or nothing is known."
+        description="Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any."
     )
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isclose, isfinite
 from typing import Annotated
 
 import numpy as np
@@ -64,6 +64,9 @@ class FrequencyTimesAnswer(Answer):
 
     runs: int
     base_mhz: float | None = Field(description="What slowdowns are against.")
+    base_memory_mhz: float | None = Field(
+        description="The memory's frequency at the base; of several that of the fastest runs. Null: nobody said it."
+    )
     performance: float
     memory: Memory | None = Field(description="Its effect is assumed; null also where it was fitted.")
     memory_target_mhz: float | None
@@ -83,11 +86,15 @@ class FrequencyTimesAnswer(Answer):
     naive_error: float | None = Field(description="The same of `naive`.")
     slowdowns: list[TimedSlowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the wanted performance; null: none does, or nothing is known."
+        description="Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known."
+    )
+    lowest_because: Because | None = Field(
+        description="Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does."
     )
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."
     )
+    lowest_at_memory_because: Because | None
     rows: list[TimedSetting] = Field(description="What was given, by frequency.")
     limits: list[str] = Field(description="What the model leaves out.")
     because: Because | None
@@ -129,9 +136,28 @@ def frequency_times_document(asked: TimesAsked) -> Json:
 
 
 def _change(asked: TimesAsked, fit: TimedRuns) -> MemoryChange | None:
-    known = fit.base().memory_hz if fit.knows_memory else fit.memory_hz
-    measured = asked.memory_mhz if known is None else known / 1e6
+    known = _known_mhz(fit)
+    if known is not None and asked.memory_mhz is not None and not isclose(known, asked.memory_mhz):
+        where = "at the base" if fit.knows_memory else "in all of them"
+        raise BadSelection(
+            f"The runs say that the memory ran at {known:g} MHz {where}, not at {asked.memory_mhz:g}.",
+            hint="Leave memory_mhz out.",
+            parameter="memory_mhz",
+        )
+    if fit.knows_memory and asked.memory_part != 1:
+        raise BadSelection(
+            "What goes with the memory's clock is fitted, since the runs have several frequencies of it; no part is assumed.",
+            hint="Leave memory_part out.",
+            parameter="memory_part",
+        )
+    measured = asked.memory_mhz if known is None else known
     return memory_change(measured, asked.memory_target_mhz, asked.memory_part)
+
+
+def _known_mhz(fit: TimedRuns) -> float | None:
+    """At which the memory ran at the base, as the runs say."""
+    known = fit.base().memory_hz if fit.knows_memory else fit.memory_hz
+    return None if known is None else known / 1e6
 
 
 def _document(
@@ -139,18 +165,21 @@ def _document(
 ) -> Json:
     names = (
         *("on_chip_cycles", "fixed_seconds", "memory_cycles", "off_chip", "spread"),
-        *("held_out_error", "naive_error", "lowest_mhz", "lowest_at_memory_mhz"),
+        *("held_out_error", "naive_error"),
+        *("lowest_mhz", "lowest_because", "lowest_at_memory_mhz", "lowest_at_memory_because"),
     )
     found: Json = {**dict.fromkeys(names), "clipped": False, "slowdowns": [], "rows": []}
-    base = asked.wanted.base_mhz
+    base, base_memory = asked.wanted.base_mhz, asked.memory_mhz
     limits: tuple[str, ...] = timed_runs.LIMITS
     if fit is not None:
         base = base or fit.base().hertz / 1e6
+        base_memory = _known_mhz(fit) or base_memory
         limits += timed_runs.FITTED_MEMORY if fit.knows_memory else memory.LIMITS if change else ()
         found |= _said(asked.wanted, fit, change, base)
     return {
         "runs": len(asked.runs),
         "base_mhz": base,
+        "base_memory_mhz": base_memory,
         "performance": asked.wanted.performance,
         "memory": memory_document(None if fit is None or fit.knows_memory else change),
         "memory_target_mhz": asked.memory_target_mhz,
@@ -161,8 +190,10 @@ def _document(
 
 
 def _said(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz: float) -> Json:
-    """What a fit says; a wish that cannot be met leaves its figure null."""
+    """What a fit says; a wish that cannot be met, or that all meets, leaves its figure null and says why."""
     base = base_mhz * 1e6
+    lowest, why = _lowest(fit, wanted.performance, base, None)
+    other, other_why = (None, None) if change is None else _lowest(fit, wanted.performance, base, change)
     held = [each for each in fit.settings if each.held_out is not None and each.naive is not None]
     return {
         "on_chip_cycles": figure_document(fit.on_chip_cycles),
@@ -185,20 +216,23 @@ def _said(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz:
             }
             for mhz in wanted.grid(base_mhz)
         ],
-        "lowest_mhz": figure_document(_lowest(fit, wanted.performance, base, None)),
-        "lowest_at_memory_mhz": None
-        if change is None
-        else figure_document(_lowest(fit, wanted.performance, base, change)),
+        "lowest_mhz": figure_document(lowest),
+        "lowest_because": because_document(why),
+        "lowest_at_memory_mhz": figure_document(other),
+        "lowest_at_memory_because": because_document(other_why),
         "rows": [_setting(each) for each in fit.settings],
     }
 
 
-def _lowest(fit: TimedRuns, performance: float, base: float, change: MemoryChange | None) -> Measured | None:
+def _lowest(
+    fit: TimedRuns, performance: float, base: float, change: MemoryChange | None
+) -> tuple[Measured | None, Unsaid | None]:
+    """Lowest frequency in MHz, or why there is none."""
     try:
         found = fit.lowest_frequency(performance, base, change)
-    except CannotSay:
-        return None
-    return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6)
+    except CannotSay as error:
+        return None, Unsaid(error.reason, str(error))
+    return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6), None
 
 
 def _setting(each: Setting) -> Json:

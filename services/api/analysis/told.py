@@ -54,7 +54,7 @@ class Because(Answer):
     """Why there is no answer."""
 
     reason: str = Field(
-        description="too_little, not_a_number, constant, contradictory, unreachable or not_random."
+        description="too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random."
     )
     detail: str = Field(description="A sentence.")
 

@@ -22,6 +22,7 @@ def _body(answer: Answer) -> RenderableType:
     for row in answer["rows"]:
         if row["because"] is not None:
             unsaid.append(Text(f"{row['application'] or '(none)'}: {row['because']['detail']}", "yellow"))
+        if row["off_chip"] is None:
             continue
         slower = [_slower(each) for each in row["slowdowns"]]
         lowest = [row["lowest_mhz"], *([row["lowest_at_memory_mhz"]] if answer["memory"] else [])]

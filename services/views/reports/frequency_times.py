@@ -24,7 +24,7 @@ def _terms(answer: Answer) -> list[Text]:
         Text("T = A/f + B" + (" + C/f_mem" if answer["memory_cycles"] is not None else "") + ":  ")
         + Text(", ".join(parts), "bold"),
         Text(
-            f"{figure(answer['off_chip'], share)} of the time at {answer['base_mhz']:,.0f} MHz does not go with the cores' clock"
+            f"{figure(answer['off_chip'], share)} of the time at {_base(answer)} does not go with the cores' clock"
         ),
     ]
     if answer["clipped"]:
@@ -41,6 +41,11 @@ def _terms(answer: Answer) -> list[Text]:
             Text("no frequency to spare: nothing says how well this foretells another one", "yellow")
         )
     return lines
+
+
+def _base(answer: Answer) -> str:
+    memory = answer["base_memory_mhz"]
+    return f"{answer['base_mhz']:,.0f} MHz" + (f", memory at {memory:,.0f}," if memory else "")
 
 
 def _seen(answer: Answer) -> RenderableType:
@@ -84,14 +89,16 @@ def _foretold(answer: Answer) -> RenderableType:
 
 def _lowest(answer: Answer) -> list[Text]:
     kept = f"{share(answer['performance'])} of the performance at {answer['base_mhz']:,.0f} MHz"
-    lines = [_lowest_line(answer["lowest_mhz"], kept)]
+    lines = [_lowest_line(answer["lowest_mhz"], kept, answer["lowest_because"])]
     if answer["memory_target_mhz"]:
         other = f"{kept}, with memory of {answer['memory_target_mhz']:,.0f} MHz"
-        lines.append(_lowest_line(answer["lowest_at_memory_mhz"], other))
+        why = answer["lowest_at_memory_because"]
+        lines.append(_lowest_line(answer["lowest_at_memory_mhz"], other, why))
     return lines
 
 
-def _lowest_line(found: Answer | None, kept: str) -> Text:
+def _lowest_line(found: Answer | None, kept: str, why: Answer | None) -> Text:
     if found is None:
-        return Text(f"no frequency keeps {kept}", "yellow")
+        many = "any" if why is not None and why["reason"] == "unbounded" else "no"
+        return Text(f"{many} frequency keeps {kept}" + (f": {why['detail']}" if why else ""), "yellow")
     return Text(f"lowest MHz that keeps {kept}: {figure(found, lambda mhz: f'{mhz:,.0f}')}")

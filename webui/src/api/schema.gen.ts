@@ -1115,7 +1115,7 @@ export interface components {
             detail: string;
             /**
              * Reason
-             * @description too_little, not_a_number, constant, contradictory, unreachable or not_random.
+             * @description too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random.
              */
             reason: string;
         };
@@ -2578,7 +2578,7 @@ export interface components {
             load_correlation: number | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
+            /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** Machines */
             machines: number;
@@ -2617,7 +2617,7 @@ export interface components {
             few: boolean;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
+            /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** @description Share of its time at the base frequency that waits for memory. */
             off_chip: components["schemas"]["Figure"] | null;
@@ -2667,6 +2667,11 @@ export interface components {
          */
         FrequencyTimesAnswer: {
             /**
+             * Base Memory Mhz
+             * @description The memory's frequency at the base; of several that of the fastest runs. Null: nobody said it.
+             */
+            base_memory_mhz: number | null;
+            /**
              * Base Mhz
              * @description What slowdowns are against.
              */
@@ -2689,9 +2694,12 @@ export interface components {
              * @description What the model leaves out.
              */
             limits: string[];
+            lowest_at_memory_because: components["schemas"]["Because"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: none does, or nothing is known. */
+            /** @description Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does. */
+            lowest_because: components["schemas"]["Because"] | null;
+            /** @description Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** @description Its effect is assumed; null also where it was fitted. */
             memory: components["schemas"]["Memory"] | null;

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.sensitivity import FleetSensitivity
-from analysis.errors import NotANumber, Unreachable
+from analysis.errors import NotANumber, Unbounded, Unreachable
 from analysis.measured import Measured
 
 BASE = 2e9
@@ -38,6 +38,24 @@ def test_a_slow_memory_bounds_the_performance() -> None:
     with pytest.raises(Unreachable, match=r"bounds it at 0\.833"):
         model.lowest_frequency(0.9, waiting=3.0)
     assert model.lowest_frequency(0.9, waiting=2.3).hi == np.inf
+
+
+@pytest.mark.parametrize(("performance", "waiting"), [(1.0, 1.0), (0.9, 1.0), (0.9, 1.1), (1.0, 0.5)])
+def test_any_frequency_will_do_where_all_waits(performance: float, waiting: float) -> None:
+    with pytest.raises(Unbounded, match="Any frequency keeps"):
+        waits(1.0, 1.0, 1.0).lowest_frequency(performance, waiting)
+
+
+def test_the_interval_says_which_frequency_is_safe_where_all_waits() -> None:
+    # A fifth of the time is on the chip, and a ninth more of the whole is allowed.
+    safe = 0.2 * 2000 / (1 / 0.9 - 0.8)
+    with pytest.raises(Unbounded, match=f"{safe:,.0f} MHz is safe"):
+        waits(1.0, 0.8, 1.0).lowest_frequency(0.9)
+
+
+def test_no_frequency_makes_up_for_a_slow_memory_where_all_waits() -> None:
+    with pytest.raises(Unreachable):
+        waits(1.0, 0.9, 1.0).lowest_frequency(0.9, 1.2)
 
 
 @pytest.mark.parametrize(("part", "factor"), [(1.0, 0.5), (0.5, 0.75), (0.0, 1.0)])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.timed_runs import TimedRuns, from_runs
-from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLittle, Unreachable
+from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLittle, Unbounded, Unreachable
 
 GHZ = 1e9
 
@@ -118,6 +118,16 @@ def test_no_frequency_outruns_what_waits() -> None:
     with pytest.raises(Unreachable):
         found.lowest_frequency(1.3, 2 * GHZ)
     # Slower memory can only be made up for while the clock has something to give.
+    with pytest.raises(Unreachable):
+        found.lowest_frequency(1.0, 2 * GHZ, MemoryChange(3 * GHZ, 1 * GHZ))
+
+
+def test_any_frequency_will_do_where_all_waits() -> None:
+    found = from_runs(np.array([1.0, 1.0, 2.0, 2.0]) * GHZ, [10.0, 10.1, 10.02, 10.12])
+    assert found.on_chip_cycles.value == 0
+    for performance in (1.0, 0.9):
+        with pytest.raises(Unbounded, match="Any frequency keeps"):
+            found.lowest_frequency(performance, 2 * GHZ)
     with pytest.raises(Unreachable):
         found.lowest_frequency(1.0, 2 * GHZ, MemoryChange(3 * GHZ, 1 * GHZ))
 

@@ -78,6 +78,34 @@ def test_another_memory_is_assumed_or_fitted() -> None:
     assert "with memory of 6,400 MHz" in text_of(frequency_times(fitted))
 
 
+SEVERAL = "1000:12:1600,2000:7:1600,1000:11:3200,2000:6:3200"
+
+
+def test_the_memory_of_the_base_is_told() -> None:
+    fitted = asked(SEVERAL)
+    assert (fitted["base_mhz"], fitted["base_memory_mhz"]) == (2000, 3200)
+    assert "at 2,000 MHz, memory at 3,200, does not go" in text_of(frequency_times(fitted))
+    assert asked("1000:12:1600,2000:7:1600")["base_memory_mhz"] == 1600
+    assert asked("1000:12,2000:7", memory=(2400.0, None))["base_memory_mhz"] == 2400
+    assert asked("1000:12,2000:7")["base_memory_mhz"] is None
+    assert asked(SEVERAL, memory=(3200.0, None))["base_memory_mhz"] == 3200
+
+
+def test_why_there_is_no_lowest_frequency() -> None:
+    any_ = asked("1000:10,1000:10.1,2000:10.02,2000:10.12", memory=(3200.0, 1600.0))
+    assert any_["lowest_mhz"] is any_["lowest_at_memory_mhz"] is None
+    assert any_["lowest_because"]["reason"] == "unbounded"
+    assert any_["lowest_at_memory_because"]["reason"] == "unreachable"
+    text = text_of(frequency_times(any_))
+    assert "any frequency keeps 90.0 %" in text
+    assert "no frequency keeps 90.0 %" in text
+    assert "0 MHz that" not in text
+    slow = asked("1000:12,2000:11", wanted_of(None, "", 1.0, None, None, 1.0), memory=(3000.0, 1000.0))
+    assert slow["lowest_because"] is None
+    assert slow["lowest_at_memory_because"]["detail"].startswith("No frequency makes it 1 times as fast")
+    assert "No frequency makes it" in text_of(frequency_times(slow))
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -97,6 +125,23 @@ def test_why_there_is_no_answer(text: str, reason: str) -> None:
     assert answer["on_chip_cycles"] is answer["lowest_mhz"] is None
     assert (answer["slowdowns"], answer["rows"]) == ([], [])
     assert f"Cannot say, {reason}" in text_of(frequency_times(answer))
+
+
+@pytest.mark.parametrize(
+    ("text", "memory", "part", "parameter"),
+    [
+        (SEVERAL, (1600.0, None), 1.0, "memory_mhz"),  # the fastest ran at 3200
+        (SEVERAL, (2400.0, 6400.0), 1.0, "memory_mhz"),
+        ("1000:12:1600,2000:7:1600", (3200.0, 6400.0), 1.0, "memory_mhz"),
+        (SEVERAL, (None, 6400.0), 0.5, "memory_part"),
+    ],
+)
+def test_what_the_runs_contradict(
+    text: str, memory: tuple[float | None, float | None], part: float, parameter: str
+) -> None:
+    with pytest.raises(BadSelection) as error:
+        asked(text, memory=memory, part=part)
+    assert error.value.parameter == parameter
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from services.views.reports.frequency import frequency
 from services.views.reports.frequency_fit import frequency_fit
 from tests.unit.services.views.reports.test_told import answer, text_of
 
@@ -77,3 +78,12 @@ def test_another_memory_stands_beside() -> None:
     assert (
         "→ with memory of 4,800 instead of 3,200 MHz, where 50.0 % of the waiting goes with its clock" in text
     )
+
+
+def test_a_row_that_any_frequency_will_do_for_is_shown_with_that_beside() -> None:
+    because = {"reason": "unbounded", "detail": "Any frequency keeps it."}
+    row = {**ROW, "lowest_mhz": None, "because": because}
+    figures = {"performance": 0.9, "memory": None, "rows": [row], "rows_total": 1, "base_mhz": 2000.0}
+    text = text_of(frequency({**answer(), **figures, "latencies": [], "limits": [], "left_out": []}))
+    assert "search: Any frequency keeps it." in text
+    assert "+80.0 %" in text
