@@ -121,13 +121,14 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     )
     beside = _side_by_side(weights.weights, size)
     groups = of * len(weights.weights.visits) + group
-    # Rows are the functions of all cells: what was observed in one that weighs nothing was observed too.
+    # Rows are the functions of all cells: what was observed in one that weighs nothing was observed too, by visits of machines.
     every = cells.moments
     order, first = by_pair(into[every.cell], every.function)
     lead = order[first]
     row = np.empty(len(order), np.int64)
     row[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
     observed = [_row_sums(column, order, first) for column in (every.own, every.total)]
+    row_visits = _row_sums(every.row_visits, order, first)
     bits = _ored(row, every.row_machines, len(lead))
     weighs = np.zeros(len(every), np.bool_)
     weighs[kept] = True
@@ -152,9 +153,9 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     ]
     own, total = found
     arguments: list[Any] = [
-        _ored(of, sums.machines, size), np.full(size, whole.landed), np.full(size, whole.df),
+        _ored(into, every.machines, size), np.full(size, whole.landed), np.full(size, whole.df),
         whole.y, whole.vyy, whole.vxy, whole.second, whole.fourth,
-        counts(into[every.cell[lead]], size), every.function[lead], total.visits, bits, own.y, total.y,
+        counts(into[every.cell[lead]], size), every.function[lead], row_visits, bits, own.y, total.y,
     ]  # fmt: skip
     for of_kind in found:
         arguments += [of_kind.vyy, of_kind.vxy, of_kind.second, of_kind.fourth]
