@@ -77,7 +77,7 @@ class CapacityAnswer(Answer):
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
     left_out: list[LeftOut] = Field(description="Visits without an APU.")
     inputs: InputsAnswer
-    because: Because | None = Field(description="Why there is neither forecast.")
+    because: Because | None = Field(description="Why there is no forecast.")
 
 
 _FORMS = forms_of(CapacityAnswer, "rows")

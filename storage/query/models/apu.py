@@ -18,7 +18,7 @@ from storage.calibrations import Calibration
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.models.load_rows import LoadRow, load_rows
-from storage.query.models.machine_loads import machine_loads, no_load, not_counted, read_core_times
+from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load, not_counted, read_core_times
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
@@ -76,10 +76,10 @@ class ApuQuestion:
     """Taken for platforms that have none of their own; None: these are left out."""
     limit: int = 100
 
-    def answer(self, reading: Reading) -> ApuAnswer:
-        """The loads. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+    def answer(self, reading: Reading, times: CoreTimes | None = None) -> ApuAnswer:
+        """The loads, of the selection's `times` if they are read already. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
-        found = machine_loads(reading, read_core_times(reading, self.selection), self.coefficient)
+        found = machine_loads(reading, times or read_core_times(reading, self.selection), self.coefficient)
         visits, loads, left_out, used = found.visits, found.loads, found.left_out, found.used
         there = found.there
         inputs = Inputs(visits.coverage, len(visits), len(there))

@@ -5,7 +5,7 @@ have two threads, and by APU beside it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -15,8 +15,11 @@ from analysis.smt.capacity import Capacity, forecast
 from analysis.smt.fleet import of_both, of_cluster
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.models.machine_loads import (
+    MOST_UNCOUNTED,
+    CoreTimes,
     MachineLoads,
     machine_loads,
     no_load,
@@ -32,8 +35,6 @@ from storage.query.weighing.estimates import Interval
 
 MOST_STEPS = 1_000
 _MOST_RATE = 1e15
-_MOST_UNCOUNTED = 0.1
-"""Share of visits without counters up to which those with them stand for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class CapacityAnswer:
     """By the operating systems' times."""
     by_hardware: Capacity | Unsaid
     """APU by counters of cycles."""
+    counted: bool
+    """Nine of ten visits with an APU have one by counters."""
     steps: tuple[LoadStep, ...]
     step_s: int
     coefficients: tuple[Calibration, ...]
@@ -68,7 +71,7 @@ class CapacityAnswer:
     """Visits without an APU, by why."""
     inputs: Inputs
     unsaid: Unsaid | None
-    """Why there is neither."""
+    """Why there is none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +87,15 @@ class CapacityQuestion:
     coefficient: float | None = None
     """Overlap coefficient of platforms that have none of their own."""
 
-    def answer(self, reading: Reading) -> CapacityAnswer:
-        """The forecasts. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+    def answer(self, reading: Reading, times: CoreTimes | None = None) -> CapacityAnswer:
+        """The forecasts, of the selection's `times` if they are read already.
+
+        Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        """
         over = _steps(self)
-        # Utilisation asks for no coefficient: with 1 every measure of a core is its utilisation.
-        times = read_core_times(reading, self.selection)
-        plain = machine_loads(reading, times, 1.0, calibrated=False)
+        times = times or read_core_times(reading, self.selection)
+        # Utilisation asks for no coefficient: with 1 every measure of a core is its utilisation. It asks for no counter either.
+        plain = machine_loads(reading, replace(times, cycles=None), 1.0, calibrated=False)
         weighed = machine_loads(reading, times, self.coefficient)
         drawn_at = reading.visit_times(self.selection).of(plain.visits.id)
         step = over.of(drawn_at)
@@ -104,18 +110,19 @@ class CapacityQuestion:
         )
         by_utilisation = no_load(plain) or self._forecast(of_utilisation)
         by_apu = no_load(weighed) or self._forecast(of_apu)
-        by_hardware = no_load(weighed) or _uncounted(weighed) or self._forecast(of_hardware)
-        neither = isinstance(by_utilisation, Unsaid) and isinstance(by_apu, Unsaid)
+        uncounted = no_load(weighed) or _uncounted(weighed)
+        by_hardware = uncounted or self._forecast(of_hardware)
         return CapacityAnswer(
             by_utilisation,
             by_apu,
             by_hardware,
+            uncounted is None,
             rows,
             over.step_s,
             weighed.coefficients,
             dict(weighed.left_out),
             Inputs(plain.visits.coverage, len(plain.visits), len(plain.there)),
-            by_utilisation if neither and isinstance(by_utilisation, Unsaid) else None,
+            _none(by_utilisation, by_apu, by_hardware),
         )
 
     def _forecast(self, loads: list[Interval | None]) -> Capacity | Unsaid:
@@ -151,10 +158,16 @@ def _steps(question: CapacityQuestion) -> Steps:
     return over
 
 
+def _none(*forecasts: Capacity | Unsaid) -> Unsaid | None:
+    """Why the first of them is not there, if none is."""
+    why = [found for found in forecasts if isinstance(found, Unsaid)]
+    return why[0] if len(why) == len(forecasts) else None
+
+
 def _uncounted(found: MachineLoads) -> Unsaid | None:
     """Why counters do not tell the load of the machines that serve; None: they do."""
     without = found.not_counted.total()
-    if (why := not_counted(found)) is not None or without <= _MOST_UNCOUNTED * len(found.there):
+    if (why := not_counted(found)) is not None or without <= MOST_UNCOUNTED * len(found.there):
         return why
     reason, _ = found.not_counted.most_common(1)[0]
     return Unsaid(
@@ -177,6 +190,7 @@ def _by_step(
     if by_counters:
         there = np.array([place for place in there.tolist() if found.counted[place] is not None], np.int64)
     for number in np.unique(step[there]).tolist():
+        budget.checkpoint()
         here = there[step[there] == number]
         at = (visits.weight[here], visits.group[here], weights)
         system = [load for load in (found.loads[place] for place in here.tolist()) if load is not None]

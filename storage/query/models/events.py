@@ -8,6 +8,7 @@ import numpy as np
 
 from analysis.errors import CannotSay
 from storage.errors import BadSelection
+from storage.query import budget
 from storage.query.models.event_inputs import EventInputs, read_event_inputs
 from storage.query.models.interference import refuse_applications
 from storage.query.models.told import Inputs, Unsaid
@@ -97,6 +98,7 @@ def _mined(
         )
     runs = []
     for number in range(int(found.run.max()) + 1):
+        budget.checkpoint()
         rows = np.flatnonzero(found.run == number)
         columns = np.flatnonzero(np.isfinite(found.values[rows[0]]))
         runs.append(

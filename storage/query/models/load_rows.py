@@ -9,6 +9,7 @@ from analysis.estimate import Estimates
 from analysis.smt.fleet import of_both, of_cluster
 from analysis.smt.machine import CountedLoad, MachineLoad
 from analysis.weights import Weights
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.observed.machines import MachineVisits
 from storage.query.weighing.estimates import Interval
@@ -63,6 +64,7 @@ def load_rows(
         raise TypeError("visits without weights have no estimates")
     cores = np.array([load.cores for load in loads])
     for number, name in enumerate(visits.names[label]):
+        budget.checkpoint()
         here = np.flatnonzero((visits.values[label] == number) & (visits.group >= 0))
         if not len(here):
             continue

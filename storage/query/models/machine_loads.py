@@ -16,7 +16,8 @@ from analysis.smt.machine import CountedLoad, MachineLoad, of_counters, of_cpus
 from storage import calibrations
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
+from storage.query import budget
+from storage.query.arrays import Bool, Int64
 from storage.query.models.coefficients import Coefficients
 from storage.query.models.told import Unsaid
 from storage.query.observed.cpus import LogicalCpus, read_cpus
@@ -28,6 +29,10 @@ from storage.query.selections.selection import Selection
 
 MOST_VISITS = 100_000
 """More of them are not modelled core by core for one answer."""
+MOST_UNCOUNTED = 0.1
+"""Share of visits without counters up to which those with them stand for all."""
+_VISITS_AT_ONCE = 256
+"""A visit takes some 0.1 ms."""
 MOST_APART = 0.03
 """Cycles and times may say utilisations that differ by so much; a wrong frequency then is wrong by twice that in APU at most."""
 
@@ -69,6 +74,19 @@ class CoreTimes:
     cycles: ThreadCycles | None = None
     """None: counters were not asked for."""
 
+    def of(self, keep: Bool) -> "CoreTimes":
+        """Those of some of the visits."""
+        place = np.cumsum(keep) - 1
+        cpus, used = self.cpus.of(keep[self.cpus.visit]), self.used
+        pairs = keep[used.visit]
+        return CoreTimes(
+            self.visits.of(keep),
+            replace(cpus, visit=place[cpus.visit]),
+            TimeUsed(place[used.visit[pairs]], used.application[pairs], used.seconds[pairs]),
+            self.names,
+            None if self.cycles is None else self.cycles.of(keep),
+        )
+
 
 def read_core_times(reading: Reading, selection: Selection) -> CoreTimes:
     """Those of a selection. Raises `BadSelection` for too many visits, `UnknownCampaign`, `DatabaseError`."""
@@ -95,6 +113,8 @@ def machine_loads(
     coefficients = Coefficients(known, coefficient)
     found = MachineLoads(times.visits, [], Counter(), [], Counter(), times.used, times.names, ())
     for place, cpus, mix in _by_visit(times):
+        if place % _VISITS_AT_ONCE == 0:
+            budget.checkpoint()
         _add(found, times, place, cpus=cpus, mix=mix, coefficients=coefficients)
     return replace(found, coefficients=coefficients.used)
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, case, func, select
 
 from analysis.smt.states import SKEW
-from storage.query.arrays import Float, Int64, weight_at
+from storage.query.arrays import Bool, Float, Int64, weight_at
 from storage.query.copy_binary import read_fixed
 from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
@@ -50,6 +50,17 @@ class ThreadCycles:
     """Share of the available cycles by which the others may contradict each other."""
     why: npt.NDArray[np.str_]
     """What is missing; "": nothing."""
+
+    def of(self, keep: Bool | Int64) -> "ThreadCycles":
+        """Those of some of the visits."""
+        return ThreadCycles(
+            self.threads[keep],
+            self.either[keep],
+            self.per_core[keep],
+            self.cpus[keep],
+            self.skew[keep],
+            self.why[keep],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from typing import cast
 import numpy as np
 import pytest
 
+from storage.errors import QuestionDropped
+from storage.query.budget import Budget, Limits, Stop
 from storage.query.models.machine_loads import CoreTimes, MachineLoads, machine_loads, not_counted
 from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
@@ -22,7 +24,7 @@ def times(cores: list[list[int]], busy_s: list[list[float]]) -> CoreTimes:
     count = len(cores)
     zeros = np.zeros(count, np.int64)
     visits = MachineVisits(
-        id=np.array([bytes([n]) * 16 for n in range(1, count + 1)], "S16"),
+        id=np.array([n.to_bytes(2) * 8 for n in range(1, count + 1)], "S16"),
         seconds=np.full(count, 10.0),
         window_s=np.full(count, 10.0),
         hour=zeros,
@@ -134,3 +136,33 @@ def test_a_frequency_that_is_wrong_does_not_pass(hertz: float, skew: float, *, r
     if not right:
         (reason,) = found.not_counted
         assert "another utilisation than its times" in reason
+
+
+def test_some_visits_have_the_loads_that_they_have_among_all() -> None:
+    all_ = times([[0, 1], [0, 0], [0, 0, 2, 2]], [[10.0, 5.0], [10.0, 5.0], [0.0, 1.0, 2.0, 3.0]])
+    used = TimeUsed(np.array([2, 0, 2]), np.array([7, 7, 8]), np.array([1.0, 2.0, 3.0]))
+    one = np.arange(3.0)
+    cycles = ThreadCycles(one, one, one, np.arange(3), one, np.full(3, "no"))
+    all_ = replace(all_, used=used, names={7: "a", 8: "b"}, cycles=cycles)
+    some = all_.of(np.array([True, False, True]))
+    assert some.used.visit.tolist() == [1, 0, 1]
+    assert some.used.application.tolist() == [7, 7, 8]
+    assert some.cycles is not None
+    assert some.cycles.threads.tolist() == [0.0, 2.0]
+    reading = cast("Reading", None)
+    whole = machine_loads(reading, all_, 1.4, calibrated=False).loads
+    assert machine_loads(reading, some, 1.4, calibrated=False).loads == [whole[0], whole[2]]
+
+
+def test_many_visits_are_left_when_nobody_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = times([[0, 1]] * 1000, [[10.0, 5.0]] * 1000)
+    budget, modelled = Budget(Limits()), []
+
+    def of_cpus(*_: object) -> None:
+        modelled.append(1)
+        budget.stop(Stop.DROPPED)
+
+    monkeypatch.setattr("storage.query.models.machine_loads.of_cpus", of_cpus)
+    with budget.running(), pytest.raises(QuestionDropped):
+        machine_loads(cast("Reading", None), many, 1.4, calibrated=False)
+    assert 0 < len(modelled) < 500
