@@ -13,11 +13,13 @@ import pytest
 from sqlalchemy import Engine, select, update
 from typer.testing import CliRunner
 
-from analysis.smt.capacity import Capacity
+from analysis.smt.capacity import Capacity, forecast
+from analysis.smt.served_work import ServedWork
 from collector import appointments
 from collector.standing import ensure_standing
 from services.api.analysis.apu import ApuAnswer, apu_document
 from services.api.analysis.capacity import CapacityAnswer, capacity_document
+from services.api.analysis.machine_types import MachineTypesAnswer, machine_types_document
 from services.cli import app
 from services.simulate.binaries import SymbolFolder
 from services.simulate.core_truth import CoreTruth, core_truth
@@ -37,6 +39,7 @@ from storage.query.engine import QueryEngine
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
 from storage.query.models.load_rows import LoadRow
+from storage.query.models.machine_types import MachineRates, MachineTypesQuestion
 from storage.query.models.told import Unsaid
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
@@ -103,6 +106,7 @@ def test_cores_are_as_busy_as_they_are(
     _check_applications(landed)
     _check_capacity(landed)
     _check_capacity_where_threads_are_kept_apart(landed)
+    _check_machine_types(landed)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     _check_report()
     _check_counters_that_contradict_themselves(landed)
@@ -220,16 +224,65 @@ def _check_capacity(landed: Landed) -> None:
 
 def _check_capacity_where_threads_are_kept_apart(landed: Landed) -> None:
     selection = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
-    loads = landed.queries.ask(CapacityQuestion(selection, (None,) * (HOURS * 3600 // STEP_S), STEP_S)).steps
-    full = _true(landed, ANY).full_per_s
-    # Requests of these very windows, so that their chance is not in it: the counters' way ends where the machines are full.
-    rates = tuple(None if step.hardware_apu is None else step.hardware_apu.value * full for step in loads)
+    start = WHOLE.start.timestamp()
+    steps = [
+        core_truth(landed.fleet, Wanted(start + at, start + at + STEP_S, platform=ANY))
+        for at in range(0, HOURS * 3600, STEP_S)
+    ]
+    rates = tuple(step.requests_per_s for step in steps)
+    full = steps[0].full_per_s
     found = landed.queries.ask(CapacityQuestion(selection, rates, STEP_S))
     assert isinstance(found.by_hardware, Capacity)
     assert isinstance(found.by_apu, Capacity)
     assert isinstance(found.by_utilisation, Capacity)
-    assert found.by_hardware.limit.value == pytest.approx(full)
-    assert 1.01 * full < found.by_apu.limit.value < found.by_utilisation.limit.value
+    # Of 24 windows, whose chance moves all three alike: only counters know what the kernel does.
+    off = [found.by_hardware.limit.value / full - 1, found.by_apu.limit.value / full - 1]
+    assert abs(off[0]) < 0.06
+    assert off[1] - off[0] > 0.02
+    assert found.by_apu.limit.value < found.by_utilisation.limit.value
+    # Without chance, by the law that the windows are drawn from:
+    assert forecast(rates, [step.apu for step in steps], 1.0).limit.value == pytest.approx(full, rel=1e-6)
+    assert forecast(rates, [step.independent_apu for step in steps], 1.0).limit.value > 1.02 * full
+
+
+def _check_machine_types(landed: Landed) -> None:
+    """DIGEST A8: by counters where both types have them, else by the operating systems' times of both."""
+    rows = _rows(landed)
+    shared, apart, amd = rows[SHARED], rows[ANY], rows[PLATFORMS[0].name]
+    assert shared.counted is not None
+    assert apart.counted is not None
+    for old, ratio, basis in (
+        (shared, shared.counted.apu.value / apart.counted.apu.value, "counters"),
+        (amd, amd.apu.value / apart.apu.value, "operating_system"),
+    ):
+        question = MachineTypesQuestion(WHOLE, old.value, ANY, 1.0, 1.3)
+        answer = landed.queries.ask(question)
+        assert answer.choice is not None
+        assert answer.choice.apu_ratio.value == pytest.approx(ratio)
+        document = machine_types_document(question, answer)
+        MachineTypesAnswer.model_validate(document)
+        assert document["apu_basis"] == basis
+        assert document["rows"][1]["apu"]["value"] == answer.apu_of(apart).value
+    # Both served by the same law: the one that the counters of each follow.
+    start = WHOLE.start.timestamp()
+    of_old, of_new = (
+        tuple(
+            core_truth(landed.fleet, Wanted(start + at, start + at + STEP_S, platform=name)).requests_per_s
+            for at in range(0, HOURS * 3600, STEP_S)
+        )
+        for name in (SHARED, ANY)
+    )
+    rates = MachineRates(of_old, of_new, STEP_S)
+    served = landed.queries.ask(MachineTypesQuestion(WHOLE, SHARED, ANY, 1.0, 1.3, rates=rates)).served
+    assert served is not None
+    assert served.counted
+    alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
+    one = landed.queries.ask(CapacityQuestion(alone, of_new, STEP_S))
+    # Both types are read at once, and each is what it is alone.
+    assert served.new == one
+    assert isinstance(served.by_apu, ServedWork)
+    assert isinstance(one.by_hardware, Capacity)
+    assert served.by_apu.new_price.value == pytest.approx(1.3 / one.by_hardware.limit.value)
 
 
 def _check_report() -> None:

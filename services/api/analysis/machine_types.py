@@ -27,7 +27,6 @@ from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
 from storage.errors import BadSelection
-from storage.query.models.load_rows import LoadRow
 from storage.query.models.machine_types import MachineRates, MachineTypesQuestion, Served
 from storage.query.models.machine_types import MachineTypesAnswer as FoundTypes
 from storage.query.models.told import Unsaid
@@ -56,7 +55,7 @@ class TypeRow(Answer):
     platform: str
     price: float
     utilisation: Figure | None = Field(description="Of logical CPUs, 0…1. Null: no visit has an APU.")
-    apu: Figure | None
+    apu: Figure | None = Field(description="By `apu_basis`.")
     few: bool
     visits: int
     machines: int | None = Field(description="That visits with an APU were of.")
@@ -73,6 +72,10 @@ class MachineTypesAnswer(OfMachines):
     )
     full: float | None = Field(description="Load that is compared; null without request rates.")
     step_seconds: int | None = Field(description="Of the means of rates and loads; null without rates.")
+    apu_basis: Literal["counters", "operating_system"] | None = Field(
+        description="What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. "
+        "operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said."
+    )
     price_ratio: float | None = Field(description="new ÷ old. Null: `because` says why.")
     utilisation_ratio: Figure | None = Field(
         description="Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests "
@@ -100,13 +103,18 @@ def machine_types_document(question: MachineTypesQuestion, found: FoundTypes) ->
     """The answer of /analysis/machine-types."""
     rates = question.rates
     rows = [
-        _row(question.old, question.old_price, found.old, found.served, old=True),
-        _row(question.new, question.new_price, found.new, found.served, old=False),
+        _row(question.old, question.old_price, found, old=True),
+        _row(question.new, question.new_price, found, old=False),
     ]
     figures = {
         "basis": "equal_traffic" if rates is None else "request_rates",
         "full": rates and rates.full,
         "step_seconds": rates and rates.step_s,
+        "apu_basis": None
+        if found.unsaid is not None
+        else "counters"
+        if found.counted
+        else "operating_system",
         **(_chosen(found) if found.served is None else _compared(found.served)),
         "rows": [row for row in rows if row["visits"]],
         "coefficients": [coefficient_document(each) for each in found.apu.coefficients],
@@ -151,18 +159,21 @@ def _undecided(said: Mapping[str, ServedWork]) -> bool:
     return unclear or len(advice) > 1 or any(found.curved for found in said.values())
 
 
-def _row(platform: str, price: float, row: LoadRow | None, served: Served | None, *, old: bool) -> Json:
+def _row(platform: str, price: float, found: FoundTypes, *, old: bool) -> Json:
+    row, served = found.old if old else found.new, found.served
     seen = None if served is None else served.old if old else served.new
     return {
         "platform": platform,
         "price": price,
         "utilisation": figure_document(None if row is None else row.utilisation),
-        "apu": figure_document(None if row is None else row.apu),
+        "apu": figure_document(None if row is None else found.apu_of(row)),
         "few": row is not None and row.few,
         "visits": row.visits if row is not None else 0 if seen is None else seen.inputs.used,
         "machines": None if row is None else row.machines,
         "by_utilisation": None if seen is None else _served(seen.by_utilisation, price),
-        "by_apu": None if seen is None else _served(seen.by_apu, price),
+        "by_apu": None
+        if seen is None
+        else _served(seen.by_hardware if found.counted else seen.by_apu, price),
     }
 
 

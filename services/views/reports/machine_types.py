@@ -19,6 +19,10 @@ def machine_types(answer: Answer) -> RenderableType:
     return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
+def _apu(answer: Answer) -> str:
+    return "APU of counters" if answer["apu_basis"] == "counters" else "APU"
+
+
 def _body(answer: Answer) -> RenderableType:
     lines = [
         Text.assemble(f"by {name}: ", unsaid(answer[why]))
@@ -28,7 +32,7 @@ def _body(answer: Answer) -> RenderableType:
         )
         for name, ratio, verdict, why in (
             ("utilisation", "utilisation_ratio", "by_utilisation", "utilisation_because"),
-            ("APU", "apu_ratio", "by_apu", "apu_because"),
+            (_apu(answer), "apu_ratio", "by_apu", "apu_because"),
         )
     ]
     if answer["stress_test"]:
@@ -43,7 +47,13 @@ def _body(answer: Answer) -> RenderableType:
 
 def _loads(answer: Answer) -> RenderableType:
     table = columns(
-        "price", "CPU utilisation, 95 %", "APU, 95 %", "visits", "machines", "platform", wide=("platform",)
+        "price",
+        "CPU utilisation, 95 %",
+        f"{_apu(answer)}, 95 %",
+        "visits",
+        "machines",
+        "platform",
+        wide=("platform",),
     )
     for row in answer["rows"]:
         table.add_row(
@@ -70,7 +80,7 @@ def _work(answer: Answer) -> RenderableType:
         wide=("platform",),
     )
     for row in answer["rows"]:
-        for name, found in (("utilisation", row["by_utilisation"]), ("APU", row["by_apu"])):
+        for name, found in (("utilisation", row["by_utilisation"]), (_apu(answer), row["by_apu"])):
             if found["because"] is None:
                 table.add_row(
                     figure(found["rate"]),

@@ -1,5 +1,8 @@
 """Which of two machine types serves requests for less money, by utilisation and by APU (DIGEST A7, A8).
 
+APU is by counters of cycles if both types have them in nine of ten visits, else by the operating systems' times of both: the two ways
+disagree where threads are not busy independently of each other, so one type is never measured by the one and the other by the other.
+
 The types are two platforms. With the request rates of a machine of each, both are compared at the same load, whatever each was given to
 do. Without them, that machines of both get equal traffic, as behind a balancer that spreads it evenly, is for the caller to know: the
 selection says which machines and when.
@@ -7,6 +10,8 @@ selection says which machines and when.
 
 from dataclasses import dataclass, replace
 from math import isfinite
+
+import numpy as np
 
 from analysis.errors import CannotSay
 from analysis.measured import Measured
@@ -17,6 +22,7 @@ from storage.errors import BadSelection
 from storage.query.models.apu import MOST_ROWS, ApuAnswer, ApuQuestion
 from storage.query.models.capacity import CapacityAnswer, CapacityQuestion
 from storage.query.models.load_rows import LoadRow
+from storage.query.models.machine_loads import MOST_UNCOUNTED, CoreTimes, read_core_times
 from storage.query.models.told import Unsaid
 from storage.query.reader import Reading
 from storage.query.selections.matchers import Matcher, Operator
@@ -46,6 +52,12 @@ class Served:
     new: CapacityAnswer
     by_utilisation: ServedWork | Unsaid
     by_apu: ServedWork | Unsaid
+    """By counters if `counted`, else by the operating systems' times."""
+
+    @property
+    def counted(self) -> bool:
+        """Both types have counters of cycles in nine of ten visits."""
+        return self.old.counted and self.new.counted
 
     @property
     def unsaid(self) -> Unsaid | None:
@@ -67,7 +79,13 @@ class MachineTypesAnswer:
     """Under equal traffic; None where request rates were given, too."""
     served: Served | None
     """At equal load; None without request rates."""
+    counted: bool
+    """APU is by counters of cycles; False: by the operating systems' times."""
     unsaid: Unsaid | None
+
+    def apu_of(self, row: LoadRow) -> Interval:
+        """The one of a type that is compared."""
+        return _apu(row, counted=self.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +109,22 @@ class MachineTypesQuestion:
                 raise BadSelection("The price of a machine is above 0.", parameter=name)
         if self.old == self.new:
             raise BadSelection("A machine type is compared with another one.", parameter="new")
-        found = ApuQuestion(self.selection, _PLATFORM, self.coefficient, MOST_ROWS).answer(reading)
+        times = read_core_times(reading, self.selection)
+        found = ApuQuestion(self.selection, _PLATFORM, self.coefficient, MOST_ROWS).answer(reading, times)
         rows = {row.value: row for row in found.loads}
         old, new = rows.get(self.old), rows.get(self.new)
         if self.rates is not None:
-            served = self._served(reading, self.rates)
-            return MachineTypesAnswer(found, old, new, None, served, served.unsaid)
-        choice = self._choice(found, old, new)
+            served = self._served(reading, times, self.rates)
+            return MachineTypesAnswer(found, old, new, None, served, served.counted, served.unsaid)
+        counted = _counted(old) and _counted(new)
+        choice = self._choice(found, old, new, counted=counted)
         if isinstance(choice, Unsaid):
-            return MachineTypesAnswer(found, old, new, None, None, choice)
-        return MachineTypesAnswer(found, old, new, choice, None, None)
+            return MachineTypesAnswer(found, old, new, None, None, counted, choice)
+        return MachineTypesAnswer(found, old, new, choice, None, counted, None)
 
-    def _choice(self, found: ApuAnswer, old: LoadRow | None, new: LoadRow | None) -> Choice | Unsaid:
+    def _choice(
+        self, found: ApuAnswer, old: LoadRow | None, new: LoadRow | None, *, counted: bool
+    ) -> Choice | Unsaid:
         if found.unsaid is not None:
             return found.unsaid
         if old is None or new is None:
@@ -111,12 +133,15 @@ class MachineTypesQuestion:
                 "too_little", f"No visit of {gone} has an APU; why not stands beside those left out."
             )
         try:
-            return choose(_type(self.old_price, old), _type(self.new_price, new))
+            return choose(
+                _type(self.old_price, old, counted=counted), _type(self.new_price, new, counted=counted)
+            )
         except CannotSay as error:
             return Unsaid(error.reason, str(error))
 
-    def _served(self, reading: Reading, rates: MachineRates) -> Served:
+    def _served(self, reading: Reading, times: CoreTimes, rates: MachineRates) -> Served:
         answers = []
+        names = np.array(times.visits.names[_PLATFORM], np.str_)
         for parameter, platform, of in (
             ("old_rates", self.old, rates.old),
             ("new_rates", self.new, rates.new),
@@ -127,18 +152,17 @@ class MachineTypesQuestion:
                 machines, rates=of, step_s=rates.step_s, full=rates.full, coefficient=self.coefficient
             )
             try:
-                answers.append(question.answer(reading))
+                is_one = (names == platform)[times.visits.values[_PLATFORM]]
+                answers.append(question.answer(reading, times.of(is_one)))
             except BadSelection as error:
                 if error.parameter == "rates":
                     error.parameter = parameter
                 raise
         old, new = answers
-        return Served(
-            old,
-            new,
-            self._compared(old.by_utilisation, new.by_utilisation),
-            self._compared(old.by_apu, new.by_apu),
-        )
+        by_utilisation = self._compared(old.by_utilisation, new.by_utilisation)
+        if old.counted and new.counted:
+            return Served(old, new, by_utilisation, self._compared(old.by_hardware, new.by_hardware))
+        return Served(old, new, by_utilisation, self._compared(old.by_apu, new.by_apu))
 
     def _compared(self, old: Capacity | Unsaid, new: Capacity | Unsaid) -> ServedWork | Unsaid:
         if isinstance(old, Unsaid):
@@ -151,8 +175,18 @@ class MachineTypesQuestion:
             return Unsaid(error.reason, str(error))
 
 
-def _type(price: float, row: LoadRow) -> MachineType:
-    return MachineType(price, _measured(row.utilisation), _measured(row.apu))
+def _counted(row: LoadRow | None) -> bool:
+    """Nine of ten visits of the type have counters of cycles."""
+    known = row.counted if row is not None else None
+    return row is not None and known is not None and row.visits - known.visits <= MOST_UNCOUNTED * row.visits
+
+
+def _apu(row: LoadRow, *, counted: bool) -> Interval:
+    return row.counted.apu if counted and row.counted is not None else row.apu
+
+
+def _type(price: float, row: LoadRow, *, counted: bool) -> MachineType:
+    return MachineType(price, _measured(row.utilisation), _measured(_apu(row, counted=counted)))
 
 
 def _measured(found: Interval) -> Measured:

@@ -1518,7 +1518,7 @@ export interface components {
          */
         CapacityAnswer: {
             asked: components["schemas"]["AskedOf"];
-            /** @description Why there is neither forecast. */
+            /** @description Why there is no forecast. */
             because: components["schemas"]["Because"] | null;
             /** @description By the operating systems' times. */
             by_apu: components["schemas"]["ForecastAnswer"];
@@ -3220,6 +3220,11 @@ export interface components {
          * @description Two machine types, under equal traffic for each machine, or at equal load by their request rates.
          */
         MachineTypesAnswer: {
+            /**
+             * Apu Basis
+             * @description What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said.
+             */
+            apu_basis: ("counters" | "operating_system") | null;
             apu_because: components["schemas"]["Because"] | null;
             /** @description The same by APU. */
             apu_ratio: components["schemas"]["Figure"] | null;
@@ -5147,6 +5152,7 @@ export interface components {
          * @description One of the two machine types.
          */
         TypeRow: {
+            /** @description By `apu_basis`. */
             apu: components["schemas"]["Figure"] | null;
             by_apu: components["schemas"]["ServedAnswer"] | null;
             /** @description Null without request rates, like the next one. */

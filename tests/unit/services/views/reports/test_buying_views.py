@@ -78,6 +78,7 @@ def test_machine_types_say_who_is_cheaper_and_when_to_test():
         "by_apu": "unclear",
         "stress_test": True,
         "basis": "equal_traffic",
+        "apu_basis": "operating_system",
         "rows": [{**row, "platform": "Old [1]", "price": 1.0, "visits": 40, "machines": 9}],
     }
     text = text_of(machine_types(answer))
@@ -87,6 +88,10 @@ def test_machine_types_say_who_is_cheaper_and_when_to_test():
     assert "A stress test must decide." in text
     assert "Old [1]" in text
     assert "left out: 3 visits, no overlap coefficient of Z80" in text
+    assert "APU of counters" not in text
+    by_counters = text_of(machine_types({**answer, "apu_basis": "counters"}))
+    assert "by APU of counters: one new machine replaces 1.27" in by_counters
+    assert "APU of counters, 95 %" in by_counters
 
 
 def test_machine_types_by_request_rates_say_what_a_request_costs():
@@ -105,6 +110,7 @@ def test_machine_types_by_request_rates_say_what_a_request_costs():
         **ABOUT,
         "left_out": [],
         "basis": "request_rates",
+        "apu_basis": "operating_system",
         "full": 0.8,
         "price_ratio": 1.33,
         "utilisation_ratio": interval(1.255, 1.2, 1.31),

@@ -1,0 +1,50 @@
+"""GIVEN two machine types, with counters or without WHEN they are compared THEN APU is by the same way of both."""
+
+import pytest
+
+from storage.query.models.load_rows import CountedRow, LoadRow
+from storage.query.models.machine_types import MachineTypesAnswer, _counted, _type
+from storage.query.weighing.estimates import Interval
+
+BY_TIMES, BY_COUNTERS = Interval(0.6, 0.5, 0.7), Interval(0.66, 0.6, 0.72)
+
+
+def row(counted: int, visits: int = 20) -> LoadRow:
+    known = CountedRow(
+        apu=BY_COUNTERS,
+        thread_any=BY_COUNTERS,
+        overlap=BY_COUNTERS,
+        utilisation=BY_TIMES,
+        system_apu=BY_TIMES,
+        system_overlap=BY_TIMES,
+        largest_disagreement=0.1,
+        visits=counted,
+    )
+    return LoadRow(
+        value="Z80",
+        utilisation=Interval(0.5, 0.4, 0.6),
+        thread_any=BY_TIMES,
+        apu=BY_TIMES,
+        simplified=BY_TIMES,
+        counted=known if counted else None,
+        few=False,
+        visits=visits,
+        machines=2,
+    )
+
+
+@pytest.mark.parametrize(("counted", "enough"), [(20, True), (18, True), (17, False), (0, False)])
+def test_counters_stand_for_a_type_that_has_them_in_nine_of_ten_visits(counted: int, *, enough: bool) -> None:
+    assert _counted(row(counted)) == enough
+
+
+def test_a_type_without_visits_has_no_counters() -> None:
+    assert not _counted(None)
+
+
+@pytest.mark.parametrize(("counted", "apu"), [(True, BY_COUNTERS), (False, BY_TIMES)])
+def test_what_is_compared_is_what_is_shown(counted: bool, apu: Interval) -> None:
+    found = _type(1.0, row(20), counted=counted).apu
+    assert (found.value, found.lo, found.hi) == (apu.value, apu.lo, apu.hi)
+    answer = MachineTypesAnswer(None, None, None, None, None, counted, None)  # type: ignore[arg-type]
+    assert answer.apu_of(row(20)) == apu
