@@ -10,14 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
+from storage.errors import BudgetExceeded
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
+from storage.query import budget
 from storage.query.arrays import Bool, Int64
 from storage.query.cells.evidence import Merged
 from storage.query.cells.functions import FunctionSums, sums_of, together
-from storage.query.cells.gathered import Gathered, gather
+from storage.query.cells.gathered import CannotTell, Gathered, gather
 from storage.query.cells.planner import Plan
-from storage.query.cells.samples import samples_of
 from storage.query.facts.scan import SampleType, campaign_of
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections.selection import Selection
@@ -63,40 +64,53 @@ class FunctionSamples:
 def read_functions(
     source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
 ) -> FunctionSamples | Samples | None:
-    """A selection by cells for rows that are functions; with the stacks if it takes these. None: cells cannot tell after all."""
+    """A selection by cells for rows that are functions; with the stacks if it takes these. None: cells cannot tell after all.
+
+    What was taken of the question's budget before it turned out that stacks are needed, or that it is too much, is free again.
+    """
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None:
         return None
-    gathered = gather(connection, selection, kind, campaign_id, plan, stacks=False)
-    if gathered is None:
-        return None
-    sums = sums_of(gathered)
-    found = None if sums is None else _by_function(source, connection, kind, gathered, sums)
-    if found is not None:
-        return found
-    return source.merged(connection, kind, plan, samples_of(gathered.with_stacks()))
+    try:
+        with budget.given_back():
+            gathered = gather(connection, selection, kind, campaign_id, plan, stacks=False)
+            return None if gathered is None else _by_function(source, connection, kind, gathered)
+    except CannotTell:
+        pass
+    except BudgetExceeded as error:
+        if error.limit != "memory":
+            raise
+    gathered = None  # before as much again is read
+    # Gathered anew: with stacks, fewer of the cells are worth it.
+    return source.read_merged(connection, selection, kind, plan)
 
 
 def _by_function(
-    source: SampleSource, connection: Connection, kind: SampleType, gathered: Gathered, sums: FunctionSums
-) -> FunctionSamples | None:
-    """None: two of the functions that have become one may stand in one stack."""
+    source: SampleSource, connection: Connection, kind: SampleType, gathered: Gathered
+) -> FunctionSamples:
+    """Raises `CannotTell`, among others if two of the functions that have become one may stand in one stack."""
+    sums = sums_of(gathered)
+    if sums is None:
+        raise CannotTell
     functions, loose = source.functions, gathered.loose.facts
     functions.load(connection, sums.function)
     functions.look_again(connection, functions.canonical(sums.function))
+    observed: tuple[Int64, Int64] | None = None
     while True:
         shape, naming = source.shape(connection, loose.stack)
         found = together(sums, naming.canonical, shape, gathered.loose)
         unsure = _Unsure.of(functions, naming, sums, found)
         quality = Quality(unsure.no_code, unsure.no_code, 0)
         if unsure.any:
-            stacks, units = gathered.observed()
+            observed = observed or gathered.observed()
+            stacks, units = observed
             state = source.covering(connection, stacks)
-            if state.forgotten != len(naming.replaced):
-                continue  # another query has found new names meanwhile
+            # Another query has found new names meanwhile, and what was read since has them already, or the tree has forgotten some.
+            if not state.forgotten == len(naming.replaced) == len(functions.naming.replaced):
+                continue
             told = source.marks.of(state)
             if told.any_nested(unsure.became_one):
-                return None
+                raise CannotTell
             marks = told.of(state.leaf[stacks])
             without_names = (marks & (node_marks.UNNAMED | node_marks.NO_CODE)) > 0
             quality = Quality(

@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
 
+from storage.errors import BudgetExceeded
+from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds, read_contents
 from storage.query.cells import planner
@@ -47,7 +49,7 @@ class Reading:
         plan = planner.plan(self.connection, selection, kind, labels, frame=frame)
         samples = None
         if plan is not None:
-            with suppress(TooMuch):  # of chunks a random part can be read
+            with suppress(TooMuch), budget.given_back():  # of chunks a random part can be read
                 samples = self.source.read_merged(self.connection, selection, kind, plan)
         return samples or self.visits(selection, labels)
 
@@ -57,8 +59,14 @@ class Reading:
         plan = planner.plan(self.connection, selection, kind, (), frame="function")
         found = None
         if plan is not None:
-            with suppress(TooMuch):
-                found = read_functions(self.source, self.connection, selection, kind, plan)
+            try:
+                with budget.given_back():
+                    found = read_functions(self.source, self.connection, selection, kind, plan)
+            except TooMuch:
+                pass
+            except BudgetExceeded as error:
+                if error.limit != "memory":
+                    raise
         return found or self.visits(selection)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:

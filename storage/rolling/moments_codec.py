@@ -35,6 +35,10 @@ ONE_CELL, MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
 _ONE_WIDTH, _MANY_WIDTH = 3, 11
 _EXACT = float(1 << 53)
 _PAIRS_AT_ONCE = 1_000_000
+_ONE_BYTES, _MANY_BYTES = 48, 120
+"""Of a row of either kind while it is unpacked; half of it and three quarters stay."""
+_PAIR_BYTES = 200
+"""Of a pair of a cell that keeps its visits, while it is unpacked."""
 Blobs = Sequence[bytes | memoryview]
 
 
@@ -94,9 +98,19 @@ class Unpacked:
         """Nothing is read yet."""
         self._blobs = blobs
 
-    def amounts(self) -> list[Amounts]:
-        """What the cells have of all their functions, without the other sums, in no order. Raises CorruptCell."""
-        return [Amounts(cells, part.rows, part.divisor, *part.amounts()) for cells, part in self._parts]
+    @property
+    def size(self) -> int:
+        """Bytes that `amounts` unpacks, most of which stay; told from the heads. Raises CorruptCell."""
+        kinds, rows = np.array([head[1:3] for head in self._parted[0]], np.int64).reshape(-1, 2).T
+        ones, many, lists = (rows[kinds == kind] for kind in (ONE, MANY, visit_list_codec.KIND))
+        at_once = max(min(int(lists.sum()), _PAIRS_AT_ONCE), int(lists.max(initial=0)))
+        return _ONE_BYTES * int(ones.sum()) + _MANY_BYTES * int(many.sum()) + _PAIR_BYTES * at_once
+
+    def amounts(self) -> Iterator[Amounts]:
+        """What the cells have of all their functions, without the other sums, in no order; a part at a time. Raises CorruptCell."""
+        for cells, part in self._parts:
+            for low, high, *columns in part.amounts():
+                yield Amounts(cells[low:high], part.rows[low:high], part.divisor[low:high], *columns)
 
     def sums(self, wanted: Bool | None = None) -> Sums:
         """The sums in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
@@ -108,9 +122,13 @@ class Unpacked:
         return joined.of(np.argsort(np.concatenate([cells for cells, _ in self._parts])))
 
     @cached_property
+    def _parted(self) -> tuple[list[tuple[int, ...]], list[memoryview]]:
+        return parted(self._blobs)
+
+    @cached_property
     def _parts(self) -> list[tuple[Int64, "_Ones | _Many | _Lists"]]:
         """By kind, and which of all cells they are."""
-        heads, everything = parted(self._blobs)
+        heads, everything = self._parted
         kinds = np.array([head[1] for head in heads], np.int64)
         rows = np.array([head[2] for head in heads], np.int64)
         divisor = np.array([head[3] for head in heads], np.int64)
@@ -266,6 +284,10 @@ def _of_wanted(columns: Sequence[Int64], rows: Int64, wanted: Bool | None) -> tu
     )
 
 
+_Portion = tuple[int, int, Int64, Int64, Int64]
+"""Cells [low, high), and function, self and total of their rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Ones:
     """Cells of one visit each."""
@@ -283,8 +305,9 @@ class _Ones:
         heads = [ONE_CELL.unpack_from(body) for body in bodies]
         return cls(heads, rows, divisor, _functions(steps, rows), own, _total(own, rest))
 
-    def amounts(self) -> tuple[Int64, Int64, Int64]:
-        return self.function, self.own, self.total
+    def amounts(self) -> Iterator[_Portion]:
+        for low, high, of in _portions(self.rows):
+            yield low, high, self.function[of], self.own[of], self.total[of]
 
     def sums(self, wanted: Bool | None) -> Sums:
         machines = np.array([c[0] for c in self.heads], np.int64)
@@ -317,8 +340,10 @@ class _Many:
         heads = [MANY_CELL.unpack_from(body) for body in bodies]
         return cls(heads, rows, divisor, (_functions(steps, rows), *others))
 
-    def amounts(self) -> tuple[Int64, Int64, Int64]:
-        return self.columns[0], self.columns[3], _total(self.columns[3], self.columns[4])
+    def amounts(self) -> Iterator[_Portion]:
+        for low, high, of in _portions(self.rows):
+            own = self.columns[3][of]
+            yield low, high, self.columns[0][of], own, _total(own, self.columns[4][of])
 
     def sums(self, wanted: Bool | None) -> Sums:
         visits, machines = (np.array([c[i] for c in self.heads], np.int64) for i in (0, 1))
@@ -356,10 +381,12 @@ class _Lists:
         few = int(rows.sum()) <= _PAIRS_AT_ONCE
         return cls(bodies, rows, divisor, visit_list_codec.decode(bodies, rows, divisor) if few else None)
 
-    def amounts(self) -> tuple[Int64, Int64, Int64]:
-        found = [(lists.function, lists.own, lists.total) for lists in self._decoded()]
-        function, own, total = (np.concatenate(column) for column in zip(*found, strict=True))
-        return function, own, total
+    def amounts(self) -> Iterator[_Portion]:
+        low = 0
+        for lists in self._decoded():
+            high = low + len(lists)
+            yield low, high, lists.function, lists.own, lists.total
+            low = high
 
     def sums(self, wanted: Bool | None) -> Sums:
         return concatenated(
@@ -371,7 +398,13 @@ class _Lists:
         if self.kept is not None:
             yield self.kept
             return
-        part = np.cumsum(self.rows) // _PAIRS_AT_ONCE
-        bounds = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(self.bodies)]
-        for low, high in itertools.pairwise(bounds):
+        for low, high, _ in _portions(self.rows):
             yield visit_list_codec.decode(self.bodies[low:high], self.rows[low:high], self.divisor[low:high])
+
+
+def _portions(rows: Int64) -> Iterator[tuple[int, int, slice]]:
+    """Cells [low, high) of some `_PAIRS_AT_ONCE` rows together, or of a single one that has more, and their rows."""
+    ends = np.cumsum(rows)
+    bounds = [0, *(np.flatnonzero(np.diff(ends // _PAIRS_AT_ONCE)) + 1).tolist(), len(rows)]
+    for low, high in itertools.pairwise(bounds):
+        yield low, high, slice(int(ends[low] - rows[low]), int(ends[high - 1]))

@@ -5,13 +5,13 @@ cells as it weighs visits. What is still in `roll_queue` is not in any cell: the
 from their chunks, and takes out what waits in `roll_replaced`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Column, Connection, LargeBinary, Select, Table, func, select
+from sqlalchemy import Column, Connection, LargeBinary, Select, Table, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many
@@ -76,8 +76,8 @@ class Cells:
         """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
         return self.unpacked.sums(wanted).in_units()
 
-    def amounts(self) -> list[moments_codec.Amounts]:
-        """What the cells have of all functions, in parts. Raises `CorruptCell`."""
+    def amounts(self) -> Iterator[moments_codec.Amounts]:
+        """What the cells have of all functions, a part at a time. Raises `CorruptCell`."""
         return self.unpacked.amounts()
 
     @property
@@ -252,6 +252,28 @@ def read_weighted(
     arguments += [columns["facts"], stack, units, doubles, parts]
     arguments.append(WeightedMoments(found[-1] if moments else ()))
     return WeightedCells(*arguments)
+
+
+def counts_functions(
+    connection: Connection, sources: Sequence[Source], cover: Cover, *, k1: Sequence[int] | None = None
+) -> bool:
+    """Whether all cells of `cover.weighted` say what was observed of each function: what was built before cells did does not."""
+    if not cover.weighted:
+        return True
+    c = roll_weighted.c
+    version = func.substring(c.moments, 1, 1, type_=LargeBinary)
+    without = [
+        _filtered(select(c.level), roll_weighted, source, k1, None)
+        .where(
+            c.level == level,
+            among(c.bucket, [bucket for of, bucket in cover.weighted if of == level]),
+            version == weighted.UNCOUNTED,
+        )
+        .exists()
+        for source in sources
+        for level in sorted({level for level, _ in cover.weighted})
+    ]
+    return not connection.scalar(select(or_(*without)))
 
 
 def read_exposure(connection: Connection, source: Source, first_hour: int, end_hour: int) -> Exposure:

@@ -31,6 +31,10 @@ from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts
 _UNCOUNTED, _COUNTED = 1, 2
 HEAD = struct.Struct("<BIq7dI")
 _DIVISOR = struct.Struct("<Q")
+UNCOUNTED = bytes([_UNCOUNTED])
+"""What blobs begin with that do not say what was observed."""
+_ROW_BYTES = 96
+"""Of a function of a cell while first sums are unpacked."""
 Blobs = Sequence[bytes | memoryview]
 
 
@@ -178,6 +182,16 @@ class WeightedMoments:
     def __init__(self, blobs: Blobs) -> None:
         """Nothing is read yet."""
         self._blobs = blobs
+
+    @property
+    def counted(self) -> bool:
+        """Of every cell it is known what was observed of its functions; told from the first bytes."""
+        return not any(blob[0] == _UNCOUNTED for blob in self._blobs if len(blob))
+
+    @property
+    def size(self) -> int:
+        """Bytes that `amounts` unpacks, half of which stay; told from the heads. Raises CorruptCell."""
+        return _ROW_BYTES * int(self._parted.rows.sum())
 
     def amounts(self) -> WeightedAmounts:
         """What the cells have of all their functions, without the squares, nine tenths of it. Raises CorruptCell."""

@@ -5,6 +5,7 @@ function stands in it.
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +15,11 @@ from storage.query.cells.gathered import Gathered, Loose
 from storage.query.stacks.stack_tree import Shape
 from storage.rolling.moments_codec import Amounts
 
-_ROW_BYTES = 120
-"""Of a function of a cell while all of them are added up."""
+_Column = TypeVar("_Column", Int64, Float)
+_PART_BYTES = 48 << 20
+"""While a part of a million functions of cells is added up; functions of closed cells, which are few, take as much each."""
+_FUNCTION_BYTES = 64
+"""Of a function in the sums, and while a part is added to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +40,51 @@ def sums_of(gathered: Gathered) -> FunctionSums | None:
     """What the cells have of each function as it was called when they were merged.
 
     None: some were made before cells kept what was observed of functions, or a function is not known of some of their stacks.
+    What it takes is told from the cells' heads, before any of it is unpacked. Raises as `budget.take`.
     """
-    cells, closed = gathered.cells.amounts(), gathered.closed.amounts()
-    if not closed.counted.all():
+    if not gathered.closed.unpacked.counted:
         return None
-    functions = [*(part.function for part in cells), closed.function]
-    budget.take(_ROW_BYTES * sum(map(len, functions)))
-    size = max(int(column.max(initial=0)) for column in functions) + 1
-    own, total = (
-        sum_at(closed.function, closed.own_units, size),
-        sum_at(closed.function, closed.total_units, size),
-    )
-    own_weight, total_weight = (weight_at(closed.function, c, size) for c in (closed.own, closed.total))
-    for part in cells:
+    budget.take(gathered.cells.unpacked.size + gathered.closed.unpacked.size + _PART_BYTES)
+    closed = gathered.closed.amounts()
+    sums = _Adding()
+    sums.add(closed.function, closed.own_units, closed.total_units, closed.own, closed.total)
+    budget.checkpoint()
+    for part in gathered.cells.amounts():
         weight = np.repeat(gathered.open.weight[part.cell] * part.divisor, part.rows)
-        own += _units(part, part.own, size)
-        total += _units(part, part.total, size)
-        own_weight += weight_at(part.function, part.own * weight, size)
-        total_weight += weight_at(part.function, part.total * weight, size)
-    if int(own.sum()) != int(gathered.cells.total.sum() + gathered.closed.total.sum()):
+        own, total = _in_units(part, part.own), _in_units(part, part.total)
+        sums.add(part.function, own, total, part.own * weight, part.total * weight)
+        budget.checkpoint()
+    if int(sums.own.sum()) != int(gathered.cells.total.sum() + gathered.closed.total.sum()):
         return None
-    return _present(own, total, own_weight, total_weight)
+    return _present(sums.own, sums.total, sums.own_weight, sums.total_weight)
 
 
-def _units(part: Amounts, amounts: Int64, size: int) -> Int64:
-    """Sums by function of what stands in multiples of its cell's divisor."""
-    divisor = int(part.divisor[0])
-    if (part.divisor == divisor).all():  # as a rule: that of the event's one period
-        return sum_at(part.function, amounts, size) * divisor
-    return sum_at(part.function, amounts * np.repeat(part.divisor, part.rows), size)
+class _Adding:
+    """Sums by function id, of as many ids as there were."""
+
+    def __init__(self) -> None:
+        self.own, self.total = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        self.own_weight, self.total_weight = np.zeros(1), np.zeros(1)
+
+    def add(self, function: Int64, own: Int64, total: Int64, own_weight: Float, total_weight: Float) -> None:
+        before = len(self.own)
+        size = max(int(function.max(initial=0)) + 1, before)
+        budget.take(_FUNCTION_BYTES * (size - before))
+        self.own = _added(self.own, sum_at(function, own, size))
+        self.total = _added(self.total, sum_at(function, total, size))
+        self.own_weight = _added(self.own_weight, weight_at(function, own_weight, size))
+        self.total_weight = _added(self.total_weight, weight_at(function, total_weight, size))
+
+
+def _added(before: _Column, more: _Column) -> _Column:
+    """The sum of both; the first may be shorter."""
+    more[: len(before)] += before
+    return more
+
+
+def _in_units(part: Amounts, amounts: Int64) -> Int64:
+    """What stands in multiples of its cell's divisor."""
+    return amounts * np.repeat(part.divisor, part.rows)
 
 
 def together(sums: FunctionSums, canonical: Int64, shape: Shape, loose: Loose) -> FunctionSums:

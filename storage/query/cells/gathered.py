@@ -38,6 +38,10 @@ from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
 
 
+class CannotTell(Exception):
+    """Cells do not say it by function; by stack they may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """Cells of a selection and the visits that are in none of them; together they are all of it."""
@@ -57,17 +61,6 @@ class Gathered:
     group: Int64
     """Variance stratum of each loose visit."""
     landed: int
-
-    def with_stacks(self) -> "Gathered":
-        """The same with the cells' sums by stack, if it was read without them."""
-        cells, closed = _read_cells(self.connection, self.source, self.plan, self.covered, facts=True)
-        return replace(
-            self,
-            cells=cells,
-            closed=closed,
-            open=self.weighing.open(cells),
-            closed_cells=closed_of(closed),
-        )
 
     def observed(self) -> tuple[Int64, Int64]:
         """Stacks with the units that were observed of them, less than 0 where a visit is to be taken out; in any order."""
@@ -137,7 +130,8 @@ def gather(
 ) -> Gathered | None:
     """The selection by cells, with or without their sums by stack.
 
-    None: the campaign draws nobody at random, or too little is merged yet.
+    None: the campaign draws nobody at random, or too little is merged yet. Raises `CannotTell` without stacks, before anything is
+    read, if there are cells that do not say what was observed of functions.
     """
     facts_kept = facts_from(connection)
     asked_s = (selection.end - selection.start).total_seconds()
@@ -160,6 +154,8 @@ def gather(
         covered = cheapest(covered, strata.in_hours, plan, stacks=stacks)
         if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan, stacks=stacks):
             return None
+    if not stacks and not _counts_functions(connection, plan, campaign_id, kind.id, covered):
+        raise CannotTell
     visits = read_visits(connection, selection, campaign_id, plan, covered)
     if visits is None:
         return None
@@ -189,6 +185,14 @@ def gather(
         group=group,
         landed=int(read.exposed.visits.sum() + visits.sign[read.seconds > 0].sum()),
     )
+
+
+def _counts_functions(
+    connection: Connection, plan: Plan, campaign_id: int, sample_type_id: int, covered: Cover
+) -> bool:
+    """Whether what was observed of functions is known of the closed cells of either depth."""
+    sources = [Source(plan.cube, campaign_id, stacks, sample_type_id) for stacks in (True, False)]
+    return reading.counts_functions(connection, sources, covered, k1=plan.k1)
 
 
 def _read_cells(

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -78,10 +79,16 @@ def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], wanted:
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5))
-def test_amounts_are_those_of_all_functions(cells: list[Any]) -> None:
+@given(
+    st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5),
+    st.sampled_from([1, 3, 1_000_000]),
+)
+def test_amounts_are_those_of_all_functions(cells: list[Any], at_once: int) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
-    parts, whole = moments_codec.Unpacked(moments_codec.encode(sums)).amounts(), sums.in_units()
+    with patch.object(moments_codec, "_PAIRS_AT_ONCE", at_once):
+        parts = list(moments_codec.Unpacked(moments_codec.encode(sums)).amounts())
+    whole = sums.in_units()
+    assert all(len(part.function) < 2 * at_once or len(part.cell) == 1 for part in parts)
     found = sorted(
         (cell, function, own * divisor, total * divisor)
         for part in parts

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from dataclasses import fields, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -272,11 +273,13 @@ def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(CELL, DIVISORS), max_size=4))
-def test_amounts_of_blobs_that_keep_visits_add_up_to_their_sums(cells: list[Any]) -> None:
+@given(st.lists(st.tuples(CELL, DIVISORS), max_size=4), st.sampled_from([1, 3, 1_000_000]))
+def test_amounts_of_blobs_that_keep_visits_add_up_to_their_sums(cells: list[Any], at_once: int) -> None:
     lists = joined([cell_of(*cell) for cell in cells])
     added: Counter[Any] = Counter()
-    for part in moments_codec.Unpacked(cell_moments.encode_lists(lists)).amounts():
+    with patch.object(moments_codec, "_PAIRS_AT_ONCE", at_once):
+        parts = list(moments_codec.Unpacked(cell_moments.encode_lists(lists)).amounts())
+    for part in parts:
         columns = (np.repeat(part.cell, part.rows), part.function, np.repeat(part.divisor, part.rows))
         for cell, function, divisor, own, total in zip(
             *(column.tolist() for column in (*columns, part.own, part.total)), strict=True
