@@ -7,21 +7,28 @@ from typing import Any
 from unittest.mock import patch
 from uuid import uuid4
 
+import numpy as np
 import pytest
 import zstandard
+from alembic import command
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, delete, func, select, update
 
+from storage import migrate
+from storage.errors import BudgetExceeded
 from storage.landing.columns import pack_many
+from storage.query.cells.gathered import Gathered
+from storage.query.cells.unmerged import read_visits
 from storage.query.engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableAnswer, TableQuestion
-from storage.rolling import weighted
+from storage.rolling import moments_codec, weighted
 from storage.rolling.compact import compact
-from storage.schema import roll_weighted
+from storage.rolling.moments_codec import Unpacked
+from storage.schema import roll, roll_built, roll_weighted
 from tests.facts import FactWriter
 from tests.rolled_store import PERIODS, RolledStore, Seen
 
@@ -36,6 +43,9 @@ TOGETHER = (TWIN, NAMELESS, OTHER)
 """What may become `work`."""
 LATE = datetime(2026, 11, 27, tzinfo=UTC)
 """The buckets of four days with all visits are closed, and none of more days."""
+AFTER_ALL = datetime(2027, 2, 27, tzinfo=UTC)
+"""The buckets of more days are closed too."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC).toordinal()
 CLOSED = (-4 * DAY, 7 * DAY)
 """Minutes with those buckets."""
 
@@ -295,6 +305,105 @@ def test_functions_that_became_one_and_stand_in_one_stack_count_it_once(
     check_alike(queries, selection, by_function=False)
 
 
+def test_a_better_name_that_comes_while_stacks_are_read_counts_nothing_twice(
+    engine: Engine, queries: QueryEngine
+) -> None:
+    """Another query renames both between what functions are called here and the first look at their stack."""
+    store = store_of(engine, [(MAIN, TWIN, KERNEL, NAMELESS)])
+    main, work, twin, nameless = (store.functions[f] for f in (MAIN, WORK, TWIN, NAMELESS))
+    store.land(seen((0, 3)))
+    store.roll_all()
+    with engine.begin() as connection:
+        FactWriter(connection).alias(nameless, twin)
+    covering = SampleSource.covering
+    renamed: list[bool] = []
+
+    def renames(self: SampleSource, connection: Any, stacks: Any) -> Any:
+        if not renamed:
+            with engine.begin() as other:
+                for function in (twin, nameless):
+                    FactWriter(other).alias(function, work)
+            with engine.connect() as other:
+                self.functions.look_again(other, np.array([twin]))
+            renamed.append(True)
+        return covering(self, connection, stacks)
+
+    with patch.object(SampleSource, "covering", renames):
+        found = asked(queries, minutes(*WHEN, campaign=store.campaign), PAGES[0], by_function=False)
+    assert renamed
+    unit = 5 * 3 * PERIODS[0]
+    assert sums(found)[work] == (unit, unit)
+    assert sums(found)[main] == (0, unit)
+
+
+TOO_MUCH = BudgetExceeded("The question needs more.", limit="memory")
+
+
+def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    for name in ("_ONE_BYTES", "_MANY_BYTES", "_PAIR_BYTES"):
+        with (
+            patch.object(moments_codec, name, 1 << 40),
+            patch.object(Unpacked, "amounts", side_effect=AssertionError),
+        ):
+            assert sums(asked(queries, selection, PAGES[0], by_function=None)) == expected
+        monkeypatch.setattr(moments_codec, name, 1 << 40)
+    assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
+    with patch.object(SampleSource, "merged", side_effect=TOO_MUCH):
+        found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    assert found.totals.path == "chunks"
+    assert sums(found) == expected
+
+
+def test_time_that_is_over_is_no_reason_to_try_otherwise(engine: Engine, queries: QueryEngine) -> None:
+    store = store_of(engine, [(MAIN, WORK)])
+    store.land(seen((0, 3)))
+    store.roll_all()
+    late = BudgetExceeded("The question takes too long.", limit="time")
+    with (
+        patch("storage.query.function_samples.sums_of", side_effect=late),
+        patch.object(SampleSource, "read_merged", side_effect=AssertionError),
+        pytest.raises(BudgetExceeded),
+    ):
+        asked(queries, minutes(*WHEN, campaign=store.campaign), PAGES[0])
+
+
+def test_stacks_that_observed_units_do_not_fit_for_are_read_when_the_rest_is_given_back(
+    engine: Engine, queries: QueryEngine
+) -> None:
+    store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    with patch.object(Gathered, "observed", side_effect=TOO_MUCH):
+        assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
+
+
+def test_stacks_are_read_of_cells_only_where_they_are_worth_it(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 3.0)
+    monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
+    store = store_of(engine, [(MAIN, WORK, TWIN), (KERNEL,)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    assert asked(queries, selection, PAGES[0]).totals.path != "chunks"
+    with engine.begin() as connection:
+        FactWriter(connection).alias(store.functions[TWIN], store.functions[WORK])
+    found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    assert found.totals.path == "chunks"
+    unit = 5 * PERIODS[0]
+    assert sums(found)[store.functions[WORK]] == (3 * unit, 3 * unit)
+
+
 def test_a_name_that_comes_between_two_answers_is_in_the_second(engine: Engine, queries: QueryEngine) -> None:
     store = store_of(engine, [(MAIN, NAMELESS), (CUT, WORK), (LEFT_OUT, MAIN, OTHER, KERNEL)])
     store.land(seen((0, 3), (1, 5), (2, 7)))
@@ -322,6 +431,19 @@ def test_closed_days_whose_cells_do_not_count_by_function_are_answered_by_stacks
     selection = minutes(*CLOSED, campaign=store.campaign)
     check_alike(queries, selection, by_function=True)
     expected = sums(asked(queries, selection, PAGES[0]))
+    written_before(engine)
+    # The moments are not unpacked, nor read, before that is known.
+    with (
+        patch("storage.query.function_samples.sums_of", side_effect=AssertionError),
+        patch("storage.query.cells.gathered.read_visits", wraps=read_visits) as read,
+    ):
+        found = asked(queries, selection, PAGES[0], by_function=False)
+    assert read.call_count == 1
+    assert sums(found) == expected
+
+
+def written_before(engine: Engine) -> None:
+    """Have all closed days as an older version wrote them."""
     with engine.begin() as connection:
         for row in connection.execute(select(roll_weighted).where(roll_weighted.c.moments.is_not(None))):
             connection.execute(
@@ -331,8 +453,61 @@ def test_closed_days_whose_cells_do_not_count_by_function_are_answered_by_stacks
                 )
                 .values(moments=_as_before(bytes(row.moments)))
             )
-    found = asked(queries, selection, PAGES[0], by_function=False)
-    assert sums(found) == expected
+
+
+def apply_again(engine: Engine) -> None:
+    """The last revision of the schema, taken back and applied."""
+    with engine.begin() as connection:
+        config = migrate._config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+        command.upgrade(config, "0003")
+
+
+def buckets(engine: Engine) -> list[tuple[int, int]]:
+    """Levels and buckets that say that they hold all there is."""
+    with engine.connect() as connection:
+        found = connection.execute(select(roll_built.c.level, roll_built.c.bucket).distinct())
+        return sorted((row.level, row.bucket) for row in found)
+
+
+def test_the_upgrade_has_closed_days_built_again_that_do_not_count_by_function(
+    engine: Engine, queries: QueryEngine
+) -> None:
+    store = store_of(engine, [(MAIN, WORK), (MAIN, KERNEL)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    compact(engine, AFTER_ALL)
+    selection = minutes(*CLOSED, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    built = buckets(engine)
+    assert {level for level, _ in built} == {1, 2, 3}
+    apply_again(engine)
+    assert buckets(engine) == built, "nothing is built again that counts"
+    written_before(engine)
+    apply_again(engine)
+    assert buckets(engine) == []
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(roll_weighted)) == 0
+    assert sums(asked(queries, selection, PAGES[0])) == expected
+    compact(engine, AFTER_ALL)
+    assert buckets(engine) == built
+    assert sums(asked(queries, selection, PAGES[0])) == expected
+
+
+def test_the_upgrade_leaves_closed_days_whose_own_cells_are_gone(engine: Engine) -> None:
+    store = store_of(engine, [(MAIN, WORK)])
+    store.land(seen((0, 3)))
+    store.roll_all()
+    compact(engine, AFTER_ALL)
+    built = buckets(engine)
+    written_before(engine)
+    with engine.begin() as connection:
+        connection.execute(
+            delete(roll).where(roll.c.level == 0, roll.c.bucket == MIDNIGHT.toordinal() + 1 - EPOCH)
+        )
+    apply_again(engine)
+    assert buckets(engine) == built
 
 
 def _as_before(blob: bytes) -> bytes:

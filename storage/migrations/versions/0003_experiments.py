@@ -1,4 +1,4 @@
-"""Experiments of programs that share a chip."""
+"""Experiments of programs that share a chip; closed days that count by function."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -78,6 +78,29 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("set_id", "line", name=op.f("pk_experiment_run")),
         comment="one run of an application, alone on a chip or beside others",
     )
+    op.execute(_BUILD_AGAIN)
+
+
+_BUILD_AGAIN = r"""
+WITH old AS (
+    SELECT DISTINCT level, bucket FROM roll_weighted WHERE substring(moments FROM 1 FOR 1) = '\x01'::bytea
+), left_over AS MATERIALIZED (
+    SELECT DISTINCT bucket AS day FROM roll WHERE cube = 1 AND level = 0 AND EXISTS (SELECT FROM old)
+), watched AS MATERIALIZED (
+    SELECT DISTINCT day - DATE '1970-01-01' AS day FROM exposure WHERE EXISTS (SELECT FROM old)
+), again AS (
+    SELECT old.level, old.bucket
+    FROM old JOIN watched ON watched.day / power(4, old.level)::int = old.bucket
+    LEFT JOIN left_over USING (day)
+    GROUP BY old.level, old.bucket HAVING bool_and(left_over.day IS NOT NULL)
+), weighted AS (
+    DELETE FROM roll_weighted USING again
+    WHERE roll_weighted.level = again.level AND roll_weighted.bucket = again.bucket
+)
+DELETE FROM roll_built USING again WHERE roll_built.level = again.level AND roll_built.bucket = again.bucket
+"""
+"""Buckets of closed days whose cells do not say what was observed of each function are built again by whoever merges
+days; those stay of whose days one has no cells any more. Until then cells of days answer."""
 
 
 def downgrade() -> None:
