@@ -3,6 +3,8 @@
 A cell costs a row, its unpacking and its moments, whoever is in it; a visit costs its chunks, a few for one
 application and some sixty for everything. In an hour in which two machines were visited nearly every visit has
 a cell of its own, and cells save nothing; a day has ten times as many visits and hardly more cells.
+
+Cells whose stacks are left unread are always cheaper, and taken wherever there are more than a few visits.
 """
 
 from dataclasses import replace
