@@ -15,7 +15,12 @@ from services.api.problems import MEDIA_TYPE, ProblemDocument
 from storage.database import open_engine
 from tests.api_strangers import BASE, ask_everything, operations, whole_app
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.timeout(180),
+    # Hypothesis says so of its own generator, where it is the first in its process to be asked outside of a test.
+    pytest.mark.filterwarnings("ignore:It looks like .register_random.:hypothesis.errors.HypothesisWarning"),
+]
 
 EXAMPLES = 3
 """Of each operation, as its description allows and as it does not. `make fuzz-api` asks more."""

@@ -21,6 +21,7 @@ from storage.query.cells import worth as cell_worth
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.weighing.strata import read_strata
@@ -179,7 +180,7 @@ def test_a_days_estimates_are_what_is_true(
     # Were the day's visits of a stratum pooled, what happened in its thinned hours would count too little.
     pooled = sum(samples_of(one.drawn_at) for one in drawn) / len(drawn)
     assert pooled * sum(SIZES.values()) * 86400 / SECONDS * SAMPLE < 0.7 * true["serve"]
-    paths = []
+    by_function, by_stack = [], []
 
     def merge() -> None:
         monkeypatch.setattr(cell_worth, "VISITS_A_CELL", 100)
@@ -193,18 +194,22 @@ def test_a_days_estimates_are_what_is_true(
         monkeypatch.undo()
         assert fold(engine, MIDNIGHT + timedelta(days=1) + FOLDED_AFTER)
 
-    # The day's 144 cells of hours hold two visits each: it is about as fast to read these one by one.
+    # The day's 144 cells of hours hold two visits each: it is about as fast to read their stacks one by one.
     for step in (lambda: None, merge, read_cells_of_few_visits, fold_the_day):
         step()
         answer = queries.ask(TableQuestion(selection(), ("function",), Page()))
-        paths.append(answer.totals.path)
+        by_function.append(answer.totals.path)
         rows = {row.key["function"]: row.own_estimate.units for row in answer.table.rows}
         assert answer.totals.coverage.population == pytest.approx(sum(SIZES.values()))
         for name, value in true.items():
             assert rows[name].value == pytest.approx(value)
             assert rows[name].lo <= value * (1 + 1e-9)
             assert value <= rows[name].hi * (1 + 1e-9)
-    assert paths == ["mixed", "chunks", "cells", "cells"]
+        flame = queries.ask(FlameQuestion(selection())).totals
+        by_stack.append(flame.path)
+        assert flame.estimate.value == pytest.approx(answer.totals.estimate.value)
+    assert by_function == ["mixed", "cells", "cells", "cells"]
+    assert by_stack == ["mixed", "chunks", "cells", "cells"]
 
 
 def test_thinned_hours_compare_with_others(

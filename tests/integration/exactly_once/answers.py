@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 from sqlalchemy import Engine
@@ -133,10 +134,11 @@ class Answers:
             )
             self.asked += 1
             # Few visits are read one by one unless cells are asked for; here either answers.
-            cell_worth.VISITS_A_CELL = rng.choice((0, 8))
-            wrong += [
-                f"{_told(selection)}: {difference}" for difference in self._differences(selection, checked)
-            ]
+            with patch.object(cell_worth, "VISITS_A_CELL", rng.choice((0, 8))):
+                wrong += [
+                    f"{_told(selection)}: {difference}"
+                    for difference in self._differences(selection, checked)
+                ]
         return wrong
 
     def _differences(self, selection: Selection, checked: Checked) -> Iterable[str]:
