@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
-from uuid import UUID
 
 import numpy as np
 import pytest
@@ -14,26 +12,18 @@ from sqlalchemy import Engine, Text, cast, func, select, update
 from typer.testing import CliRunner
 
 from analysis.dvfs.fleet_fit import FleetFit
-from collector import appointments
-from collector.standing import ensure_standing
 from services.api.analysis.frequency import FrequencyAnswer, frequency_document
 from services.api.analysis.frequency_fit import FrequencyFitAnswer, frequency_fit_document
 from services.cli import app
-from services.simulate.binaries import SymbolFolder
 from services.simulate.catalogue import APPLICATIONS, SERVICES
 from services.simulate.draws import Floats
 from services.simulate.fleet import Fleet
-from services.simulate.gateways import Simulation
-from services.simulate.history import Past, make_up
-from services.simulate.outcomes import NEVER
 from services.simulate.platforms import PLATFORMS, Platform
 from services.simulate.rates import cycles_per_instruction, waiting_s
 from services.simulate.run import FleetPlan
-from services.simulate.seeding import seed
 from services.simulate.window import Window
-from storage import campaigns
 from storage.archive import Archive
-from storage.campaigns import Counted, Definition, EventPlan
+from storage.campaigns import Counted, EventPlan
 from storage.query.engine import QueryEngine
 from storage.query.models.frequency import FrequencyQuestion
 from storage.query.models.frequency_asked import Wanted, memory_change
@@ -41,10 +31,8 @@ from storage.query.models.frequency_fit import FitQuestion, FitRow
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
-from storage.schema import capture, capture_counter, dim_value
-from symbolizer.images.resolve import Resolver
-from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
+from storage.schema import capture_counter, dim_value
+from tests.simulated_past import land_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -84,28 +72,15 @@ def _calm(slower: Callable[[Window], Floats]) -> Callable[[Window], Floats]:
 def landed(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Landed]:
-    # A simulated window is a function of its visit's id: with these the past is the same each time.
-    numbers = Random(1)
-    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=3)
-    with engine.begin() as connection:
-        seed(connection, plan)
-        ensure_standing(connection)
-        campaign = campaigns.create_or_update(
-            connection, Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=16))
-        )
     monkeypatch.setattr(Window, "_slower", _calm(Window._slower))
     fleet = Fleet(MACHINES, seed=SEED, strata=3, services=SERVICES_RUN)
     nominal = np.array([platform.nominal_mhz for platform in PLATFORMS])[fleet.platform]
     fleet.mhz = nominal * np.resize(SPEEDS, MACHINES)
-    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
-    simulation = Simulation(fleet, SymbolFolder(plan.symbols), NEVER)
-    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
-    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
-    with engine.connect() as connection:
-        waiting = list(connection.scalars(select(capture.c.visit_id)))
-    for visit_id in waiting:
-        lander.land(visit_id)
+    land_past(
+        engine, archive, monkeypatch, plan, fleet,
+        events=EVENTS, counted=Counted(cgroups=16), over=WHOLE, visits=VISITS,
+    )  # fmt: skip
     asked = QueryEngine(engine)
     yield Landed(asked, fleet, engine)
     asked.close()

@@ -4,33 +4,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
-from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from analysis.interference.experiments import Metric, Run
-from collector import appointments
-from collector.standing import ensure_standing
 from services.api.analysis.interference import InterferenceAnswer, interference_document
 from services.api.analysis.placement_advice import PlacementAnswer, placement_document
-from services.simulate.binaries import SymbolFolder
 from services.simulate.catalogue import SERVICES
 from services.simulate.contention import slowdown
 from services.simulate.fleet import Fleet
-from services.simulate.gateways import Simulation
-from services.simulate.history import Past, make_up
-from services.simulate.outcomes import NEVER
 from services.simulate.platforms import PLATFORMS
 from services.simulate.rates import MEMORY, units_per_core_second
 from services.simulate.run import FleetPlan
-from services.simulate.seeding import seed
 from services.simulate.truth import Wanted, cycles_per_instruction
-from storage import campaigns, experiments
+from storage import experiments
 from storage.archive import Archive
-from storage.campaigns import Counted, Definition, EventPlan
+from storage.campaigns import Counted, EventPlan
 from storage.errors import BadSelection
 from storage.experiments import PlatformRun
 from storage.query.engine import QueryEngine
@@ -38,11 +29,8 @@ from storage.query.models.interference import TargetQuestion
 from storage.query.models.placement import PlacementQuestion
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.schema import capture
-from symbolizer.images.resolve import Resolver
-from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
 from tests.integration.reported import check_sharing_reports
+from tests.simulated_past import land_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -66,29 +54,16 @@ class Landed:
 def landed(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Landed]:
-    # A simulated window is a function of its visit's id: with these the past is the same each time.
-    numbers = Random(1)
-    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=1)
-    with engine.begin() as connection:
-        seed(connection, plan)
-        ensure_standing(connection)
-        campaign = campaigns.create_or_update(
-            connection, Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(("l2-lines-in",), 16))
-        )
     # The law is of neighbours on a chip: nobody shares a core here, which would slow down the busy too.
     fleet = Fleet(MACHINES, seed=SEED, strata=1, services=SERVICES_RUN, dedicated=0.3, smt=False)
     # One machine below the frequency of the others, as governors may keep it.
     slowed = int(np.flatnonzero(~fleet.is_dedicated & ~fleet.is_idle & (fleet.base[:, 0] == 0))[0])
     fleet.mhz[slowed] *= 0.8
-    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
-    simulation = Simulation(fleet, SymbolFolder(plan.symbols), NEVER)
-    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
-    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
-    with engine.connect() as connection:
-        waiting = list(connection.scalars(select(capture.c.visit_id)))
-    for visit_id in waiting:
-        lander.land(visit_id)
+    land_past(
+        engine, archive, monkeypatch, plan, fleet,
+        events=EVENTS, counted=Counted(("l2-lines-in",), 16), over=WHOLE, visits=VISITS,
+    )  # fmt: skip
     asked = QueryEngine(engine)
     yield Landed(engine, asked, fleet)
     asked.close()

@@ -4,30 +4,20 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
-from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from analysis.cross_check import Verdict
-from collector import appointments
-from collector.standing import ensure_standing
-from services.simulate.binaries import SymbolFolder
 from services.simulate.catalogue import APPLICATIONS
 from services.simulate.fleet import Fleet
-from services.simulate.gateways import Simulation
-from services.simulate.history import Past, make_up
-from services.simulate.outcomes import NEVER
 from services.simulate.platforms import PLATFORMS
 from services.simulate.rates import units_per_core_second
 from services.simulate.run import FleetPlan
-from services.simulate.seeding import seed
 from services.simulate.truth import Wanted, cycles_per_instruction, truth
-from storage import campaigns
 from storage.archive import Archive
-from storage.campaigns import Counted, Definition, EventPlan
+from storage.campaigns import Counted, EventPlan
 from storage.query.engine import QueryEngine
 from storage.query.models.affinity import AffinityQuestion
 from storage.query.models.apu import ApuQuestion
@@ -39,12 +29,9 @@ from storage.query.models.ratios import RatioQuestion
 from storage.query.models.side_by_side import SideQuestion
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.schema import capture
-from symbolizer.images.resolve import Resolver
-from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
 from tests.integration.audited import check_audits
 from tests.integration.reported import check_reports
+from tests.simulated_past import land_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -66,25 +53,11 @@ class Landed:
 def landed(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Landed]:
-    # A simulated window is a function of its visit's id: with these the past is the same each time.
-    numbers = Random(3)
-    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", strata=6)
-    with engine.begin() as connection:
-        seed(connection, plan)
-        ensure_standing(connection)
-        campaign = campaigns.create_or_update(
-            connection,
-            Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=16)),
-        )
-    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
-    simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), NEVER)
-    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
-    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
-    with engine.connect() as connection:
-        waiting = list(connection.scalars(select(capture.c.visit_id)))
-    for visit_id in waiting:
-        lander.land(visit_id)
+    land_past(
+        engine, archive, monkeypatch, plan, plan.model(),
+        events=EVENTS, counted=Counted(cgroups=16), over=WHOLE, visits=VISITS, ids=3,
+    )  # fmt: skip
     asked = QueryEngine(engine)
     yield Landed(asked, plan.model())
     asked.close()

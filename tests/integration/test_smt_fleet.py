@@ -5,36 +5,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
-from uuid import UUID
 
-import numpy as np
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, update
 from typer.testing import CliRunner
 
 from analysis.smt.capacity import Capacity, forecast
 from analysis.smt.served_work import ServedWork
-from collector import appointments
-from collector.standing import ensure_standing
 from services.api.analysis.apu import ApuAnswer, apu_document
 from services.api.analysis.capacity import CapacityAnswer, capacity_document
 from services.api.analysis.machine_types import MachineTypesAnswer, machine_types_document
 from services.cli import app
-from services.simulate.binaries import SymbolFolder
 from services.simulate.core_truth import CoreTruth, core_truth
 from services.simulate.fleet import Fleet
-from services.simulate.gateways import Simulation
-from services.simulate.history import Past, make_up
-from services.simulate.outcomes import NEVER
 from services.simulate.platforms import KEEPS_APART, KERNELS, PLATFORMS
 from services.simulate.run import FleetPlan
-from services.simulate.seeding import seed
 from services.simulate.truth import Wanted
-from storage import calibrations, campaigns
+from storage import calibrations
 from storage.archive import Archive
 from storage.calibrations import Calibration, Kind
-from storage.campaigns import Counted, Definition, EventPlan
+from storage.campaigns import Counted, EventPlan
 from storage.query.engine import QueryEngine
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
@@ -44,10 +34,8 @@ from storage.query.models.told import Unsaid
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
-from storage.schema import capture, capture_counter
-from symbolizer.images.resolve import Resolver
-from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
+from storage.schema import capture_counter
+from tests.simulated_past import land_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -71,28 +59,16 @@ class Landed:
 def landed(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Landed]:
-    # A simulated window is a function of its visit's id: with these the past is the same each time.
-    numbers = Random(1)
-    monkeypatch.setattr(appointments, "uuid4", lambda: UUID(int=numbers.getrandbits(128), version=4))
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=4)
     with engine.begin() as connection:
-        seed(connection, plan)
-        ensure_standing(connection)
-        campaign = campaigns.create_or_update(
-            connection, Definition("fleet", 60.0, 1.0, EVENTS, counted=Counted(cgroups=16))
-        )
         for platform in PLATFORMS:
             calibrations.record(connection, Calibration(Kind.SMT, platform.name, "", platform.overlap))
-    stretch = Past(WHOLE.start, WHOLE.end, round_s=HOURS * 3600 / VISITS, visits_per_round=1.0)
     # Of one machine each are the platforms that count their cores' cycles; both are from a third to nearly full on this day.
     fleet = Fleet(MACHINES, seed=SEED, strata=4, services=SERVICES_RUN)
-    simulation = Simulation(fleet, SymbolFolder(plan.symbols), NEVER)
-    make_up(engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11))
-    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(tmp_path / "b",)), tmp_path / "cache"))
-    with engine.connect() as connection:
-        waiting = list(connection.scalars(select(capture.c.visit_id)))
-    for visit_id in waiting:
-        lander.land(visit_id)
+    land_past(
+        engine, archive, monkeypatch, plan, fleet,
+        events=EVENTS, counted=Counted(cgroups=16), over=WHOLE, visits=VISITS,
+    )  # fmt: skip
     asked = QueryEngine(engine)
     yield Landed(engine, asked, fleet)
     asked.close()
