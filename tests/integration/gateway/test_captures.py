@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 LOOP = """
 import json
+print("busy", flush=True)
 while True:
     json.loads(json.dumps([{"a": n} for n in range(300)]))
 """
@@ -53,10 +54,14 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workload]:
     subprocess.run([compiler, "-O2", "-fomit-frame-pointer", "-o", binary, source], check=True)
     script.write_text(LOOP)
     with (
-        subprocess.Popen([binary, "600"]) as busy,
-        subprocess.Popen([sys.executable, script]) as python,
+        subprocess.Popen([binary, "600"], stdout=subprocess.PIPE) as busy,
+        subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE) as python,
     ):
         try:
+            for process in (busy, python):
+                assert process.stdout is not None
+                # Before it there are stacks of execve and of the loader, without a frame of the program.
+                assert process.stdout.readline() == b"busy\n"
             yield Workload(binary, busy, script, python)
         finally:
             busy.kill()
