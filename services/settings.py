@@ -141,6 +141,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Memory that each process of a worker may have of its own, in bytes; 0: as much as there is.",
     )
+    worker_stack_bytes: int = Field(
+        default=256 << 20,
+        ge=1 << 20,
+        description="Memory in which each process of a worker remembers which stacks have which ids, in bytes.",
+    )
     worker_partitions: str = Field(
         default="",
         description="Which captures a worker takes first, so that its caches stay warm: `2/3` for the second of three workers. "

@@ -63,14 +63,23 @@ def report(found: Found, size: Size) -> Report:
     )
     told.add("landed_facts_per_s", facts / (landed - began), peer="until they can be asked for")
     landing_cpu_s = sum(each.cpu_s for each in found.landings)
+    # The roller has merged what was landed before the clock ran, too.
+    roll_cpu_s = rolling.cpu_s * facts / max(rolling.facts, facts)
     # Folding is of all facts, those loaded in bulk too.
     fold_cpu_s = (found.fold_cpu_s + found.fold_server_cpu_s) * facts / found.facts
     told.add(
         "land_facts_per_cpu_s",
-        facts / (landing_cpu_s + rolling.cpu_s + found.server_cpu_s + fold_cpu_s),
+        facts / (landing_cpu_s + roll_cpu_s + found.server_cpu_s + fold_cpu_s),
         peer="of landing, merging, folding and the server together: what others do on the machine does not count",
     )
     told.add("land_cpu_us_per_fact", landing_cpu_s / facts * 1e6)
+    told.add(
+        "land_cpu_us_per_fact_cold",
+        sum(each.cold_cpu_s for each in found.landings)
+        / sum(each.cold_facts for each in found.landings)
+        * 1e6,
+        peer="by processes that remember no stack and no function yet",
+    )
     told.add("roll_cpu_us_per_fact", rolling.cpu_s / max(rolling.facts, 1) * 1e6)
     told.add(
         "server_cpu_us_per_fact",

@@ -1,21 +1,31 @@
-"""Landing processes, fed with blobs and resolved frames, and the roller beside them."""
+"""Landing processes, fed with blobs and resolved frames, and the roller beside them.
+
+A worker lives for weeks and forgets what it knew of dictionaries once a week, when they are swept. Half of
+a fleet's facts of one day show it the rarest stack of each program a dozen times: what it lands by then is
+new to the store or remembered, as far as its memory goes. So what counts is landed by processes that were
+shown everything that had been met; what they cost before they were is a figure of its own.
+"""
 
 from __future__ import annotations
 
 import gc
+import io
 import pickle
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from sqlalchemy import text
 
 from storage.database import open_engine
+from storage.landing.copying import HEADER, TRAILER, copy_stream
 from storage.landing.decode import decode_capture
 from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
-from storage.landing.resolved import ResolvedFrames
+from storage.landing.markers import Kind
+from storage.landing.stack_rows import StackRows
 from storage.rolling.roll import WORTH_MERGING, Roller
 from symbolizer.worker.landing import DEFAULT_TERMS
 
@@ -23,8 +33,14 @@ if TYPE_CHECKING:
     from threading import Barrier, Event
     from uuid import UUID
 
+    from sqlalchemy import Engine
+
+    from storage.landing.hash_table import Int64s
+    from storage.landing.resolved import ResolvedFrames
+
 TOGETHER: Final = DEFAULT_TERMS.together
 _LOOK_EVERY_S: Final = 0.05
+_PART: Final = 50_000
 
 
 @dataclass(frozen=True)
@@ -46,10 +62,13 @@ class Landing:
     transactions: int
     captures: int
     cpu_s: float
+    cold_facts: int
+    """Landed before, while it remembered nothing but what it landed itself."""
+    cold_cpu_s: float
 
 
-def land_all(url: str, path: str, warming: int, start: Barrier) -> Landing:
-    """Land the captures pickled in a file, the first `warming` of them before the clock runs."""
+def land_all(url: str, path: str, cold: int, start: Barrier) -> Landing:
+    """Land the captures pickled in a file, the first `cold` of them before the process is shown what was met."""
     waiting: list[Waiting] = pickle.loads(Path(path).read_bytes())  # our own file
     engine = open_engine(url, application="worker", pool_size=2)
     interner = Interner(engine)
@@ -70,13 +89,37 @@ def land_all(url: str, path: str, warming: int, start: Barrier) -> Landing:
             transactions += 1
         return facts, transactions
 
-    batches(waiting[:warming])
+    cpu = time.process_time()
+    cold_facts, _ = batches(waiting[:cold])
+    cold_cpu_s = time.process_time() - cpu
+    _meet_all(engine, interner, waiting)
     start.wait()
     began, cpu = time.monotonic(), time.process_time()
-    facts, transactions = batches(waiting[warming:])
+    facts, transactions = batches(waiting[cold:])
     return Landing(
-        began, time.monotonic(), facts, transactions, len(waiting) - warming, time.process_time() - cpu
-    )
+        began, time.monotonic(), facts, transactions, len(waiting) - cold, time.process_time() - cpu,
+        cold_facts, cold_cpu_s,
+    )  # fmt: skip
+
+
+def _meet_all(engine: Engine, interner: Interner, waiting: list[Waiting]) -> None:
+    """Show the interner every stack there is, in random order, and the names that images at hand keep."""
+    names = {id(name): name for each in waiting for name in each.resolved.functions}
+    interner.functions(list(names.values()), [Kind.USER] * len(names))
+    buffer = io.BytesIO()
+    with engine.connect() as connection:
+        copy_stream(connection, "COPY stack (hash) TO STDOUT WITH (FORMAT binary)", buffer)
+    row = np.dtype([("fields", ">i2"), ("length", ">i4"), ("hash", ">u8", 2)])
+    rows = np.frombuffer(buffer.getbuffer()[len(HEADER) : -len(TRAILER)], row)
+    hashes = np.random.default_rng(1).permutation(rows["hash"].astype(np.uint64))
+    for part in np.array_split(hashes, 1 + len(hashes) // _PART):
+
+        def rows_of(asked: Int64s) -> StackRows:
+            # They are there: their functions are not looked at.
+            nothing = np.zeros(len(asked), np.int64)
+            return StackRows(asked, part[asked], nothing, np.empty(0, np.int32))  # noqa: B023 - called before the next part
+
+        interner.stacks(part, rows_of)
 
 
 def land_slowly(url: str, paths: list[str], stop: Event) -> int:

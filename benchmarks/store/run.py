@@ -67,7 +67,7 @@ class Size:
     landed: int
     """Facts landed end to end while the clock runs."""
     warming: int
-    """Facts landed before, so that the workers remember what such workers would."""
+    """Facts landed before the clock runs, by processes that remember nothing yet: what a cold one costs."""
     machines: int
     history: int
     """Facts of the 30 days before, loaded with known stacks."""

@@ -99,6 +99,7 @@ def worker(
             copies_bytes=settings.symbol_copies_bytes,
         ),
         cache_bytes=settings.symbol_cache_bytes,
+        stack_bytes=settings.worker_stack_bytes,
         watcher=metrics.watch,
     )
     try:

@@ -17,6 +17,7 @@ from fleetpb import capture_pb2
 from storage.landing import stacks
 from storage.landing.codec import encode_many
 from storage.landing.counters import counter_rows
+from storage.landing.hash_table import Ids, Int64s
 from storage.landing.identities import (
     OF_THE_GROUP,
     OF_THE_MACHINE,
@@ -32,7 +33,6 @@ from storage.landing.lines import encode_lines_many
 from storage.landing.markers import MARKERS, Kind
 from storage.landing.new_stacks import new_rows
 from storage.landing.observations import binary_rows, segment_rows
-from storage.landing.remembered import Ids, Int64s
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import TableRows, VisitFacts
 from storage.landing.stacks import Calls

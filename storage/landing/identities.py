@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleetpb import capture_pb2
+from storage.landing.hash_table import Int64s
 from storage.landing.interning import Interner
 from storage.landing.labels import Labels, clean, derive
-from storage.landing.remembered import Int64s
 from storage.landing.rows import VisitFacts
 
 OF_THE_GROUP = ("application", "version", "image", "build_id", "container", "job", "compiler")

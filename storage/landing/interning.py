@@ -15,7 +15,7 @@ ids of the old epoch may be in the caller's hands already: he begins again.
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import Column, Connection, Engine, Table, text
@@ -24,28 +24,32 @@ from sqlalchemy.dialects import postgresql
 from storage.landing.copying import copy_into, copy_ints
 from storage.landing.epoch import Epoch, hold
 from storage.landing.errors import DictionarySwept
+from storage.landing.hash_table import UNKNOWN, Ids, Int64s
 from storage.landing.images import BinaryImage
-from storage.landing.remembered import UNKNOWN, Ids, Int64s, Remembered, RememberedHashes, RememberedObjects
+from storage.landing.remembered import Remembered, RememberedHashes, RememberedObjects
 from storage.landing.resolved import FunctionName
 from storage.landing.stack_hash import Hashes, first_of_equal
 from storage.landing.stack_rows import StackRows, insert_stacks
 from storage.schema import binary, dim_value, function, label_set, sample_type
 
-STACKS_REMEMBERED = 1_000_000
-"""84 MB when full; a worker that meets more than that in a while asks the database again."""
-OTHERS_REMEMBERED = 100_000
-"""Of each other dictionary; 10 MB when full."""
-NAMES_REMEMBERED = 50_000
-"""Some 40 MB with the names themselves, most of which the images at hand keep anyway and ask for again and
-again. With fewer than a fleet's hot programs have, half of a landing's time went into comparing names."""
+DEFAULT_STACK_BYTES: Final = 256 << 20
+"""Of memory for stacks: 6 million. A process that meets more than that in a while asks the database again."""
+FUNCTIONS_REMEMBERED: Final = 1_500_000
+"""67 MB when full. A fleet whose stacks are five million has half a million functions."""
+OTHERS_REMEMBERED: Final = 100_000
+"""Of each other dictionary; 8 MB when full."""
+NAMES_REMEMBERED: Final = 390_000
+"""About as many as the images at hand keep; 23 MB when full, the names apart. With fewer than a fleet's hot
+programs have, more than half of a landing's time went into comparing names and looking them up."""
 
 
 class Interner:
     """Ids of dictionary rows, inserted when they are new. For one thread; owns its transactions."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, stack_bytes: int = DEFAULT_STACK_BYTES) -> None:
+        """`stack_bytes` is how much memory the ids of stacks may take; the rest has fixed bounds."""
         self._engine = engine
-        self._stacks = RememberedHashes(STACKS_REMEMBERED)
+        self._stacks = RememberedHashes.within(stack_bytes)
         self._others: dict[str, Remembered] = {}
         self._names = RememberedObjects(NAMES_REMEMBERED)
         self._epoch: int | None = None
@@ -64,14 +68,15 @@ class Interner:
         """
         # A resolver says the same names of an image again and again: the objects are compared first.
         found = self._names.ids(names)
-        if None in found:
-            unmet = {id(names[index]): index for index, id_ in enumerate(found) if id_ is None}
+        missing = np.flatnonzero(found == UNKNOWN).tolist()
+        if missing:
+            unmet = {id(names[index]): index for index in missing}
             new = [names[index] for index in unmet.values()]
-            ids = self._functions(new, [kinds[index] for index in unmet.values()]).tolist()
+            ids = self._functions(new, [kinds[index] for index in unmet.values()])
             self._names.add(new, ids)
-            given = dict(zip(unmet, ids, strict=True))
-            found = [given[id(names[index])] if id_ is None else id_ for index, id_ in enumerate(found)]
-        return np.array(found, np.int32)
+            given = dict(zip(unmet, ids.tolist(), strict=True))
+            found[missing] = [given[id(names[index])] for index in missing]
+        return found
 
     def _functions(self, names: Sequence[FunctionName], kinds: Sequence[int]) -> Ids:
         def row_of(index: int) -> tuple[Any, ...]:
@@ -162,7 +167,9 @@ class Interner:
         row_of: Callable[[int], Sequence[Any]],
     ) -> Ids:
         """Ids of the keys; `row_of` says what to insert for the key at an index."""
-        known = self._others.setdefault(table.name, Remembered(OTHERS_REMEMBERED))
+        if (known := self._others.get(table.name)) is None:
+            limit = FUNCTIONS_REMEMBERED if table is function else OTHERS_REMEMBERED
+            known = self._others[table.name] = Remembered(limit)
         found = known.ids(keys)
         if None in found:
             new: dict[Hashable, int] = {}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storage.landing.remembered import Int64s
+from storage.landing.hash_table import Int64s
 from storage.landing.stack_rows import StackRows
 from storage.landing.stacks import FunctionStacks
 

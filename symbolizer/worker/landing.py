@@ -25,7 +25,7 @@ from storage.captures import Lease
 from storage.errors import ArchiveUnavailable, BadCapture, BlobTooLarge, DatabaseError, StorageError
 from storage.landing.decode import decode_capture
 from storage.landing.errors import FormatTooNew
-from storage.landing.interning import Interner
+from storage.landing.interning import DEFAULT_STACK_BYTES, Interner
 from storage.landing.land import Landed, ToLand, land_many
 from storage.landing.resolved import BinaryReport, Status
 from storage.symbols import relanding
@@ -71,14 +71,18 @@ class Lander:
         resolver: Resolver,
         *,
         terms: LeaseTerms = DEFAULT_TERMS,
+        stack_bytes: int = DEFAULT_STACK_BYTES,
         has_better: Callable[[str], None] = lambda _: None,
         watcher: Watcher = nobody,
     ) -> None:
-        """`has_better` is told of a binary with better symbols than captures were landed with before; best effort."""
+        """`has_better` is told of a binary with better symbols than captures were landed with before; best effort.
+
+        `stack_bytes` is how much memory the ids of stacks may take.
+        """
         self._engine = engine
         self._archive = archive
         self._resolver = resolver
-        self._interner = Interner(engine)
+        self._interner = Interner(engine, stack_bytes=stack_bytes)
         self._terms = terms
         self._has_better = has_better
         self._watcher = watcher

@@ -15,6 +15,7 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.errors import DatabaseError
 from storage.landing.decode import NEWEST_FORMAT
+from storage.landing.interning import DEFAULT_STACK_BYTES
 from symbolizer.builds.build import BuildLimits
 from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
 from symbolizer.builds.outcome import Built, NotBuilt
@@ -50,12 +51,14 @@ def make_app(
     terms: LeaseTerms = DEFAULT_TERMS,
     limits: BuildLimits | None = None,
     cache_bytes: int = DEFAULT_LIMIT_BYTES,
+    stack_bytes: int = DEFAULT_STACK_BYTES,
     watcher: Watcher = nobody,
 ) -> Celery:
     """The application with the tasks of `symbolizer.worker.broker`.
 
     Nothing is opened before the first task of a process: connections and caches are made after the
-    fork, once for each process, and stay with it. `cache_bytes` bounds this machine's built symbols.
+    fork, once for each process, and stay with it. `cache_bytes` bounds this machine's built symbols,
+    `stack_bytes` what each process remembers of stacks.
     """
     app = make_broker(broker_url)
     at: dict[int, Workplace] = {}
@@ -85,7 +88,15 @@ def make_app(
             caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
             resolver = Resolver(source, caches, wants_build=wants_build)
             at[process] = Workplace(
-                Lander(engine, archive, resolver, terms=terms, has_better=has_better, watcher=watcher),
+                Lander(
+                    engine,
+                    archive,
+                    resolver,
+                    terms=terms,
+                    stack_bytes=stack_bytes,
+                    has_better=has_better,
+                    watcher=watcher,
+                ),
                 SymCacheBuilder(engine, archive, patient, folder, limits, folder_bytes=cache_bytes),
                 Renaming(engine, source, caches, wants_build=wants_build),
             )

@@ -59,15 +59,16 @@ def test_what_makes_a_function_another_one() -> None:
     assert len({function_hash(identity(one)) for one in [base, *others]}) == 8
 
 
-def test_a_full_memory_forgets_and_asks_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.landing.interning.STACKS_REMEMBERED", 10)
-    interner = Interner(engine)
-    stacks = [(i + 1, i + 2) for i in range(50)]
+def test_a_full_memory_forgets_and_asks_again(engine: Engine) -> None:
+    interner = Interner(
+        engine, stack_bytes=1
+    )  # which is taken for the least that is of use, some 1500 stacks
+    stacks = [(i + 1, i + 2) for i in range(5000)]
     whole = interned(interner, stacks).tolist()
-    for i, one in enumerate(stacks):
-        assert interned(interner, [one]).tolist() == [whole[i]]
+    for first in (0, 4000, 1000, 3000, 2000, 0):
+        assert interned(interner, stacks[first : first + 1000]).tolist() == whole[first : first + 1000]
     with engine.connect() as connection:
-        assert connection.scalar(select(func.count()).select_from(stack)) == 50
+        assert connection.scalar(select(func.count()).select_from(stack)) == 5000
 
 
 def test_processes_that_meet_the_same_new_rows_agree(

@@ -7,15 +7,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.landing.remembered import UNKNOWN, Remembered, RememberedHashes, RememberedObjects
+from storage.landing.hash_table import UNKNOWN, Ids
+from storage.landing.remembered import Remembered, RememberedHashes, RememberedObjects
 
 LIMIT = 40
 hashes = st.lists(
-    st.tuples(st.integers(0, 20).map(lambda n: n * 1024), st.integers(0, 3)),
+    st.tuples(st.integers(0, 20).map(lambda n: n * 1024), st.integers(0, 3).map(lambda n: n << 32)),
     min_size=1,
     max_size=30,
     unique=True,
 )
+
+
+def ids(*numbers: int) -> Ids:
+    return np.array(numbers, np.int32)
 
 
 @settings(max_examples=80, deadline=None)
@@ -93,19 +98,19 @@ def test_what_is_remembered_takes_no_more_the_longer_its_keys_are() -> None:
     finally:
         tracemalloc.stop()
     assert len(memory) <= 2_000
-    assert memory.nbytes == 2 * 2048 * 20
+    assert memory.nbytes == 2 * 2048 * 16
     assert held < 2 * memory.nbytes
 
 
 def test_objects_are_told_apart_although_they_are_equal() -> None:
     memory = RememberedObjects(3)
     one, other = ("a", 1.5), tuple(["a", 1.5])  # noqa: C409 - a second object
-    memory.add([one], [7])
-    assert memory.ids([one, other]) == [7, None]
-    memory.add([other, object(), object()], [8, 9, 10])
-    assert memory.ids([one, other]) == [7, 8], "the older generation is there still"
-    memory.add([object(), object(), object()], [11, 12, 13])
-    assert memory.ids([one, other]) == [7, None], "what was asked for is young again"
+    memory.add([one], ids(7))
+    assert memory.ids([one, other]).tolist() == [7, UNKNOWN]
+    memory.add([other, object(), object()], ids(8, 9, 10))
+    assert memory.ids([one, other, one]).tolist() == [7, 8, 7], "the older generation is there still"
+    memory.add([object(), object(), object()], ids(11, 12, 13))
+    assert memory.ids([one, other]).tolist() == [7, UNKNOWN], "what was asked for is young again"
 
 
 def test_objects_met_once_are_let_go() -> None:
@@ -116,12 +121,12 @@ def test_objects_met_once_are_let_go() -> None:
     for n in range(100):
         once = [Name() for _ in range(4)]
         alive.update(once)
-        assert memory.ids(once) == [None] * 4
-        memory.add(once, range(4))
-        if memory.ids([kept]) == [None]:
+        assert not memory.ids(once).any()
+        memory.add(once, ids(1, 2, 3, 4))
+        if not memory.ids([kept]).any():
             assert n == 0, "it was asked for each time"
-            memory.add([kept], [77])
+            memory.add([kept], ids(77))
         del once
         assert len(memory) <= 20
         assert len(alive) <= 20
-    assert memory.ids([kept, kept]) == [77, 77]
+    assert memory.ids([kept, kept]).tolist() == [77, 77]
