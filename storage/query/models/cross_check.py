@@ -13,7 +13,7 @@ from storage.errors import BadSelection
 from storage.query.arrays import weight_at
 from storage.query.facts.scan import TIME_UNIT, sample_type_of
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.observed.cpus import read_cpus
+from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import APPLICATION, LABELS, read_machine_visits
 from storage.query.observed.time_used import read_time_used
 from storage.query.reader import Reading
@@ -55,15 +55,14 @@ class CrossCheckQuestion:
                 hint="event=cpu",
             )
         visits = read_machine_visits(connection, self.selection)
-        cpus = read_cpus(connection, self.selection, visits)
+        cpus = read_machine_cpus(connection, self.selection, visits)
         used = read_time_used(connection, self.selection, visits)
-        accounted = weight_at(cpus.visit, cpus.window_s, len(visits))
-        numbered = np.bincount(cpus.visit, minlength=len(visits))
-        busy = weight_at(cpus.visit, cpus.busy_s, len(visits))
-        known = (accounted > 0) & (visits.group >= 0)
+        known = (cpus.accounted_s > 0) & (visits.group >= 0)
         # Of the window, the part in which the event was watched.
-        length = np.divide(accounted, numbered, out=np.zeros(len(visits)), where=numbered > 0)
-        monitored = busy * np.divide(visits.seconds, length, out=np.zeros(len(visits)), where=length > 0)
+        length = cpus.window_s
+        monitored = cpus.busy_s * np.divide(
+            visits.seconds, length, out=np.zeros(len(visits)), where=length > 0
+        )
         sampled = weight_at(used.visit, used.seconds, len(visits))
         inputs = Inputs(visits.coverage, len(visits), int(known.sum()))
         if visits.weights is None or not known.any():

@@ -15,7 +15,7 @@ from storage.errors import BadSelection
 from storage.query.arrays import Bool, Float, Int64, weight_at
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import read_failures
-from storage.query.observed.cpus import read_cpus
+from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
 from storage.query.observed.systems import read_settings
 from storage.query.observed.time_used import read_time_used
@@ -79,8 +79,8 @@ def read_event_inputs(
     visits = read_machine_visits(connection, time)
     names = _counted(reading, time, visits)
     totals = read_totals(connection, time, visits, (CYCLES, INSTRUCTIONS, *names))
-    cpus = read_cpus(connection, time, visits)
-    busy = weight_at(cpus.visit, cpus.busy_s, len(visits))
+    cpus = read_machine_cpus(connection, time, visits)
+    busy = cpus.busy_s
     share = _share(reading, time, visits, application)
     cycles, instructions = totals[CYCLES], totals[INSTRUCTIONS]
     values = np.stack([totals[name] for name in names], axis=1) if names else np.zeros((len(visits), 0))
@@ -104,7 +104,7 @@ def read_event_inputs(
         parameters=_parameters(
             machines,
             read_settings(connection, time, machines),
-            weight_at(cpus.visit, cpus.busy_s * np.nan_to_num(cpus.mhz), len(visits))[kept] / busy[kept],
+            np.nan_to_num(cpus.hertz[kept]) / 1e6,
         ),
         inputs=Inputs(
             visits.coverage,

@@ -4,22 +4,21 @@ A visit says how long an application ran, at which frequency the machine's busy 
 how often it went to memory; what a miss costs is a figure of the platform (`storage.calibrations`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
 
 from analysis.dvfs import memory
 from analysis.dvfs.frequency_model import LIMITS
 from analysis.dvfs.memory import MemoryChange
-from analysis.dvfs.one_run import from_visits
+from analysis.dvfs.visit_sums import sensitivity
 from analysis.errors import CannotSay
 from analysis.measured import Measured
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
+from storage.query import budget
 from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_inputs import FrequencyInputs, read_frequency_inputs
+from storage.query.models.frequency_sums import ApplicationSums, read_application_sums
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
 from storage.query.reader import Reading
@@ -48,6 +47,8 @@ class FrequencyRow:
     """The same with the asked frequency of the memory."""
     few: bool
     unsaid: Unsaid | None
+    unsaid_at_memory: Unsaid | None = None
+    """Why there is no lowest with that memory, where one was asked for and there is a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +91,22 @@ class FrequencyQuestion:
         unsaid = _unsaid(found)
         base = self.wanted.base_mhz
         if base is None and unsaid is None:
-            there = found.usable
-            base = float(np.average(found.hertz[there], weights=found.visits.weight[there])) / 1e6
+            base = found.base_mhz
         grid = self.wanted.frequencies_mhz if base is None else self.wanted.grid(base)
         rows: list[FrequencyRow] = []
+        rows_total = 0
         if unsaid is None and base is not None:
-            rows = _rows(self, found, base, grid)
+            sums = read_application_sums(reading, self.selection, found, base).of(_chosen(self.selection))
+            rows_total = len(sums)
+            rows = [_row(self, sums, place, base, grid) for place in range(min(rows_total, self.limit))]
         return FrequencyAnswer(
             base_mhz=base,
             frequencies_mhz=grid,
             naive=() if base is None else tuple(base / mhz - 1 for mhz in grid),
             performance=self.wanted.performance,
             change=self.wanted.memory,
-            rows=tuple(rows[: self.limit]),
-            rows_total=len(rows),
+            rows=tuple(rows),
+            rows_total=rows_total,
             latencies=found.latencies,
             limits=(*LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
             inputs=Inputs(found.visits.coverage, len(found.visits), int(found.usable.sum())),
@@ -131,63 +134,37 @@ def _unsaid(found: FrequencyInputs) -> Unsaid | None:
     return None
 
 
-def _rows(
-    question: FrequencyQuestion, found: FrequencyInputs, base: float, grid: tuple[float, ...]
-) -> list[FrequencyRow]:
-    """All applications that the matchers leave, most CPU time first."""
-    matchers = [matcher for matcher in question.selection.matchers if matcher.label == APPLICATION]
-    names, of = np.unique(found.application, return_inverse=True)
-    seconds = np.bincount(of, weights=found.seconds * found.visits.weight[found.visit], minlength=len(names))
-    rows: list[FrequencyRow] = []
-    for place in np.argsort(-seconds, kind="stable").tolist():
-        name = str(names[place])
-        if any(matcher.positive()(name) == matcher.operator.negative for matcher in matchers):
-            continue
-        pairs = np.flatnonzero(of == place)
-        if len(rows) < question.limit:
-            rows.append(_row(question, found, pairs, name, float(seconds[place]), base, grid))
-        else:  # only counted
-            rows.append(
-                FrequencyRow(name, float(seconds[place]), len(pairs), None, (), (), None, None, False, None)
-            )
-    return rows
+def _chosen(selection: Selection) -> Callable[[str], bool]:
+    """Which applications the matchers leave."""
+    tests = [
+        (matcher.positive(), matcher.operator.negative)
+        for matcher in selection.matchers
+        if matcher.label == APPLICATION
+    ]
+    return lambda name: all(test(name) != negative for test, negative in tests)
 
 
-def _row(  # noqa: PLR0917 - a loop's body
+def _row(
     question: FrequencyQuestion,
-    found: FrequencyInputs,
-    pairs: Int64,
-    name: str,
-    seconds: float,
+    sums: ApplicationSums,
+    place: int,
     base: float,
     grid: tuple[float, ...],
 ) -> FrequencyRow:
-    weights = found.visits.weights
-    if weights is None:
-        raise TypeError("visits without weights have no estimates")
-    at = found.visit[pairs]
+    budget.checkpoint()
+    name, seconds, visits = sums.names[place], float(sums.seconds[place]), int(sums.visits[place])
     try:
-        model = from_visits(
-            found.visits.weight[at],
-            found.visits.group[at],
-            weights,
-            seconds=found.seconds[pairs],
-            hertz=found.hertz[at],
-            misses=found.misses[pairs],
-            latency_s=found.latency_s[at],
-            base_hz=base * 1e6,
-        )
+        model = sensitivity(sums.sums_of(place), sums.cells, sums.weights, base * 1e6)
         slowdowns = tuple(model.slowdown(mhz * 1e6) for mhz in grid)
     except CannotSay as error:
         because = Unsaid(error.reason, str(error))
-        return FrequencyRow(name, seconds, len(pairs), None, (), (), None, None, True, because)
+        return FrequencyRow(name, seconds, visits, None, (), (), None, None, True, because)
     wanted = question.wanted
     lowest, unsaid = wanted.lowest(model)
     at_memory: tuple[Measured, ...] = ()
-    other: Measured | None = None
     if wanted.memory is not None:
         at_memory = tuple(model.slowdown(mhz * 1e6, wanted.memory.waiting) for mhz in grid)
-        other, _ = wanted.lowest(model, wanted.memory.waiting)
+    other, other_unsaid = wanted.lowest_at_memory(model)
     return FrequencyRow(
         name,
         seconds,
@@ -199,4 +176,5 @@ def _row(  # noqa: PLR0917 - a loop's body
         other,
         model.few,
         unsaid,
+        other_unsaid,
     )

@@ -51,6 +51,10 @@ class Wanted:
             return None, Unsaid(error.reason, str(error))
         return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6), None
 
+    def lowest_at_memory(self, model: FleetSensitivity) -> tuple[Measured | None, Unsaid | None]:
+        """The same with the asked frequency of the memory; neither where none was asked for."""
+        return (None, None) if self.memory is None else self.lowest(model, self.memory.waiting)
+
 
 USUAL = Wanted()
 """What is asked for where nobody says anything."""

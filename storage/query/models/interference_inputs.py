@@ -1,7 +1,8 @@
 """What the model of interference is fed with, out of the store: visits of machines of one chip, and what ran on each.
 
-Counters of a chip are known by socket, applications are not: so a machine of several sockets says nothing, and the answer counts
-such visits. On a machine of one socket what was counted of the whole machine is its chip's.
+Counters of a chip are known by socket, applications are not: gateways add a control group's readings up over all CPUs, and samples too. So a
+machine of several sockets says nothing, and the answer counts such visits (docs/models.md says what a gateway would have to report). On a
+machine of one socket what was counted of the whole machine is its chip's.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from storage.calibrations import Kind
 from storage.query.arrays import Bool, Float, Int64, weight_at
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import Pairs, read_failures, read_pairs
-from storage.query.observed.cpus import LogicalCpus, read_cpus
+from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
 from storage.query.observed.time_used import TimeUsed, read_time_used
 from storage.query.observed.totals import read_totals
@@ -66,7 +67,7 @@ def read_interference_inputs(
     time = replace(selection, event="cpu", unit="")
     visits = read_machine_visits(connection, time)
     used = read_time_used(connection, time, visits)
-    cpus = read_cpus(connection, time, visits)
+    cpus = read_machine_cpus(connection, time, visits)
     totals = read_totals(connection, time, visits, (*LINES, MOVED, READ, WRITTEN))
     counted = read_pairs(connection, time, visits, "cycles", "instructions", by_application=True)
     ids = np.unique(np.concatenate([used.application, counted.application]))
@@ -76,8 +77,8 @@ def read_interference_inputs(
     why = np.full(len(visits), "", "U120")
     has_counted = weight_at(counted.visit, np.ones(len(counted.visit)), len(visits)) > 0
     for reason, lacking in (
-        ("its sockets are not known", _sockets(cpus, len(visits)) == 0),
-        ("it has several sockets, and applications are not known by socket", _sockets(cpus, len(visits)) > 1),
+        ("its sockets are not known", ~cpus.placed),
+        ("it has several sockets, and applications are not known by socket", ~cpus.one_socket),
         ("bytes from and to memory were not counted", ~np.isfinite(moved)),
         ("lines brought into the cache were not counted", ~np.isfinite(totals[lines])),
         ("no application was counted", ~has_counted),
@@ -85,7 +86,7 @@ def read_interference_inputs(
         why[lacking & (why == "")] = reason
     at = _platform_at(visits, counted, why == "", platform, ids[[name == target for name in names]])
     why[(why == "") & (visits.values["platform"] != at)] = "it is of another platform"
-    off = _off_frequency(cpus, why == "")
+    off = _off_frequency(cpus.hertz, why == "")
     why[(why == "") & off] = "it ran at another frequency than most"
     usable = why == ""
     chips = _chips(usable, cpus, totals[lines], moved, used, counted, ids)
@@ -109,29 +110,15 @@ def read_interference_inputs(
     )
 
 
-def _sockets(cpus: LogicalCpus, visits: int) -> Int64:
-    """How many each visit's machine has; 0: not known."""
-    pairs = np.unique(np.stack([cpus.visit, cpus.package], axis=1), axis=0)
-    count = np.bincount(pairs[:, 0], minlength=visits).astype(np.int64)
-    unknown = np.unique(cpus.visit[cpus.package < 0])
-    count[unknown] = 0
-    return count
-
-
-def _off_frequency(cpus: LogicalCpus, usable: Bool) -> Bool:
+def _off_frequency(hertz: Float, usable: Bool) -> Bool:
     """Visits of the usable ones whose busy CPUs ran more than a tenth off the median; none where that was not measured.
 
     At a higher frequency an instruction waits for memory for more cycles, which would pass for interference.
     """
-    known = np.isfinite(cpus.mhz)
-    busy = np.where(known, cpus.busy_s, 0.0)
-    total = weight_at(cpus.visit, busy, len(usable))
-    mhz = weight_at(cpus.visit, busy * np.where(known, cpus.mhz, 0.0), len(usable))
-    mean = np.divide(mhz, total, out=np.full(len(usable), np.nan), where=total > 0)
-    there = usable & np.isfinite(mean)
+    there = usable & np.isfinite(hertz)
     if not there.any():
         return np.zeros(len(usable), np.bool_)
-    return np.asarray(there & (np.abs(mean / np.median(mean[there]) - 1) > _SAME_FREQUENCY))
+    return np.asarray(there & (np.abs(hertz / np.median(hertz[there]) - 1) > _SAME_FREQUENCY))
 
 
 def _platform_at(visits: MachineVisits, counted: Pairs, usable: Bool, wanted: str, target: Int64) -> int:
@@ -151,7 +138,7 @@ def _platform_at(visits: MachineVisits, counted: Pairs, usable: Bool, wanted: st
 
 def _chips(  # noqa: PLR0917 - columns of one table
     usable: Bool,
-    cpus: LogicalCpus,
+    cpus: MachineCpus,
     lines: Float,
     moved: Float,
     used: TimeUsed,
@@ -160,10 +147,7 @@ def _chips(  # noqa: PLR0917 - columns of one table
 ) -> Chips:
     """One chip for each usable visit; CPU time by samples, made to add up to what the kernel accounted."""
     size = len(usable)
-    busy = weight_at(cpus.visit, cpus.busy_s, size)
-    window = weight_at(cpus.visit, cpus.window_s, size) / np.maximum(
-        np.bincount(cpus.visit, minlength=size), 1
-    )
+    busy, window = cpus.busy_s, cpus.window_s
     sampled = weight_at(used.visit, used.seconds, size)
     usable = usable & (busy > 0) & (sampled > 0) & (window > 0)
     chip = np.cumsum(usable) - 1

@@ -1,6 +1,7 @@
 """What each application took of an event in each visit, by samples: CPU time, misses of the last cache."""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -36,21 +37,31 @@ class TimeUsed:
     seconds: Float
 
 
-def read_time_used(connection: Connection, selection: Selection, visits: MachineVisits) -> TimeUsed:
-    """The CPU seconds of every application in these visits; nothing for an event that counts no time."""
+def read_time_used(
+    connection: Connection,
+    selection: Selection,
+    visits: MachineVisits,
+    days: tuple[date, date] | None = None,
+) -> TimeUsed:
+    """The CPU seconds of every application in these visits; nothing for an event that counts no time. `days` as in `read_units_used`."""
     kind = sample_type_of(connection, selection)
     if kind.unit != TIME_UNIT:
         none = np.zeros(0, np.int64)
         return TimeUsed(none, none, np.zeros(0))
-    used = read_units_used(connection, selection, kind, visits)
+    used = read_units_used(connection, selection, kind, visits, days)
     return TimeUsed(used.visit, used.application, used.units / 1e9)
 
 
 def read_units_used(
-    connection: Connection, selection: Selection, kind: SampleType, visits: MachineVisits
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    visits: MachineVisits,
+    days: tuple[date, date] | None = None,
 ) -> UnitsUsed:
-    """The units of a sample type that every application took in these visits."""
+    """The units of a sample type that every application took in these visits, or in those of some UTC days, first to last."""
     campaign_id = campaign_of(connection, selection)
+    first, last = days or (selection.start.date(), selection.end.date())
     p, v = profile.c, visit.c
     units: Any = cast(func.sum(p.samples * p.period), BigInteger)
     rows = read_fixed(
@@ -58,8 +69,8 @@ def read_units_used(
         select(p.visit_id, p.application, units.label("units"))
         .join(visit, v.visit_id == p.visit_id)
         .where(
-            p.day >= selection.start.date(),
-            p.day <= selection.end.date(),
+            p.day >= first,
+            p.day <= last,
             *visits.among,
             p.campaign_id == (-1 if campaign_id is None else campaign_id),
             p.sample_type_id == (-1 if kind.id is None else kind.id),

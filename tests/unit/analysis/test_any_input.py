@@ -12,7 +12,9 @@ from analysis.dvfs import one_run
 from analysis.dvfs.fleet_fit import from_frequencies
 from analysis.dvfs.frequency_model import FrequencyModel
 from analysis.dvfs.memory import MemoryChange
+from analysis.dvfs.sensitivity import FleetSensitivity
 from analysis.dvfs.timed_runs import TimedRuns, from_runs
+from analysis.dvfs.visit_sums import cells_of, sensitivity, sum_up
 from analysis.errors import AnalysisError
 from analysis.event_mining.fusion import Run, fuse, normalised
 from analysis.interference import experiments
@@ -81,9 +83,7 @@ MODELS: dict[str, Callable[[Numbers], object]] = {
         MachineType(a.one(), a.measured(), a.measured()), MachineType(a.one(), a.measured(), a.measured())
     ),
     "one run": lambda a: one_run.from_counters(*a(5).tolist()),
-    "visits at frequencies": lambda a: one_run.from_visits(
-        **a.weighed(), seconds=a(), hertz=a(), misses=a(), latency_s=a.one(), base_hz=a.one()
-    ).slowdown(1e9),
+    "visits at frequencies": lambda a: _at_frequencies(a).slowdown(1e9),
     "times": lambda a: foretold(from_runs(a(), a())),
     "times of both": lambda a: foretold(from_runs(a(), a(), a())),
     "fleet at frequencies": lambda a: from_frequencies(
@@ -121,6 +121,16 @@ MODELS: dict[str, Callable[[Numbers], object]] = {
     ),
     "days": lambda a: shifted_days([a.measured() for _ in range(a.n)]),
 }
+
+
+def _at_frequencies(a: Numbers) -> FleetSensitivity:
+    weighed, base = a.weighed(), a.one()
+    cells = cells_of(weighed["weight"], weighed["group"])
+    found = sum_up(
+        cells, visit=np.arange(a.n), application=np.zeros(a.n, np.int64), seconds=a(), hertz=a(), misses=a(),
+        latency_s=a.one(), base_hz=base,
+    )  # fmt: skip
+    return sensitivity(found, cells, weighed["weights"], base)
 
 
 def foretold(runs: TimedRuns) -> object:

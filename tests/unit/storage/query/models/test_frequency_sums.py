@@ -1,9 +1,13 @@
 """GIVEN samples of CPU time and of misses WHEN both are put together by visit and application THEN none of either is lost."""
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from storage.query.models.frequency_inputs import pairs_of
+from storage.query.models.frequency_sums import day_ranges, pairs_of
 from storage.query.observed.time_used import TimeUsed, UnitsUsed
 
 SEARCH, CACHE = 7, 9
@@ -36,3 +40,16 @@ def test_the_ratio_of_sums_of_a_small_application_is_not_low() -> None:
 def test_nothing_sampled_makes_no_pairs() -> None:
     pairs = pairs_of(TimeUsed(NONE, NONE, np.zeros(0)), UnitsUsed(NONE, NONE, np.zeros(0)))
     assert len(pairs.visit) == len(pairs.seconds) == len(pairs.misses) == 0
+
+
+@given(st.lists(st.integers(0, 24 * 400), max_size=60), st.integers(1, 20))
+def test_ranges_of_days_hold_every_visit_once(hours: list[int], most: int) -> None:
+    ranges = list(day_ranges(np.array(hours, np.int64), most))
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    days = [(epoch + timedelta(hours=hour)).date() for hour in hours]
+    for day in days:
+        assert sum(first <= day <= last for first, last in ranges) == 1
+    for first, last in ranges:
+        held = sum(first <= day <= last for day in days)
+        assert held > 0
+        assert held <= most or first == last

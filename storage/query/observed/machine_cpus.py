@@ -1,0 +1,90 @@
+"""What the logical CPUs of each visit's machine come to together, for models that need no more of them (DIGEST D1, G29, I1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection, Double, Integer, and_, case, cast, func, select
+
+from storage.query.arrays import Bool, Float, Int64
+from storage.query.copy_binary import read_fixed
+from storage.query.observed.machines import MachineVisits
+from storage.query.selections.selection import Selection
+from storage.schema import capture_cpu, visit
+
+_MAX_BYTES = 256 << 20
+_NOT_KNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCpus:
+    """Columns over visits; 0 everywhere, and no frequency, where no logical CPU was read."""
+
+    cpus: Int64
+    """Logical CPUs."""
+    placed: Bool
+    """The socket of every one of them is known."""
+    one_socket: Bool
+    """It is the same of all, as far as it is known."""
+    busy_s: Float
+    """Added up, in user and kernel mode and in interrupts; neither stolen by a hypervisor nor waiting for I/O."""
+    accounted_s: Float
+    """Added up: of each CPU the length of the window, as the kernel's ticks say it."""
+    hertz: Float
+    """At which busy CPUs ran: the mean of those whose frequency was measured, by their busy time; NaN: of none."""
+
+    @property
+    def window_s(self) -> Float:
+        """Length of the window, a mean over the CPUs."""
+        return np.divide(self.accounted_s, self.cpus, out=np.zeros(len(self.cpus)), where=self.cpus > 0)
+
+
+def read_machine_cpus(connection: Connection, selection: Selection, visits: MachineVisits) -> MachineCpus:
+    """The CPUs of these visits, added up by the database: a week of ten thousand machines has thirteen million of them.
+
+    Raises `BadSelection` past 256 MiB of sums, at a hundred bytes a visit.
+    """
+    c = capture_cpu.c
+    # As floats: counters near the end of their range add up beyond it.
+    busy = cast(c.user_ms, Double) + c.system_ms + c.irq_ms
+    measured = and_(c.mhz > 0, c.mhz < float("inf"))  # NaN is greater than all
+    rows = read_fixed(
+        connection,
+        select(
+            c.visit_id,
+            cast(func.count(), Integer).label("cpus"),
+            cast(func.count(case((c.package >= 0, c.package))), Integer).label("placed"),
+            func.coalesce(func.min(c.package), _NOT_KNOWN).label("first"),
+            func.coalesce(func.max(c.package), _NOT_KNOWN).label("last"),
+            func.sum(busy).label("busy"),
+            func.sum(busy + c.idle_ms + c.iowait_ms + c.steal_ms).label("accounted"),
+            func.sum(case((measured, busy), else_=0.0)).label("clocked"),
+            func.sum(case((measured, busy * c.mhz), else_=0.0)).label("cycles"),
+        )
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .where(
+            c.day >= selection.start.date(),
+            c.day <= selection.end.date(),
+            *visits.among,
+        )
+        .group_by(c.visit_id),
+        limit=_MAX_BYTES,
+    )
+    place = visits.places(rows.uuids("visit_id"))
+    there = place >= 0
+    at, size = place[there], len(visits)
+
+    def column(name: str) -> Float:
+        of = np.zeros(size)
+        of[at] = rows.floats(name)[there]
+        return of
+
+    cpus, clocked = column("cpus").astype(np.int64), column("clocked")
+    return MachineCpus(
+        cpus=cpus,
+        placed=(cpus > 0) & (column("placed") == cpus),
+        one_socket=(cpus > 0) & (column("first") == column("last")),
+        busy_s=column("busy") / 1000,
+        accounted_s=column("accounted") / 1000,
+        # Cycles of a million and of a millisecond.
+        hertz=np.divide(column("cycles") * 1e6, clocked, out=np.full(size, np.nan), where=clocked > 0),
+    )
