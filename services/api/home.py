@@ -17,6 +17,8 @@ HOME: Final = (
     ("/api/v1/flame", f"{_SELECTION}&nodes=200000", MEDIA_TYPE),
 )
 """Path, query and Accept of each."""
+_CODINGS: Final = b"gzip, deflate, br, zstd"
+"""As browsers of today say it to this machine and over TLS; an older one waits for its first answer."""
 
 
 def home_requests(access: Access) -> list[Scope]:
@@ -36,7 +38,7 @@ def home_requests(access: Access) -> list[Scope]:
             "headers": [
                 (b"host", b"localhost"),
                 (b"accept", accept.encode()),
-                (b"accept-encoding", b"gzip"),
+                (b"accept-encoding", _CODINGS),
                 (b"cache-control", b"no-cache"),
                 (b"cookie", cookie.encode()),
             ],

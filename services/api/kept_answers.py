@@ -22,7 +22,8 @@ import anyio
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Scope
 
-from services.api.formats.accept import accepted_codings
+from services.api.formats.accept import Coding, best_coding
+from services.api.timing import HEADER
 from storage.query.cache_size import CacheSize
 
 WARMED = "fleetprof.warmed"
@@ -49,14 +50,14 @@ class Key:
     path: str
     query: str
     accept: str
-    encoding: str
+    coding: Coding | None
 
     @classmethod
     def of(cls, request: Request) -> "Key":
         """That of a request."""
         headers = request.headers
-        zipped = "gzip" if "gzip" in accepted_codings(headers.get("accept-encoding", "")) else ""
-        return cls(request.url.path, request.url.query, ", ".join(headers.getlist("accept")), zipped)
+        coding = best_coding(headers.get("accept-encoding", ""))
+        return cls(request.url.path, request.url.query, ", ".join(headers.getlist("accept")), coding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,9 @@ class KeptAnswers:
             self.hits += 1
             asked = (*kept.asked[-1:], self._clock())
             self._put(Key.of(request), replace(kept, scope=_lasting(request.scope), asked=asked))
-        return _response(kept, request)
+        given = _response(kept, request)
+        given.headers[HEADER] = f'kept;desc="{self._clock() - kept.made_at:.1f} s old"'
+        return given
 
     def warming(self) -> list[Scope]:
         """Requests to ask again now, those asked last first: they were asked twice, lately, and are half as old as may be."""

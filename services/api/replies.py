@@ -4,14 +4,15 @@ import gzip
 import json
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import anyio.to_thread
+import zstandard
 from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
-from services.api.formats.accept import accepted_codings
+from services.api.formats.accept import GZIP, ZSTD, Coding, best_coding
 
 Made = tuple[bytes, str]
 """An answer's bytes and their media type."""
@@ -19,6 +20,9 @@ _SMALLEST_ZIPPED = 1400
 """Bytes: less fits one packet anyway."""
 GZIP_WINDOW = 31
 """zlib's window of 32 KiB, with gzip's header."""
+_GZIP_LEVEL: Final = 1
+_ZSTD_LEVEL: Final = 1
+"""Of 866 kB of a flame graph it makes 176 kB in 1.7 ms, level 3 the same in 2.6, level 5 167 kB in 5.4; gzip's level 1 177 kB in 5.2."""
 
 
 def as_json(document: dict[str, Any]) -> Made:
@@ -46,24 +50,33 @@ def zipped(
     headers = {"Cache-Control": "no-store", "Vary": vary}
     if file_name is not None:
         headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-    may_zip = not packed and "gzip" in accepted_codings(request.headers.get("accept-encoding", ""))
+    coding = None if packed else best_coding(request.headers.get("accept-encoding", ""))
     if not isinstance(content, bytes):
-        if may_zip:
-            headers["Content-Encoding"] = "gzip"
-        return StreamingResponse(
-            _gzipped(content) if may_zip else content, media_type=media_type, headers=headers
-        )
-    if may_zip and len(content) >= _SMALLEST_ZIPPED:
-        headers["Content-Encoding"] = "gzip"
-        content = gzip.compress(content, compresslevel=1, mtime=0)
+        if coding is not None:
+            headers["Content-Encoding"] = coding
+            content = _parts_packed(content, coding)
+        return StreamingResponse(content, media_type=media_type, headers=headers)
+    if coding is not None and len(content) >= _SMALLEST_ZIPPED:
+        headers["Content-Encoding"] = coding
+        content = _packed(content, coding)
     return Response(content, media_type=media_type, headers=headers)
 
 
-def _gzipped(parts: Iterator[bytes]) -> Iterator[bytes]:
-    pack = zlib.compressobj(1, zlib.DEFLATED, GZIP_WINDOW)
+def _packed(content: bytes, coding: Coding) -> bytes:
+    if coding == ZSTD:
+        return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(content)
+    return gzip.compress(content, compresslevel=_GZIP_LEVEL, mtime=0)
+
+
+def _parts_packed(parts: Iterator[bytes], coding: Coding) -> Iterator[bytes]:
+    pack = (
+        zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, GZIP_WINDOW)
+        if coding == GZIP
+        else zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compressobj()
+    )
     for part in parts:
-        if packed := pack.compress(part):
-            yield packed
+        if some := pack.compress(part):
+            yield some
     yield pack.flush()
 
 

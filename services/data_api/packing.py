@@ -5,7 +5,7 @@ from typing import Protocol
 
 import zstandard
 
-from services.api.formats.accept import accepted_codings
+from services.api.formats.accept import best_coding
 
 _LEVEL = 3
 _GZIP_LEVEL = 1
@@ -69,9 +69,10 @@ class Zstd:
 
 def chosen(accept_encoding: str) -> tuple[str, Packer]:
     """The best coding that a header accepts, zstd before gzip; `identity` if it names neither."""
-    accepted = accepted_codings(accept_encoding)
-    if "zstd" in accepted:
-        return "zstd", Zstd()
-    if "gzip" in accepted:
-        return "gzip", Gzip()
-    return "identity", Plain()
+    match best_coding(accept_encoding):
+        case "zstd":
+            return "zstd", Zstd()
+        case "gzip":
+            return "gzip", Gzip()
+        case None:
+            return "identity", Plain()

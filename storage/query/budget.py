@@ -15,15 +15,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from time import perf_counter
+from typing import Any
 
 import psycopg2
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, event
 
 from storage.errors import BudgetExceeded, DatabaseError, QuestionDropped
 from storage.query.deadlines import Deadlines
 
 _MIB = 1 << 20
 _AGAIN_S = 0.05
+_BEGUN = "statement begun"
+"""In what a connection carries along: when its statement under way began."""
 
 
 class Stop(StrEnum):
@@ -53,6 +57,11 @@ class Budget:
         self._driver: object = None
         """The psycopg2 connection whose statements are this question's."""
         self._taken = 0
+        self.asked_s = 0.0
+        """Seconds that questions have run, those waited for the database among them; added up when a question ends."""
+        self.database_s = 0.0
+        """Seconds waited for the database, for a connection as for statements."""
+        self._connecting_since: float | None = None
 
     @property
     def stopped(self) -> bool:
@@ -128,10 +137,12 @@ class Budget:
     def running(self) -> Iterator[None]:
         """The question runs here: `checkpoint` and `take` are this budget's, and its clock goes."""
         token = _CURRENT.set(self)
+        begun = self._connecting_since = perf_counter()
         try:
             with _DEADLINES.after(self.limits.seconds, partial(self.stop, Stop.TIME)):
                 yield
         finally:
+            self.asked_s += perf_counter() - begun
             _CURRENT.reset(token)
 
     @contextmanager
@@ -143,6 +154,9 @@ class Budget:
         """
         with self._lock:
             self._driver = connection.connection.driver_connection
+        if self._connecting_since is not None:
+            self.database_s += perf_counter() - self._connecting_since
+            self._connecting_since = None
         try:
             self.check()
             yield
@@ -191,6 +205,23 @@ def take(size: int) -> None:
     budget = _CURRENT.get()
     if budget is not None:
         budget.take(size)
+
+
+def _statement_begins(connection: Connection, *_: Any) -> None:
+    if _CURRENT.get() is not None:
+        connection.info[_BEGUN] = perf_counter()
+
+
+def _statement_has_run(connection: Connection, *_: Any) -> None:
+    """Note how long; psycopg2 has all of its rows by now. One that failed is in no answer."""
+    budget = _CURRENT.get()
+    begun = connection.info.pop(_BEGUN, None)
+    if budget is not None and begun is not None:
+        budget.database_s += perf_counter() - begun
+
+
+event.listen(Engine, "before_cursor_execute", _statement_begins)
+event.listen(Engine, "after_cursor_execute", _statement_has_run)
 
 
 @contextmanager

@@ -96,3 +96,25 @@ def test_bytes_that_are_read_count(engine: Engine):
         queries.ask(Copying())
     assert caught.value.limit == "memory"
     queries.close()
+
+
+@dataclass(frozen=True)
+class Dozing:
+    """A question whose statement takes a while."""
+
+    def answer(self, reading: Reading) -> None:
+        reading.connection.execute(text("SELECT pg_sleep(0.05)"))
+
+
+def test_it_knows_how_long_was_waited_for_the_database(engine: Engine):
+    queries = QueryEngine(engine)
+    budget = queries.budget()
+    with offered(budget):
+        queries.ask(Dozing())
+        first = budget.database_s
+        queries.ask(Copying())
+    assert 0.05 <= first < budget.database_s <= budget.asked_s
+    with engine.connect() as connection:  # no question's
+        connection.execute(text("SELECT pg_sleep(0.05)"))
+    assert budget.database_s <= budget.asked_s
+    queries.close()

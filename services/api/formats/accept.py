@@ -1,7 +1,13 @@
-"""The Accept header (RFC 9110, sections 12.4.2 and 12.5.1)."""
+"""The headers Accept and Accept-Encoding (RFC 9110, sections 12.4.2, 12.5.1 and 12.5.3)."""
 
 import re
 from dataclasses import dataclass
+from typing import Final, Literal
+
+Coding = Literal["zstd", "gzip"]
+"""A content coding that answers are packed by."""
+ZSTD: Final = "zstd"
+GZIP: Final = "gzip"
 
 _RANGE = re.compile(r"(\*|[!#$%&'*+.^_`|~0-9a-z-]+)/(\*|[!#$%&'*+.^_`|~0-9a-z-]+)")
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
@@ -58,3 +64,9 @@ def accepted_codings(header: str) -> frozenset[str]:
         if name and all(quality.strip("0.") for quality in qualities):
             found.add(name)
     return frozenset(found)
+
+
+def best_coding(header: str) -> Coding | None:
+    """What to pack an answer by: zstd before gzip, whatever their qualities; None: the header names neither."""
+    accepted = accepted_codings(header)
+    return ZSTD if ZSTD in accepted else GZIP if GZIP in accepted else None

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from time import perf_counter
 from typing import TypeVar
 
 from anyio import CapacityLimiter
@@ -15,7 +16,9 @@ from services.api.kept_answers import KeptAnswers
 from services.api.problems import Problem, described
 from services.api.replies import zipped
 from services.api.sending import UNREAD_S, Places, Sent
+from services.api.timing import HEADER, Timing
 from services.api.waiting import in_thread
+from storage.query.budget import Budget
 from storage.query.engine import QueryEngine
 
 PROBLEMS = described(
@@ -63,22 +66,31 @@ class Asker:
         if known is not None:
             return known
 
+        asked_at = self.kept.now()
+        timing = Timing(self.queries.budget(), perf_counter())
+
         def make() -> Response:
-            return zipped(
-                request,
-                form.write(asked),
-                form.content_type,
-                packed=form.packed,
-                vary="Accept, Accept-Encoding",
-                file_name=name,
-            )
+            with timing.writing():
+                content = form.write(asked)
+            with timing.packing():
+                made = zipped(
+                    request,
+                    content,
+                    form.content_type,
+                    packed=form.packed,
+                    vary="Accept, Accept-Encoding",
+                    file_name=name,
+                )
+                if not form.in_parts:
+                    made = self.kept.keep(request, made, asked_at=asked_at)
+            made.headers[HEADER] = timing.header
+            return made
 
         if form.in_parts:
-            return await self._sent(request, make)
-        asked_at = self.kept.now()
-        return self.kept.keep(request, await self._made(request, make), asked_at=asked_at)
+            return await self._sent(request, timing.budget, make)
+        return await self._made(request, timing.budget, make)
 
-    async def _sent(self, request: Request, make: Callable[[], Response]) -> Response:
+    async def _sent(self, request: Request, budget: Budget, make: Callable[[], Response]) -> Response:
         """The answer, which is not made whole and so not kept."""
         if not self.sending.take():
             raise Problem(
@@ -89,7 +101,7 @@ class Asker:
                 headers={"Retry-After": "5"},
             )
         try:
-            made = await self._made(request, make)
+            made = await self._made(request, budget, make)
         except BaseException:
             self.sending.give_back()
             raise
@@ -99,9 +111,9 @@ class Asker:
         )
         return made
 
-    async def _made(self, request: Request, make: Callable[[], Response]) -> Response:
+    async def _made(self, request: Request, budget: Budget, make: Callable[[], Response]) -> Response:
         try:
-            return await in_thread(request, self.limiter, self.queries.budget(), make)
+            return await in_thread(request, self.limiter, budget, make)
         finally:
             self.answered()
 

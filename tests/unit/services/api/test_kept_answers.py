@@ -74,6 +74,7 @@ def test_it_is_given_again_until_it_is_too_old(kept: KeptAnswers, clock: Clock):
     assert again is not None
     assert again.body == b"1"
     assert again.headers["cache-control"] == "no-store"
+    assert again.headers["server-timing"] == 'kept;desc="10.0 s old"'
     assert again.headers["content-type"] == "application/json"
     clock.now = 110.1
     assert kept.answer(request()) is None
@@ -94,6 +95,7 @@ def test_age_counts_from_the_question_on(kept: KeptAnswers, clock: Clock):
         request("from=now-2h"),
         request(accept="text/csv"),
         request(accept_encoding="gzip"),
+        request(accept_encoding="gzip, zstd"),
         request(cache_control="no-cache"),
     ],
 )

@@ -1,9 +1,13 @@
 """GIVEN a figure that is none WHEN an answer is written THEN it is a mistake of ours, and no invalid JSON."""
 
+import gzip
 import json
 
+import anyio
 import pytest
+import zstandard
 from fastapi import Request
+from fastapi.responses import StreamingResponse
 
 from services.api.replies import as_json, zipped
 
@@ -28,9 +32,49 @@ def test_answers_are_compactas_json() -> None:
 
 @pytest.mark.parametrize(
     ("accepted", "coding"),
-    [("gzip", "gzip"), ("br, gzip; q=0.2", "gzip"), ("gzip;q=0", None), ("gzip; Q=0.00", None)],
+    [
+        ("gzip", "gzip"),
+        ("br, gzip; q=0.2", "gzip"),
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("zstd;q=0, gzip", "gzip"),
+        ("gzip;q=0", None),
+        ("gzip; Q=0.00", None),
+        ("br, *", None),
+    ],
 )
-def test_gzip_only_for_those_who_take_it(accepted: str, coding: str | None) -> None:
+def test_answers_are_packed_as_who_asked_can_read(accepted: str, coding: str | None) -> None:
     request = Request({"type": "http", "headers": [(b"accept-encoding", accepted.encode())]})
-    for content in (b"x" * 5000, iter([b"x" * 5000])):
-        assert zipped(request, content, "text/plain").headers.get("content-encoding") == coding
+    content = b"a flame graph, " * 300
+    whole = zipped(request, content, "text/plain")
+    assert whole.headers.get("content-encoding") == coding
+    assert unpacked(bytes(whole.body), coding) == content
+    parts = zipped(request, iter([content[:99], content[99:]]), "text/plain")
+    assert isinstance(parts, StreamingResponse)
+    assert parts.headers.get("content-encoding") == coding
+    assert unpacked(anyio.run(everything, parts), coding) == content
+    for response in (whole, parts):
+        assert response.headers["vary"] == "Accept-Encoding"
+
+
+def test_small_and_packed_answers_are_sent_as_they_are() -> None:
+    request = Request({"type": "http", "headers": [(b"accept-encoding", b"zstd, gzip")]})
+    for small in (
+        zipped(request, b"x" * 1399, "text/plain"),
+        zipped(request, b"x" * 9999, "a/b", packed=True),
+    ):
+        assert "content-encoding" not in small.headers
+
+
+def unpacked(content: bytes, coding: str | None) -> bytes:
+    match coding:
+        case "zstd":
+            return zstandard.ZstdDecompressor().decompressobj().decompress(content)
+        case "gzip":
+            return gzip.decompress(content)
+    return content
+
+
+async def everything(response: StreamingResponse) -> bytes:
+    return b"".join(
+        [part if isinstance(part, bytes) else bytes(part) async for part in response.body_iterator]
+    )
