@@ -36,8 +36,7 @@ def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> 
         "pruned": pa.array(flame.pruned_weight * factor),
         "effective": _taken(pa.array(flame.effective, pa.float64()), flame),
     }
-    rest = {name: value for name, value in summary.items() if name != "functions"}
-    text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(summary, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     table = pa.table(columns)
     return table.replace_schema_metadata({METADATA: text.encode("utf-8", "replace")})
 

@@ -72,8 +72,8 @@ class FlameNodes(Answer):
     function: list[int] = Field(description="Index into `functions`.")
 
 
-class FlameSummary(Answer):
-    """The JSON part of a flame graph."""
+class FlameAnswer(Answer):
+    """The samples of a selection as a tree of calls."""
 
     selection: SelectionEcho
     totals: TotalsAnswer
@@ -84,26 +84,14 @@ class FlameSummary(Answer):
     inverted: bool = Field(description="Callees stand above their callers.")
     by: list[str] = Field(description="Labels whose values are the first levels.")
     pruned: Pruned
-
-
-class FlameAnswer(FlameSummary):
-    """The samples of a selection as a tree of calls."""
-
     nodes: FlameNodes
 
 
 def flame_summary(question: FlameQuestion, found: FoundFlame) -> Json:
-    """The answer of /flame without its nodes."""
-    labels = found.flame.labels or [""] * len(found.flame.functions)
+    """The answer of /flame without its nodes and their functions."""
     return {
         "selection": selection_document(question.selection, found.kind),
         "totals": totals_document(found.totals, found.kind.seconds_per_unit),
-        "functions": [
-            {**function_document(row), "label": label or None, "effective": effective}
-            for row, label, effective in zip(
-                found.flame.functions, labels, found.flame.effective, strict=True
-            )
-        ],
         "path": [row.id for row in found.path],
         "inverted": question.inverted,
         "by": list(question.by),
@@ -113,7 +101,11 @@ def flame_summary(question: FlameQuestion, found: FoundFlame) -> Json:
 
 def flame_document(question: FlameQuestion, found: FoundFlame) -> Json:
     """The answer of /flame as JSON."""
-    return {**flame_summary(question, found), "nodes": _nodes(found.flame, found.kind.seconds_per_unit)}
+    return {
+        **flame_summary(question, found),
+        "functions": _functions(found.flame),
+        "nodes": _nodes(found.flame, found.kind.seconds_per_unit),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +217,14 @@ def path_of(root: str) -> tuple[int, ...]:
             )
         found.append(int(text))
     return tuple(found)
+
+
+def _functions(graph: Flame) -> list[Json]:
+    labels = graph.labels or [""] * len(graph.functions)
+    return [
+        {**function_document(row), "label": label or None, "effective": effective}
+        for row, label, effective in zip(graph.functions, labels, graph.effective, strict=True)
+    ]
 
 
 def _nodes(graph: Flame, scale: float | None) -> Json:

@@ -9,8 +9,8 @@ from storage.query.stacks.functions import FunctionRow
 
 StatusName = Literal["full", "symtab", "binary_only", "unknown"]
 KindName = Literal["user", "kernel", "marker"]
-_STATUSES = {status: status.name.lower() for status in Status}
-_KINDS = {kind: kind.name.lower() for kind in Kind}
+STATUSES = {status: status.name.lower() for status in Status}
+KINDS = {kind: kind.name.lower() for kind in Kind}
 """Of a flame graph there are thousands of functions, and asking a member for its name takes as long as all else here."""
 
 
@@ -21,6 +21,6 @@ def function_document(row: FunctionRow) -> Json:
         "name": row.name,
         "file": row.file,
         "binary": row.binary,
-        "status": _STATUSES[row.status],
-        "kind": _KINDS[row.kind],
+        "status": STATUSES[row.status],
+        "kind": KINDS[row.kind],
     }

@@ -1,12 +1,14 @@
 """What the API answers, in each of its forms."""
 
+import gzip
 import json
-import struct
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import zstandard
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
@@ -21,6 +23,7 @@ from services.api.profiles.status import StatusAnswer
 from services.api.profiles.table import TableAnswer
 from storage.query.engine import QueryEngine
 from tests.facts import FactWriter
+from tests.flame_columns import decode
 from tests.integration.api.asking import BASE, BEARER, DESIGNED, NOON, RANGE, problem
 
 pytestmark = pytest.mark.integration
@@ -92,11 +95,10 @@ def test_the_binary_flame_graph_says_the_same(client: TestClient, samples: None)
     )
     assert response.headers["content-type"] == "application/vnd.fleetprof.flame"
     assert "Accept" in response.headers["vary"]
-    _, _, count, size = struct.unpack_from("<4s3I", response.content)
-    assert json.loads(response.content[16 : 16 + size]) == {k: v for k, v in as_json.items() if k != "nodes"}
-    columns = struct.unpack_from(f"<{2 * count}d{2 * count}i", response.content, 16 + size)
-    parts = [list(columns[i * count : (i + 1) * count]) for i in range(4)]
-    assert parts == [as_json["nodes"][name] for name in ("total", "self", "parent", "function")]
+    head, nodes = decode(response.content)
+    assert head == {k: v for k, v in as_json.items() if k != "nodes"}
+    columns = map(list, zip(*nodes, strict=True))
+    assert list(columns) == [as_json["nodes"][name] for name in ("total", "self", "parent", "function")]
 
 
 def test_a_diff_needs_a_base(client: TestClient, fleet: None):
@@ -162,14 +164,33 @@ def test_large_answers_are_compressed_for_who_can_read_it(client: TestClient, en
         write = FactWriter(connection)
         stack = write.stack([write.function(f"function_{i}") for i in range(50)])
         write.profile(write.visit("m1", NOON), {stack: 1})
-    client.headers["Accept-Encoding"] = "gzip"
-    zipped = client.get("/api/v1/flame", params=RANGE)
-    assert zipped.headers["content-encoding"] == "gzip"
     client.headers["Accept-Encoding"] = "identity"
     plain = client.get("/api/v1/flame", params=RANGE)
     assert "content-encoding" not in plain.headers
-    assert plain.json() == zipped.json()
-    assert int(zipped.headers["content-length"]) < len(plain.content)
+    unpack = {"gzip": gzip.decompress, "zstd": zstandard.ZstdDecompressor().decompress}
+    for accepted, coding in (("gzip", "gzip"), ("gzip, zstd", "zstd")):
+        asked = client.stream("GET", "/api/v1/flame", params=RANGE, headers={"Accept-Encoding": accepted})
+        with asked as packed:
+            assert packed.headers["content-encoding"] == coding
+            content = b"".join(packed.iter_raw())
+        assert len(content) == int(packed.headers["content-length"]) < len(plain.content)
+        assert json.loads(unpack[coding](content)) == plain.json()
+
+
+def test_where_the_time_went_is_told(engine: Engine, access: Access, static: Path, samples: None):
+    queries, kept = QueryEngine(engine), KeptAnswers(1 << 20, fresh_s=3600.0)
+    app = create_app(queries, access, static=static, kept=kept)
+    with TestClient(app, base_url=BASE, headers=BEARER) as client:
+        made, again = (client.get("/api/v1/flame", params=RANGE) for _ in range(2))
+        stacks = client.get("/api/v1/stacks", params={**RANGE, "format": "collapsed"})
+    queries.close()
+    for response in (made, stacks):
+        parts = dict(part.split(";dur=") for part in response.headers["server-timing"].split(", "))
+        assert list(parts) == ["wait", "database", "reckoning", "writing", "packing"]
+        assert float(parts["database"]) > 0
+        assert float(parts["reckoning"]) > 0
+    assert re.fullmatch(r'kept;desc="\d+\.\d s old"', again.headers["server-timing"])
+    assert again.content == made.content
 
 
 def test_a_node_is_drawn_by_the_way_to_it(client: TestClient, samples: None):

@@ -1,19 +1,22 @@
 /**
  * The binary form of `/api/v1/flame`, little-endian:
  *
- *     "FPFL"  u32 version = 1  u32 n nodes  u32 j bytes of JSON
+ *     "FPFL"  u32 version = 2  u32 n nodes  u32 f functions  u32 j bytes of JSON  u32 0
  *     JSON, utf-8, padded with spaces to a multiple of 8
- *     f64 total[n]  f64 self[n]  i32 parent[n]  i32 function[n]
+ *     f64 total[n]  f64 self[n]  f64 effective[f]  i32 parent[n]  i32 function[n]
+ *     i32 id[f]  i32 file[f]  i32 binary[f]  i32 status[f]  i32 kind[f]  i32 label[f]
  *
- * The columns are views into the answer's own buffer: nothing is copied.
+ * The JSON has the functions' `names`, and the `texts` that columns from `file` on are indices into. The
+ * nodes' columns are views into the answer's own buffer: nothing is copied.
  */
 import { BadFlame, plant, type FlameFunction, type FlameTree } from './tree.ts';
 
 export const FLAME_MEDIA_TYPE = 'application/vnd.fleetprof.flame';
 
 const MAGIC = 0x4c465046; // "FPFL"
-const HEADER = 16;
+const HEADER = 24;
 const BYTES_PER_NODE = 24;
+const BYTES_PER_FUNCTION = 32;
 /** Beyond this the browser could not hold the tree; the server prunes far below it. */
 const MAX_NODES = 4_000_000;
 const MAX_JSON_BYTES = 256 * 1024 * 1024;
@@ -28,45 +31,74 @@ export interface FlameAnswer<Head extends FlameHead = FlameHead> {
   tree: FlameTree;
 }
 
+/** The answer's JSON as it travels. */
+type Sent<Head> = Omit<Head, 'functions'> & { names: string[]; texts: string[] };
+
 /** Throws BadFlame where the buffer is not what its header says. */
 export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameAnswer<Head> {
   if (buffer.byteLength < HEADER) throw new BadFlame(`a flame graph of only ${buffer.byteLength} bytes`);
   const view = new DataView(buffer);
   if (view.getUint32(0, true) !== MAGIC) throw new BadFlame('the answer is not a flame graph');
   const version = view.getUint32(4, true);
-  if (version !== 1)
-    throw new BadFlame(`flame graph version ${version}; this page reads version 1: reload it`);
+  if (version !== 2)
+    throw new BadFlame(`flame graph version ${version}; this page reads version 2: reload it`);
   const n = view.getUint32(8, true);
-  const jsonBytes = view.getUint32(12, true);
-  if (n > MAX_NODES || jsonBytes > MAX_JSON_BYTES)
+  const f = view.getUint32(12, true);
+  const jsonBytes = view.getUint32(16, true);
+  if (n > MAX_NODES || f > MAX_NODES || jsonBytes > MAX_JSON_BYTES)
     throw new BadFlame(`a flame graph of ${n} nodes is too large to draw`);
   if (jsonBytes % 8 !== 0) throw new BadFlame('the flame graph is not aligned');
-  const expected = HEADER + jsonBytes + BYTES_PER_NODE * n;
+  const expected = HEADER + jsonBytes + BYTES_PER_NODE * n + BYTES_PER_FUNCTION * f;
   if (buffer.byteLength !== expected) {
     throw new BadFlame(`the flame graph has ${buffer.byteLength} of ${expected} bytes`);
   }
 
-  const { functions, ...head } = parseHead<Head>(new Uint8Array(buffer, HEADER, jsonBytes));
+  const { names, texts, ...head } = parseHead<Head>(new Uint8Array(buffer, HEADER, jsonBytes));
   let offset = HEADER + jsonBytes;
-  const total = new Float64Array(buffer, offset, n);
-  offset += 8 * n;
-  const self = new Float64Array(buffer, offset, n);
-  offset += 8 * n;
-  const parent = new Int32Array(buffer, offset, n);
-  offset += 4 * n;
-  const func = new Int32Array(buffer, offset, n);
-  return { head, tree: plant({ functions, func, parent, total, self }) };
+  const floats = (length: number) => {
+    const column = new Float64Array(buffer, offset, length);
+    offset += column.byteLength;
+    return column;
+  };
+  const integers = (length: number) => {
+    const column = new Int32Array(buffer, offset, length);
+    offset += column.byteLength;
+    return column;
+  };
+  const total = floats(n);
+  const self = floats(n);
+  const effective = floats(f);
+  const parent = integers(n);
+  const func = integers(n);
+  const [id, file, binary, status, kind] = Array.from({ length: 5 }, () => integers(f));
+  if (names.length !== f) throw new BadFlame(`the flame graph names ${names.length} of ${f} functions`);
+
+  const text = (at: number) => {
+    if (!(at >= 0 && at < texts.length)) throw new BadFlame(`the flame graph has no text ${at}`);
+    return texts[at];
+  };
+  const functions = names.map((name, k) => ({
+    id: id[k],
+    name,
+    file: text(file[k]),
+    binary: text(binary[k]),
+    status: text(status[k]) as FlameFunction['status'],
+    kind: text(kind[k]) as FlameFunction['kind'],
+    effective: Number.isNaN(effective[k]) ? null : effective[k],
+  }));
+  const tree = plant({ functions, func, parent, total, self });
+  return { head: head as unknown as Omit<Head, 'functions'>, tree };
 }
 
-function parseHead<Head extends FlameHead>(bytes: Uint8Array): Head {
+function parseHead<Head extends FlameHead>(bytes: Uint8Array): Sent<Head> {
   let head: unknown;
   try {
     head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     throw new BadFlame("the flame graph's names are not readable");
   }
-  if (typeof head !== 'object' || head === null || !Array.isArray((head as Partial<Head>).functions)) {
-    throw new BadFlame('the flame graph has no names');
-  }
-  return head as Head;
+  if (typeof head !== 'object' || head === null) throw new BadFlame('the flame graph has no names');
+  const { names, texts } = head as Partial<Sent<Head>>;
+  if (!Array.isArray(names) || !Array.isArray(texts)) throw new BadFlame('the flame graph has no names');
+  return head as Sent<Head>;
 }

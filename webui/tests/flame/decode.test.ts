@@ -10,31 +10,59 @@ const COLUMNS = columns(100, [
 
 /** What the server writes, built here by hand from the layout in decode.ts. */
 function encode(): ArrayBuffer {
-  const json = new TextEncoder().encode(
-    JSON.stringify({ functions: COLUMNS.functions, pruned: { nodes: 3, share: 0.01 } }),
-  );
+  const texts = ['m.c', 'app', 'full', 'user'];
+  const { functions } = COLUMNS;
+  const names = functions.map((one) => one.name);
+  const json = new TextEncoder().encode(JSON.stringify({ names, texts, pruned: { nodes: 3, share: 0.01 } }));
   const padded = Math.ceil(json.length / 8) * 8;
   const n = COLUMNS.total.length;
-  const buffer = new ArrayBuffer(16 + padded + 24 * n);
+  const f = functions.length;
+  const buffer = new ArrayBuffer(24 + padded + 24 * n + 32 * f);
   const view = new DataView(buffer);
   new Uint8Array(buffer).set(new TextEncoder().encode('FPFL'));
-  [1, n, padded].forEach((v, k) => view.setUint32(4 + 4 * k, v, true));
-  new Uint8Array(buffer, 16, padded).fill(0x20).set(json);
-  const at = 16 + padded;
-  for (let i = 0; i < n; i++) {
-    view.setFloat64(at + 8 * i, COLUMNS.total[i], true);
-    view.setFloat64(at + 8 * (n + i), COLUMNS.self[i], true);
-    view.setInt32(at + 16 * n + 4 * i, COLUMNS.parent[i], true);
-    view.setInt32(at + 20 * n + 4 * i, COLUMNS.func[i], true);
-  }
+  [2, n, f, padded, 0].forEach((v, k) => view.setUint32(4 + 4 * k, v, true));
+  new Uint8Array(buffer, 24, padded).fill(0x20).set(json);
+  let at = 24 + padded;
+  const floats = (values: Iterable<number>) => {
+    for (const value of values) {
+      view.setFloat64(at, value, true);
+      at += 8;
+    }
+  };
+  const integers = (values: Iterable<number>) => {
+    for (const value of values) {
+      view.setInt32(at, value, true);
+      at += 4;
+    }
+  };
+  floats(COLUMNS.total);
+  floats(COLUMNS.self);
+  floats([NaN, 12.5]);
+  integers(COLUMNS.parent);
+  integers(COLUMNS.func);
+  integers(functions.map((one) => one.id));
+  for (const text of texts) integers(functions.map(() => texts.indexOf(text)));
+  integers(functions.map(() => -1));
   return buffer;
+}
+
+/** The first name and the comma behind it become spaces. */
+function fewerNames(view: DataView<ArrayBuffer>): ArrayBuffer {
+  const from = 24 + '{"names":['.length;
+  const length = new TextEncoder().encode('"größe",').length;
+  new Uint8Array(view.buffer, from, length).fill(0x20);
+  return view.buffer;
 }
 
 describe('decodeFlame', () => {
   it('reads what the server writes', () => {
     const { head, tree } = decodeFlame(encode());
     expect(head.pruned).toEqual({ nodes: 3, share: 0.01 });
-    expect(tree.functions.map((f) => f.name)).toEqual(['größe', 'λ']);
+    const rest = { file: 'm.c', binary: 'app', status: 'full', kind: 'user' };
+    expect(tree.functions).toEqual([
+      { id: 100, name: 'größe', ...rest, effective: null },
+      { id: 101, name: 'λ', ...rest, effective: 12.5 },
+    ]);
     expect([...tree.total]).toEqual([100, 60, 60]);
     expect([...tree.self]).toEqual([40, 0, 60]);
     expect([...tree.parent]).toEqual([-1, 0, 1]);
@@ -49,17 +77,21 @@ describe('decodeFlame', () => {
   it.each([
     ['nothing', (_: DataView) => new ArrayBuffer(0), /only 0 bytes/],
     ['a web page', (_) => new TextEncoder().encode('<!doctype html><html>…').buffer, /not a flame graph/],
-    ['a later version', (v) => (v.setUint32(4, 2, true), v.buffer), /version 2/],
+    ['an older version', (v) => (v.setUint32(4, 1, true), v.buffer), /version 1;/],
+    ['a later version', (v) => (v.setUint32(4, 3, true), v.buffer), /version 3;/],
     ['more nodes than bytes', (v) => (v.setUint32(8, 4, true), v.buffer), /bytes/],
     ['absurdly many nodes', (v) => (v.setUint32(8, 0xffffffff, true), v.buffer), /too large/],
-    ['names beyond the end', (v) => (v.setUint32(12, 1 << 20, true), v.buffer), /bytes/],
+    ['absurdly many functions', (v) => (v.setUint32(12, 0xffffffff, true), v.buffer), /too large/],
+    ['names beyond the end', (v) => (v.setUint32(16, 1 << 20, true), v.buffer), /bytes/],
+    ['a file that is no text', (v) => (v.setInt32(v.byteLength - 40, 9, true), v.buffer), /no text 9/],
+    ['fewer names than functions', fewerNames, /names 1 of 2/],
     [
       'names that are not aligned',
-      (v) => (v.setUint32(12, v.getUint32(12, true) - 4, true), v.buffer),
+      (v) => (v.setUint32(16, v.getUint32(16, true) - 4, true), v.buffer),
       /not aligned/,
     ],
-    ['names that are not JSON', (v) => (v.setUint8(16, 0x21), v.buffer), /not readable/],
-    ['names that are not UTF-8', (v) => (v.setUint8(30, 0xff), v.buffer), /not readable/],
+    ['names that are not JSON', (v) => (v.setUint8(24, 0x21), v.buffer), /not readable/],
+    ['names that are not UTF-8', (v) => (v.setUint8(38, 0xff), v.buffer), /not readable/],
     ['a cut transfer', (v) => v.buffer.slice(0, -1) as ArrayBuffer, /bytes/],
   ] as const satisfies readonly (readonly [string, (v: DataView<ArrayBuffer>) => ArrayBuffer, RegExp])[])(
     'refuses %s',
