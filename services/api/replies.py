@@ -11,6 +11,7 @@ import zstandard
 from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
 
 from services.api.formats.accept import GZIP, ZSTD, Coding, best_coding
 
@@ -20,17 +21,30 @@ _SMALLEST_ZIPPED = 1400
 """Bytes: less fits one packet anyway."""
 GZIP_WINDOW = 31
 """zlib's window of 32 KiB, with gzip's header."""
+_NO_FIGURES: Final = (b"NaN", b"Infinity")
+"""What `to_json` writes for figures that are not finite, where `json` can be told to refuse them."""
 _GZIP_LEVEL: Final = 1
 _ZSTD_LEVEL: Final = 1
 """Of 866 kB of a flame graph it makes 176 kB in 1.7 ms, level 3 the same in 2.6, level 5 167 kB in 5.4; gzip's level 1 177 kB in 5.2."""
 
 
 def as_json(document: dict[str, Any]) -> Made:
-    """The document as compact JSON."""
+    """The document as compact JSON. Raises ValueError where a figure is not finite."""
+    try:
+        # A quarter of the time of `json`: 5 ms for a flame graph of 1.7 MB.
+        content = to_json(document)
+    except ValueError:  # a lone surrogate
+        return _carefully(document), "application/json"
+    # As figures, or in a name: `isNaN` is the name of a function.
+    odd = any(word in content for word in _NO_FIGURES)
+    return _carefully(document) if odd else content, "application/json"
+
+
+def _carefully(document: dict[str, Any]) -> bytes:
     # NaN is no JSON, and no figure: a mistake that must not reach a caller as an answer.
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # A lone surrogate, of a file name that is no Unicode, is no reason to fail what was done already.
-    return text.encode("utf-8", "replace"), "application/json"
+    return text.encode("utf-8", "replace")
 
 
 def zipped(

@@ -2,20 +2,38 @@
 
 import gzip
 import json
+from typing import Any
 
 import anyio
 import pytest
 import zstandard
 from fastapi import Request
 from fastapi.responses import StreamingResponse
+from hypothesis import given
+from hypothesis import strategies as st
 
 from services.api.replies import as_json, zipped
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
 
 
 @pytest.mark.parametrize("figure", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_number_is_not_written(figure: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         as_json({"share": figure})
+
+
+@given(JSON)
+def test_what_is_written_is_what_was_said(value: Any) -> None:
+    assert json.loads(as_json({"value": value})[0]) == {"value": value}
+
+
+@pytest.mark.parametrize("name", ["isNaN", "Infinity", '":NaN,"'])
+def test_names_of_what_is_no_number_are_names(name: str) -> None:
+    assert json.loads(as_json({name: [name, 0.5]})[0]) == {name: [name, 0.5]}
 
 
 def test_a_name_that_is_no_unicode_fails_no_answer() -> None:
