@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
-from analysis.errors import Contradictory, Unreachable
+from analysis.errors import Contradictory, Unbounded, Unreachable
 from analysis.evidence import number, positive, positives
 
 LIMITS = (
@@ -60,9 +60,13 @@ class FrequencyModel:
     def lowest_frequency(self, performance: float, base_hz: float) -> float:
         """Lowest frequency in Hz that keeps P at the target: f = A/(T0/P − B) (DIGEST D7).
 
-        Raises Unreachable where no frequency does.
+        Raises Unreachable where no frequency does, and Unbounded where nothing is on the chip and any does.
         """
         wanted = float(self.time(base_hz)) / positive("target performance", performance)
+        if self.on_chip_cycles == 0 and wanted >= self.off_chip_s:
+            raise Unbounded(
+                f"Any frequency keeps {performance:.1%} of the performance: no time is left to the clock."
+            )
         if wanted <= self.off_chip_s:
             raise Unreachable(
                 f"No frequency makes it {performance:g} times as fast: waiting for memory alone bounds it at"

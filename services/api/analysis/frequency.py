@@ -8,16 +8,11 @@ from pydantic import Field
 from services.api.analysis.answers import OfMachines, of_machines
 from services.api.analysis.apu import Coefficient, coefficient_document
 from services.api.analysis.frequency_told import (
+    Frequencies,
     Memory,
-    MemoryMhz,
-    MemoryPart,
-    MemoryTarget,
-    Mhz,
-    Performance,
     Slowdown,
     memory_document,
     slowdown_document,
-    wanted_of,
 )
 from services.api.analysis.told import (
     Because,
@@ -53,6 +48,9 @@ class FrequencyRow(Answer):
     )
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."
+    )
+    lowest_at_memory_because: Because | None = Field(
+        description="Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does."
     )
     few: bool
     because: Because | None
@@ -98,6 +96,7 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
                 ],
                 "lowest_mhz": figure_document(row.lowest_mhz),
                 "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
+                "lowest_at_memory_because": because_document(row.unsaid_at_memory),
                 "few": row.few,
                 "because": because_document(row.unsaid),
             }
@@ -124,17 +123,10 @@ def add(router: APIRouter, asker: Asker) -> None:
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )
-    async def frequency(  # noqa: PLR0917 - a query string
+    async def frequency(
         request: Request,
         selection: Selected,
-        base_mhz: Annotated[
-            float | None,
-            Query(
-                ge=1, le=100_000, description="What slowdowns are against; else the mean of the busy CPUs."
-            ),
-        ] = None,
-        mhz: Mhz = "",
-        performance: Performance = 0.9,
+        frequencies: Frequencies,
         latency_ns: Annotated[
             float | None,
             Query(
@@ -143,14 +135,10 @@ def add(router: APIRouter, asker: Asker) -> None:
                 description="Of a miss, on platforms without a figure; else they are left out.",
             ),
         ] = None,
-        memory_mhz: MemoryMhz = None,
-        memory_target_mhz: MemoryTarget = None,
-        memory_part: MemoryPart = 1.0,
         limit: Annotated[int, Query(ge=1, le=MOST_APPLICATIONS, description="Rows to show.")] = 20,
     ) -> Response:
         def document() -> Json:
-            wanted = wanted_of(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
-            question = FrequencyQuestion(selection, wanted, latency_ns, limit)
+            question = FrequencyQuestion(selection, frequencies.wanted, latency_ns, limit)
             return frequency_document(selection, asker.queries.ask(question))
 
         return await asker.answer(request, _FORMS, document)

@@ -8,16 +8,11 @@ from pydantic import Field
 from analysis.dvfs.fleet_fit import Step
 from services.api.analysis.answers import OfMachines, of_machines
 from services.api.analysis.frequency_told import (
+    Frequencies,
     Memory,
-    MemoryMhz,
-    MemoryPart,
-    MemoryTarget,
-    Mhz,
-    Performance,
     Slowdown,
     memory_document,
     slowdown_document,
-    wanted_of,
 )
 from services.api.analysis.told import (
     Because,
@@ -73,6 +68,9 @@ class FrequencyFitRow(Answer):
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."
     )
+    lowest_at_memory_because: Because | None = Field(
+        description="Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does."
+    )
     steps: list[FrequencyStep] = Field(description="What was seen, the lowest frequency first.")
     load_correlation: float | None = Field(
         description="Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart."
@@ -126,6 +124,7 @@ def _row(row: FitRow) -> Json:
         ],
         "lowest_mhz": figure_document(row.lowest_mhz),
         "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
+        "lowest_at_memory_because": because_document(row.unsaid_at_memory),
         "steps": [] if fit is None else [_step(step) for step in fit.steps],
         "load_correlation": None if fit is None else fit.load_correlation,
         "clipped": fit is not None and fit.clipped,
@@ -159,25 +158,14 @@ def add(router: APIRouter, asker: Asker) -> None:
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )
-    async def frequency_fit(  # noqa: PLR0917 - a query string
+    async def frequency_fit(
         request: Request,
         selection: Selected,
-        base_mhz: Annotated[
-            float | None,
-            Query(
-                ge=1, le=100_000, description="What slowdowns are against; else each row's mean frequency."
-            ),
-        ] = None,
-        mhz: Mhz = "",
-        performance: Performance = 0.9,
-        memory_mhz: MemoryMhz = None,
-        memory_target_mhz: MemoryTarget = None,
-        memory_part: MemoryPart = 1.0,
+        frequencies: Frequencies,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 20,
     ) -> Response:
         def document() -> Json:
-            wanted = wanted_of(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
-            found = asker.queries.ask(FitQuestion(selection, wanted, limit))
+            found = asker.queries.ask(FitQuestion(selection, frequencies.wanted, limit))
             return frequency_fit_document(selection, found)
 
         return await asker.answer(request, _FORMS, document)

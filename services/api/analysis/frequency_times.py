@@ -16,14 +16,10 @@ from analysis.errors import CannotSay
 from analysis.measured import Measured
 from services.api.analysis.frequency_runs import Timed, runs_of
 from services.api.analysis.frequency_told import (
+    Frequencies,
+    FrequenciesAsked,
     Memory,
-    MemoryMhz,
-    MemoryPart,
-    MemoryTarget,
-    Mhz,
-    Performance,
     Slowdown,
-    frequencies_of,
     memory_document,
     slowdown_document,
 )
@@ -113,6 +109,11 @@ class TimesAsked:
     """At which the memory ran, where the runs do not say."""
     memory_target_mhz: float | None = None
     memory_part: float = 1.0
+
+
+def times_asked(runs: Sequence[Timed], asked: FrequenciesAsked) -> TimesAsked:
+    """What a request asks of runs. Raises `BadSelection`."""
+    return TimesAsked(runs, asked.of_cores, asked.memory_mhz, asked.memory_target_mhz, asked.memory_part)
 
 
 def frequency_times_document(asked: TimesAsked) -> Json:
@@ -259,7 +260,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )
-    async def frequency_times(  # noqa: PLR0917 - a query string
+    async def frequency_times(
         request: Request,
         runs: Annotated[
             str,
@@ -269,20 +270,9 @@ def add(router: APIRouter, asker: Asker) -> None:
                 examples=["1200:18.3,2400:10.1", "1200:18.3:2400,2400:10.1:2400,2400:9.7:3200"],
             ),
         ],
-        base_mhz: Annotated[
-            float | None,
-            Query(ge=1, le=100_000, description="What slowdowns are against; else the highest frequency."),
-        ] = None,
-        mhz: Mhz = "",
-        performance: Performance = 0.9,
-        memory_mhz: MemoryMhz = None,
-        memory_target_mhz: MemoryTarget = None,
-        memory_part: MemoryPart = 1.0,
+        frequencies: Frequencies,
     ) -> Response:
         def document() -> Json:
-            wanted = Wanted(base_mhz, frequencies_of(mhz), performance)
-            return frequency_times_document(
-                TimesAsked(runs_of(runs), wanted, memory_mhz, memory_target_mhz, memory_part)
-            )
+            return frequency_times_document(times_asked(runs_of(runs), frequencies))
 
         return await asker.answer(request, _FORMS, document)

@@ -1,8 +1,9 @@
 """What answers about frequencies have in common: parameters, the memory that was asked for, and slowdowns."""
 
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends, Query
 from pydantic import Field
 
 from analysis.dvfs.memory import MemoryChange
@@ -33,35 +34,77 @@ class Slowdown(Answer):
     )
 
 
-Mhz = Annotated[
-    str,
-    Query(
-        max_length=500,
-        description="Frequencies, comma-separated; empty: from the base to half of it.",
-        examples=["2000,1600"],
-    ),
-]
-Performance = Annotated[float, Query(gt=0, le=1, description="Of that at the base frequency, to be kept.")]
-MemoryMhz = Annotated[
-    float | None,
-    Query(ge=1, le=100_000, description="At which the memory ran while it was measured."),
-]
-MemoryTarget = Annotated[
-    float | None,
-    Query(
-        ge=1,
-        le=100_000,
-        description="Another frequency of the memory that is asked about, beside memory_mhz.",
-    ),
-]
-MemoryPart = Annotated[
-    float,
-    Query(
-        ge=0,
-        le=1,
-        description="Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change.",
-    ),
-]
+@dataclass(frozen=True, slots=True)
+class FrequenciesAsked:
+    """What every question about frequencies is asked with, as it was written."""
+
+    base_mhz: float | None = None
+    mhz: str = ""
+    performance: float = 0.9
+    memory_mhz: float | None = None
+    memory_target_mhz: float | None = None
+    memory_part: float = 1.0
+
+    @property
+    def of_cores(self) -> Wanted:
+        """What is asked of the cores' frequency alone. Raises `BadSelection`."""
+        return Wanted(self.base_mhz, frequencies_of(self.mhz), self.performance)
+
+    @property
+    def wanted(self) -> Wanted:
+        """All of it. Raises `BadSelection`."""
+        memory = memory_change(self.memory_mhz, self.memory_target_mhz, self.memory_part)
+        return replace(self.of_cores, memory=memory)
+
+
+async def frequencies_asked(
+    *,
+    base_mhz: Annotated[
+        float | None,
+        Query(
+            ge=1,
+            le=100_000,
+            description="What slowdowns are against; else the mean of what was seen, and of timed runs the highest.",
+        ),
+    ] = None,
+    mhz: Annotated[
+        str,
+        Query(
+            max_length=500,
+            description="Frequencies, comma-separated; empty: from the base to half of it.",
+            examples=["2000,1600"],
+        ),
+    ] = "",
+    performance: Annotated[
+        float, Query(gt=0, le=1, description="Of that at the base frequency, to be kept.")
+    ] = 0.9,
+    memory_mhz: Annotated[
+        float | None,
+        Query(ge=1, le=100_000, description="At which the memory ran while it was measured."),
+    ] = None,
+    memory_target_mhz: Annotated[
+        float | None,
+        Query(
+            ge=1,
+            le=100_000,
+            description="Another frequency of the memory that is asked about, beside memory_mhz.",
+        ),
+    ] = None,
+    memory_part: Annotated[
+        float,
+        Query(
+            ge=0,
+            le=1,
+            description="Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change.",
+        ),
+    ] = 1.0,
+) -> FrequenciesAsked:
+    """The parameters of a request."""
+    return FrequenciesAsked(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
+
+
+Frequencies = Annotated[FrequenciesAsked, Depends(frequencies_asked)]
+"""The parameters of every route of frequencies."""
 
 
 def memory_document(change: MemoryChange | None) -> Json | None:
@@ -94,16 +137,3 @@ def frequencies_of(text: str) -> tuple[float, ...]:
         raise BadSelection(
             f"{text[:80]!r} is no list of frequencies.", hint="mhz=1200,2000", parameter="mhz"
         ) from error
-
-
-def wanted_of(  # noqa: PLR0917 - the parameters of a query
-    base_mhz: float | None,
-    mhz: str,
-    performance: float,
-    memory_mhz: float | None,
-    memory_target_mhz: float | None,
-    memory_part: float,
-) -> Wanted:
-    """What these parameters ask for. Raises `BadSelection`."""
-    memory = memory_change(memory_mhz, memory_target_mhz, memory_part)
-    return Wanted(base_mhz, frequencies_of(mhz), performance, memory)

@@ -6,44 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.commands.asked import AsJson, Campaign, Since, Until
+from services.commands.reports.frequency_options import FrequencyOptions, with_frequencies
 from services.commands.reports.printing import NO_ANSWER, Asked, Json, OfMachines, Shown, report
 
 if TYPE_CHECKING:
     from services.hottest import Queries
     from storage.query.selections.selection import Selection
 
-Mhz = Annotated[str, typer.Option(help="Frequencies, comma-separated; empty: from the base to half of it.")]
-Performance = Annotated[
-    float, typer.Option(min=0.01, max=1, help="Part of that at the base frequency that must be kept.")
-]
-MemoryMhz = Annotated[
-    float | None,
-    typer.Option(min=1, max=100_000, help="Frequency of the memory while all this was measured."),
-]
-MemoryTarget = Annotated[
-    float | None,
-    typer.Option(
-        min=1, max=100_000, help="Foretell for a memory of this frequency too, beside --memory-mhz."
-    ),
-]
-MemoryPart = Annotated[
-    float,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Of the time that waits, what goes with the memory's clock; 1 is the most that latency can change.",
-    ),
-]
 
-
+@with_frequencies
 def frequency(  # noqa: PLR0917 - the command line is its signature
+    frequencies: FrequencyOptions,
     select: OfMachines = "{}",
-    mhz: Mhz = "",
-    base_mhz: Annotated[
-        float | None,
-        typer.Option(min=1, max=100_000, help="What slowdowns are against; else the mean of the busy CPUs."),
-    ] = None,
-    performance: Performance = 0.9,
     latency_ns: Annotated[
         float | None,
         typer.Option(
@@ -52,9 +26,6 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
             help="Of a miss, on platforms that were not calibrated; else they are left out.",
         ),
     ] = None,
-    memory_mhz: MemoryMhz = None,
-    memory_target_mhz: MemoryTarget = None,
-    memory_part: MemoryPart = 1.0,
     since: Since = "now-1d",
     until: Until = "now",
     campaign: Campaign = "fleet",
@@ -68,29 +39,20 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
     `fleetprof report frequency --mhz 2000,1600 --latency-ns 90` Ends with 3 where nothing can be said.
     """
     from services.api.analysis.frequency import frequency_document  # noqa: PLC0415
-    from services.api.analysis.frequency_told import wanted_of  # noqa: PLC0415
     from services.views.reports.frequency import frequency as view  # noqa: PLC0415
     from storage.query.models.frequency import FrequencyQuestion  # noqa: PLC0415
 
     def make(queries: "Queries", selection: "Selection") -> Json:
-        wanted = wanted_of(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
-        question = FrequencyQuestion(selection, wanted, latency_ns, rows)
+        question = FrequencyQuestion(selection, frequencies.asked().wanted, latency_ns, rows)
         return frequency_document(selection, queries.ask(question))
 
-    report(Asked(select, since, until, campaign), {"mhz": mhz}, make, view, as_json=as_json)
+    report(Asked(select, since, until, campaign), {"mhz": frequencies.mhz}, make, view, as_json=as_json)
 
 
+@with_frequencies
 def frequency_fit(  # noqa: PLR0917 - the command line is its signature
+    frequencies: FrequencyOptions,
     select: OfMachines = "{}",
-    mhz: Mhz = "",
-    base_mhz: Annotated[
-        float | None,
-        typer.Option(min=1, max=100_000, help="What slowdowns are against; else each row's mean frequency."),
-    ] = None,
-    performance: Performance = 0.9,
-    memory_mhz: MemoryMhz = None,
-    memory_target_mhz: MemoryTarget = None,
-    memory_part: MemoryPart = 1.0,
     since: Since = "now-7d",
     until: Until = "now",
     campaign: Campaign = "fleet",
@@ -104,18 +66,19 @@ def frequency_fit(  # noqa: PLR0917 - the command line is its signature
     `fleetprof report frequency-fit '{platform=~"AMD.*"}' --performance 0.95` Ends with 3 where nothing can be said.
     """
     from services.api.analysis.frequency_fit import frequency_fit_document  # noqa: PLC0415
-    from services.api.analysis.frequency_told import wanted_of  # noqa: PLC0415
     from services.views.reports.frequency_fit import frequency_fit as view  # noqa: PLC0415
     from storage.query.models.frequency_fit import FitQuestion  # noqa: PLC0415
 
     def make(queries: "Queries", selection: "Selection") -> Json:
-        wanted = wanted_of(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
-        return frequency_fit_document(selection, queries.ask(FitQuestion(selection, wanted, rows)))
+        question = FitQuestion(selection, frequencies.asked().wanted, rows)
+        return frequency_fit_document(selection, queries.ask(question))
 
-    report(Asked(select, since, until, campaign), {"mhz": mhz}, make, view, as_json=as_json)
+    report(Asked(select, since, until, campaign), {"mhz": frequencies.mhz}, make, view, as_json=as_json)
 
 
-def frequency_times(  # noqa: PLR0917 - the command line is its signature
+@with_frequencies
+def frequency_times(
+    frequencies: FrequencyOptions,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -128,15 +91,6 @@ def frequency_times(  # noqa: PLR0917 - the command line is its signature
             metavar="MHZ:SECONDS", help="Or one run, 2400:10.1 or 2400:10.1:3200; may be given again."
         ),
     ] = None,
-    mhz: Mhz = "",
-    base_mhz: Annotated[
-        float | None,
-        typer.Option(min=1, max=100_000, help="What slowdowns are against; else the highest frequency."),
-    ] = None,
-    performance: Performance = 0.9,
-    memory_mhz: MemoryMhz = None,
-    memory_target_mhz: MemoryTarget = None,
-    memory_part: MemoryPart = 1.0,
     as_json: AsJson = False,
 ) -> None:
     """Print how much longer a run or a request would take at other frequencies, from times you measured at two or more: A/f + B.
@@ -150,22 +104,17 @@ def frequency_times(  # noqa: PLR0917 - the command line is its signature
     from rich.console import Console  # noqa: PLC0415
 
     from services.api.analysis.frequency_runs import runs_of  # noqa: PLC0415
-    from services.api.analysis.frequency_times import TimesAsked, frequency_times_document  # noqa: PLC0415
-    from services.api.analysis.frequency_told import frequencies_of  # noqa: PLC0415
+    from services.api.analysis.frequency_times import frequency_times_document, times_asked  # noqa: PLC0415
     from services.commands.reports.timed_runs import read_runs  # noqa: PLC0415
     from services.pointing import Typed, pointing  # noqa: PLC0415
     from services.views.reports.frequency_times import frequency_times as view  # noqa: PLC0415
-    from storage.query.models.frequency_asked import Wanted  # noqa: PLC0415
 
     if (file is None) is (not run):
         raise typer.BadParameter("Give a file or runs, one of the two.", param_hint="FILE, --run")
     text = ",".join(run or ())
-    with pointing({"mhz": Typed("--mhz", mhz), "runs": Typed("--run", text)}):
+    with pointing({"mhz": Typed("--mhz", frequencies.mhz), "runs": Typed("--run", text)}):
         runs = runs_of(text) if file is None else read_runs(file)
-        wanted = Wanted(base_mhz, frequencies_of(mhz), performance)
-        answer = frequency_times_document(
-            TimesAsked(runs, wanted, memory_mhz, memory_target_mhz, memory_part)
-        )
+        answer = frequency_times_document(times_asked(runs, frequencies.asked()))
     if as_json:
         typer.echo(json.dumps(answer))
     else:

@@ -20,17 +20,15 @@ def _body(answer: Answer) -> RenderableType:
     table = columns(*names, wide=names[-1:])
     unsaid: list[Text] = []
     for row in answer["rows"]:
-        if row["because"] is not None:
-            unsaid.append(Text(f"{row['application'] or '(none)'}: {row['because']['detail']}", "yellow"))
+        unsaid += unsaid_of(row, row["application"] or "(none)")
         if row["off_chip"] is None:
             continue
         slower = [_slower(each) for each in row["slowdowns"]]
-        lowest = [row["lowest_mhz"], *([row["lowest_at_memory_mhz"]] if answer["memory"] else [])]
         table.add_row(
             figure(row["off_chip"], share, few=row["few"]),
             *slower,
             *("–" for _ in at[len(slower) :]),
-            " → ".join("–" if each is None else f"{each['value']:,.0f}" for each in lowest),
+            lowest(row, memory=answer["memory"] is not None),
             f"{row['visits']:,}",
             Text(row["application"] or "(none)"),
         )
@@ -48,6 +46,24 @@ def _body(answer: Answer) -> RenderableType:
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
     notes += memory_note(answer["memory"])
     return Group(table, *unsaid, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
+
+
+def unsaid_of(row: Answer, called: str) -> list[Text]:
+    """Why there is nothing, or no lowest frequency, and why none with another memory."""
+    why = (("", row["because"]), (" with that memory", row["lowest_at_memory_because"]))
+    return [Text(f"{called}{where}: {each['detail']}", "yellow") for where, each in why if each is not None]
+
+
+def lowest(row: Answer, *, memory: bool) -> str:
+    """The lowest frequency, and the one with another memory; "any", or none."""
+    found = [(row["lowest_mhz"], row["because"])]
+    found += [(row["lowest_at_memory_mhz"], row["lowest_at_memory_because"])] if memory else []
+    return " → ".join(
+        f"{each['value']:,.0f}"
+        if each is not None
+        else ("any" if why is not None and why["reason"] == "unbounded" else "–")
+        for each, why in found
+    )
 
 
 def memory_note(memory: Answer | None) -> list[Text]:

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.terminal import share
-from services.views.reports.frequency import memory_note
+from services.views.reports.frequency import lowest, memory_note, unsaid_of
 from services.views.reports.told import Answer, columns, few_note, figure, left_out, more, told
 
 _CONFOUNDED = 0.7
@@ -29,9 +29,10 @@ def _body(answer: Answer) -> RenderableType:
     for row in answer["rows"]:
         called = f"{row['application'] or '(none)'} on {row['platform'] or '(an unknown platform)'}"
         if row["off_chip"] is None:
-            unsaid.append(Text(f"{called}: {row['because']['detail']}", "yellow"))
+            unsaid += unsaid_of(row, called)
             continue
         table.add_row(*_cells(row, memory=answer["memory"] is not None))
+        notes += unsaid_of(row, called)
         notes += [Text(f"{called}: {note}", "yellow") for note in _doubts(row)]
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
     return Group(
@@ -46,7 +47,6 @@ def _body(answer: Answer) -> RenderableType:
 
 
 def _cells(row: Answer, *, memory: bool) -> list[str | Text]:
-    lowest = row["lowest_mhz"]
     slowest = max(row["slowdowns"], key=lambda each: each["naive"])
     held = [abs(step["held_out"]) for step in row["steps"] if step["held_out"] is not None]
     return [
@@ -54,7 +54,7 @@ def _cells(row: Answer, *, memory: bool) -> list[str | Text]:
         f"{slower(slowest['slowdown'])} at {slowest['mhz']:,.0f} of {row['base_mhz']:,.0f} MHz",
         f"{100 * slowest['naive']:+.1f} %",
         *([slower(slowest["at_memory"])] if memory else []),
-        "–" if lowest is None else f"{lowest['value']:,.0f}",
+        lowest(row, memory=memory),
         f"{100 * sum(held) / len(held):.1f} %" if held else "–",
         ", ".join(f"{step['mhz']:,.0f}" for step in row["steps"]),
         f"{row['visits']:,}",
@@ -71,8 +71,6 @@ def slower(found: Answer | None) -> str:
 
 def _doubts(row: Answer) -> list[str]:
     found = []
-    if row["because"] is not None:
-        found.append(str(row["because"]["detail"]))
     if row["load_correlation"] is not None and row["load_correlation"] >= _CONFOUNDED:
         found.append(
             f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly told apart"

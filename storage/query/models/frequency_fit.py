@@ -57,6 +57,8 @@ class FitRow:
     lowest_at_memory_mhz: Measured | None
     """The same with the asked frequency of the memory."""
     unsaid: Unsaid | None
+    unsaid_at_memory: Unsaid | None = None
+    """Why there is no lowest with that memory, where one was asked for and there is a fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,5 +181,5 @@ def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, w
         for mhz in wanted.grid(base)
     )
     lowest, unsaid = wanted.lowest(model)
-    other = (None, None) if waiting is None else wanted.lowest(model, waiting)
-    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other[0], unsaid)
+    other, other_unsaid = wanted.lowest_at_memory(model)
+    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other, unsaid, other_unsaid)

@@ -2576,6 +2576,8 @@ export interface components {
              * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart.
              */
             load_correlation: number | null;
+            /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
+            lowest_at_memory_because: components["schemas"]["Because"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
@@ -2615,6 +2617,8 @@ export interface components {
             cpu_seconds: number;
             /** Few */
             few: boolean;
+            /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
+            lowest_at_memory_because: components["schemas"]["Because"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
@@ -6341,20 +6345,8 @@ export interface operations {
     frequency: {
         parameters: {
             query?: {
-                /** @description What slowdowns are against; else the mean of the busy CPUs. */
-                base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
-                mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
-                performance?: number;
                 /** @description Of a miss, on platforms without a figure; else they are left out. */
                 latency_ns?: number | null;
-                /** @description At which the memory ran while it was measured. */
-                memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
-                memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
-                memory_part?: number;
                 /** @description Rows to show. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
@@ -6379,6 +6371,18 @@ export interface operations {
                 show?: string;
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
+                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                base_mhz?: number | null;
+                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                mhz?: string;
+                /** @description Of that at the base frequency, to be kept. */
+                performance?: number;
+                /** @description At which the memory ran while it was measured. */
+                memory_mhz?: number | null;
+                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                memory_target_mhz?: number | null;
+                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                memory_part?: number;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
                 format?: "json" | "arrow" | "csv";
                 /** @description Have a browser keep the answer as a file. */
@@ -6460,18 +6464,6 @@ export interface operations {
     frequency_fit: {
         parameters: {
             query?: {
-                /** @description What slowdowns are against; else each row's mean frequency. */
-                base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
-                mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
-                performance?: number;
-                /** @description At which the memory ran while it was measured. */
-                memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
-                memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
-                memory_part?: number;
                 /** @description Rows to show. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
@@ -6496,6 +6488,18 @@ export interface operations {
                 show?: string;
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
+                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                base_mhz?: number | null;
+                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                mhz?: string;
+                /** @description Of that at the base frequency, to be kept. */
+                performance?: number;
+                /** @description At which the memory ran while it was measured. */
+                memory_mhz?: number | null;
+                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                memory_target_mhz?: number | null;
+                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                memory_part?: number;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
                 format?: "json" | "arrow" | "csv";
                 /** @description Have a browser keep the answer as a file. */
@@ -6579,7 +6583,7 @@ export interface operations {
             query: {
                 /** @description MHz and seconds of each run, and the memory's MHz where that varies, colons within, commas between. */
                 runs: string;
-                /** @description What slowdowns are against; else the highest frequency. */
+                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
                 base_mhz?: number | null;
                 /** @description Frequencies, comma-separated; empty: from the base to half of it. */
                 mhz?: string;

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from analysis.dvfs.frequency_model import LIMITS, FrequencyModel, naive
-from analysis.errors import Contradictory, NotANumber, Unreachable
+from analysis.errors import Contradictory, NotANumber, Unbounded, Unreachable
 from tests.unit.analysis.dvfs.published import BASE, GHZ, POVRAY, TABLE, model
 
 cycles, waiting = st.floats(1e6, 1e14), st.floats(0, 1e5)
@@ -77,6 +77,16 @@ def test_beyond_the_limit_nothing_helps() -> None:
     with pytest.raises(Unreachable, match="bounds it at"):
         found.lowest_frequency(limit * 1.001, BASE)
     assert FrequencyModel(1e9, 0).best_performance(BASE) == inf
+
+
+@pytest.mark.parametrize("target", [0.1, 0.9, 1.0])
+def test_any_frequency_will_do_where_all_waits(target: float) -> None:
+    """A frequency of 0 Hz, the formula's, would say that it was reckoned."""
+    found = FrequencyModel(0.0, 3.0)
+    with pytest.raises(Unbounded, match="Any frequency keeps"):
+        found.lowest_frequency(target, BASE)
+    with pytest.raises(Unreachable):
+        found.lowest_frequency(1.001, BASE)
 
 
 def test_slowdown_is_the_other_side_of_performance() -> None:

@@ -11,7 +11,7 @@ from services.api.analysis.frequency_times import (
     TimesAsked,
     frequency_times_document,
 )
-from services.api.analysis.frequency_told import wanted_of
+from services.api.analysis.frequency_told import FrequenciesAsked
 from services.views.reports.frequency_times import frequency_times
 from storage.errors import BadSelection
 from storage.query.models.frequency_asked import Wanted
@@ -44,7 +44,7 @@ def test_a_mistake_is_pointed_at(text: str, at: int) -> None:
 
 
 def test_what_follows_from_times() -> None:
-    answer = asked("1000:12,1500:8.6666667,2000:7", wanted_of(None, "500", 0.8, None, None, 1.0))
+    answer = asked("1000:12,1500:8.6666667,2000:7", FrequenciesAsked(mhz="500", performance=0.8).wanted)
     assert answer["because"] is None
     assert answer["base_mhz"] == 2000
     assert answer["on_chip_cycles"]["value"] == pytest.approx(10e9)
@@ -100,7 +100,7 @@ def test_why_there_is_no_lowest_frequency() -> None:
     assert "any frequency keeps 90.0 %" in text
     assert "no frequency keeps 90.0 %" in text
     assert "0 MHz that" not in text
-    slow = asked("1000:12,2000:11", wanted_of(None, "", 1.0, None, None, 1.0), memory=(3000.0, 1000.0))
+    slow = asked("1000:12,2000:11", FrequenciesAsked(performance=1.0).wanted, memory=(3000.0, 1000.0))
     assert slow["lowest_because"] is None
     assert slow["lowest_at_memory_because"]["detail"].startswith("No frequency makes it 1 times as fast")
     assert "No frequency makes it" in text_of(frequency_times(slow))

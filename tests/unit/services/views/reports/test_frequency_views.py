@@ -26,6 +26,7 @@ ROW: dict[str, Any] = {
     ],
     "lowest_mhz": {"value": 1755.0, "lo": 1700.0, "hi": 1800.0},
     "lowest_at_memory_mhz": None,
+    "lowest_at_memory_because": None,
     "steps": [
         {**STEP, "held_out": 0.02, "naive": 0.1},
         {**STEP, "mhz": 2000.0, "held_out": -0.04, "naive": 0.1},
@@ -78,6 +79,18 @@ def test_another_memory_stands_beside() -> None:
     assert (
         "→ with memory of 4,800 instead of 3,200 MHz, where 50.0 % of the waiting goes with its clock" in text
     )
+
+
+def test_why_there_is_no_lowest_frequency_with_another_memory_is_told() -> None:
+    memory = {"measured_mhz": 3200.0, "target_mhz": 320.0, "part": 1.0, "waiting": 10.0}
+    none = {"reason": "unreachable", "detail": "No frequency makes it 0.9 times as fast."}
+    text = shown({**ROW, "lowest_at_memory_because": none}, memory=memory)
+    assert "1,755 → –" in text
+    assert "search on Z80 with that memory: No frequency makes it" in text
+    every = {"reason": "unbounded", "detail": "Any frequency keeps it."}
+    text = shown({**ROW, "lowest_at_memory_because": every}, memory=memory)
+    assert "1,755 → any" in text
+    assert "search on Z80 with that memory: Any frequency" in text
 
 
 def test_a_row_that_any_frequency_will_do_for_is_shown_with_that_beside() -> None:
