@@ -2,6 +2,9 @@
 
 Who builds or buys hardware asks for what a faster copy, checksum or compression would bring. Its functions are named by a pattern;
 what they take together has one interval, by the sum in each visit, since functions that are hot together are no independent guesses.
+
+So visits are read one by one, however long the time. Cells cannot tell: of each function they keep Σy² over visits and Σx·y with the whole,
+but the variance of a sum of functions needs Σ y·y′ of each two as well, and a fleet has too many pairs to keep.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""The badge of a profile: whether one may trust it, in one word, from its convergence and its entropy day by day (DIGEST G25–G27)."""
+"""The badge of a profile: whether one may trust it, in one word, from its convergence and its entropy day by day (DIGEST G25–G27).
+
+Visits are read one by one: convergence is how far the profiles of random subsets of them lie apart, and the interval of an entropy is that
+of leaving some of them out. Cells have them added up and cannot be taken apart again.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
