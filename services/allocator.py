@@ -12,14 +12,34 @@ import ctypes
 import threading
 from collections.abc import Callable
 
-_M_ARENA_MAX = -8
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -2, -3, -8
 _ARENAS = 2
+_LARGEST = 1 << 30
+"""Bytes of an array that is made in what others left, and of what is left before the system has it back at once."""
+_PAD = 64 << 20
+"""As large as a heap of a thread's arena, so that one that is empty for a moment stays."""
 
 
 def share_arenas() -> None:
     """Let all threads share two arenas; call it before they start. Nothing happens without glibc."""
     if (mallopt := _function("mallopt", ctypes.c_int, ctypes.c_int)) is not None:
         mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def reuse_arrays() -> None:
+    """Make large arrays in memory that others left, until it is given back: for one that gives back by the clock.
+
+    The system clears every page it hands out. Merging hundreds of visits makes a gigabyte of arrays that live
+    for milliseconds, and a third of its CPU time went into clearing (measured: 3.2 against 2.2 µs a fact).
+    Call it before threads start. Nothing happens without glibc.
+    """
+    if (mallopt := _function("mallopt", ctypes.c_int, ctypes.c_int)) is not None:
+        for what, size in (
+            (_M_MMAP_THRESHOLD, _LARGEST),
+            (_M_TRIM_THRESHOLD, _LARGEST),
+            (_M_TOP_PAD, _PAD),
+        ):
+            mallopt(what, size)
 
 
 def give_back() -> None:

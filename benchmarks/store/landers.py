@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sqlalchemy import text
 
+from services.allocator import keep_giving_back, reuse_arrays, share_arenas
 from storage.database import open_engine
 from storage.landing.copying import HEADER, TRAILER, copy_stream
 from storage.landing.decode import decode_capture
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 TOGETHER: Final = DEFAULT_TERMS.together
 _LOOK_EVERY_S: Final = 0.05
+_GIVE_BACK_S: Final = 15.0
 _PART: Final = 50_000
 
 
@@ -153,6 +155,14 @@ class Rolling:
     cpu_s: float
     longest_wait: int
     """Visits in the queue, at most, when it looked."""
+
+
+def roll_beside(url: str, landed: Event) -> Rolling:
+    """As `roll_all`, in a process of its own that has memory as the collector has."""
+    share_arenas()
+    reuse_arrays()
+    keep_giving_back(_GIVE_BACK_S)
+    return roll_all(url, landed)
 
 
 def roll_all(url: str, landed: Event) -> Rolling:

@@ -357,7 +357,7 @@ def _landing_on(url: str, files: list[Path]) -> Iterator[None]:
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, ProcessPoolExecutor(2, mp_context=context) as pool:
         stop, landed = manager.Event(), manager.Event()
-        rolling = pool.submit(landers.roll_all, url, landed)
+        rolling = pool.submit(landers.roll_beside, url, landed)
         landing = pool.submit(landers.land_slowly, url, [str(path) for path in files], stop)
         try:
             yield
@@ -376,7 +376,7 @@ def _land(server: EmbeddedPostgres, files: list[Path], warming: int, found: Foun
     with context.Manager() as manager, ProcessPoolExecutor(PROCESSES + 1, mp_context=context) as pool:
         # The last at the barrier is this process: the server's time counts from there too.
         start, landed = manager.Barrier(PROCESSES + 1), manager.Event()
-        rolling = pool.submit(landers.roll_all, url, landed)
+        rolling = pool.submit(landers.roll_beside, url, landed)
         running = [pool.submit(landers.land_all, url, str(path), warming, start) for path in files]
         try:
             start.wait()

@@ -36,7 +36,7 @@ def collector(
     """
     from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
     from collector.visit import Visitor  # noqa: PLC0415
-    from services.allocator import keep_giving_back, share_arenas  # noqa: PLC0415
+    from services.allocator import keep_giving_back, reuse_arrays, share_arenas  # noqa: PLC0415
     from services.asking import ask_terms  # noqa: PLC0415
     from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
@@ -51,6 +51,7 @@ def collector(
     from symbolizer.worker.broker import make_caller, make_sender  # noqa: PLC0415
 
     share_arenas()
+    reuse_arrays()
     keep_giving_back(_GIVE_BACK_S)
     settings = read_settings(collector_observe=observe)
     log_to_stderr()

@@ -75,3 +75,59 @@ def test_a_process_that_works_by_the_clock_gives_back_by_itself() -> None:
         [sys.executable, "-c", BY_THE_CLOCK], capture_output=True, text=True, check=True, timeout=60
     )
     assert ended.stdout == "given back\n"
+
+
+REUSED = """
+import resource, sys
+from services import allocator
+
+if sys.argv[1] == "reused":
+    allocator.reuse_arrays()
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+bytearray(40 << 20)
+before = faults()
+for _ in range(20):
+    bytearray(40 << 20)
+print(faults() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_arrays_are_made_in_what_others_left() -> None:
+    new, reused = (
+        int(subprocess.run([sys.executable, "-c", REUSED, how], capture_output=True, check=True).stdout)
+        for how in ("new", "reused")
+    )
+    assert new > 20 * 20, "each is new pages of the system's, of 2 MiB at most"
+    assert reused < new / 4
+
+
+REUSED_AND_GIVEN_BACK = """
+from pathlib import Path
+from services import allocator
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+allocator.share_arenas()
+allocator.reuse_arrays()
+before = resident()
+array = bytearray(300 << 20)
+del array
+kept = resident() - before
+allocator.give_back()
+print(kept, resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_what_arrays_left_is_given_back() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", REUSED_AND_GIVEN_BACK], capture_output=True, text=True, check=True
+    )
+    kept, left = map(int, ended.stdout.split())
+    assert kept > 200 << 20
+    assert left < 80 << 20
