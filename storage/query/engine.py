@@ -15,6 +15,7 @@ from storage import partitions
 from storage.database import snapshot
 from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
+from storage.query.cells.kept import KeptBlocks
 from storage.query.reader import Question, Reading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
@@ -22,6 +23,8 @@ from storage.query.samples import SampleSource
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
+_KEPT_PART = 8
+"""Cells of closed days are kept in such a part of what one question may take."""
 _FIRST_REST_S = 60.0
 """Until a tree is built again after that failed; each further failure doubles it."""
 _LONGEST_REST_S = 3600.0
@@ -43,7 +46,7 @@ class QueryEngine:
         """`limits` bound each question; `clock` tells seconds."""
         self._engine = engine
         self._limits = limits or Limits()
-        self._source = SampleSource()
+        self._source = SampleSource(blocks=KeptBlocks(self._limits.bytes // _KEPT_PART))
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
         self._building = threading.Lock()
         self._kept_warm = False
@@ -69,7 +72,11 @@ class QueryEngine:
     def caches(self) -> dict[str, CacheSize]:
         """What is kept between queries, by name."""
         source = self._source
-        return {"stacks": source.stacks.size, "functions": source.functions.size}
+        return {
+            "stacks": source.stacks.size,
+            "functions": source.functions.size,
+            "cells": source.blocks.size,
+        }
 
     def warm(self) -> None:
         """Begin to load all stacks, in a thread; queries answer meanwhile.

@@ -5,7 +5,9 @@ functions that have become one stand in one stack, in which case everything is m
 function without a name in its stack; and how much lacks its outermost callers. A fleet without either never reads them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,7 +18,8 @@ from storage.landing.resolved import Status
 from storage.query import budget
 from storage.query.arrays import Bool, Int64
 from storage.query.cells.evidence import Merged
-from storage.query.cells.functions import FunctionSums, sums_of, together
+from storage.query.cells.function_sums import FunctionSums
+from storage.query.cells.functions import sums_of, together
 from storage.query.cells.gathered import CannotTell, Gathered, gather
 from storage.query.cells.planner import Plan
 from storage.query.facts.scan import SampleType, campaign_of
@@ -26,6 +29,9 @@ from storage.query.stacks import node_marks
 from storage.query.stacks.functions import Functions, Naming
 from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing.evidence import Seen
+
+_Found = TypeVar("_Found")
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +74,34 @@ def read_functions(
 
     What was taken of the question's budget before it turned out that stacks are needed, or that it is too much, is free again.
     """
+
+    def by_function(gathered: Gathered) -> FunctionSamples:
+        told = tell(source, connection, gathered, merging=True)
+        loose = gathered.loose.facts
+        seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, _NONE)
+        evidence = gathered.evidence(told.canonical)
+        return FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality)
+
+    return without_stacks(source, connection, selection, kind, plan, samples_of=by_function)
+
+
+def without_stacks(
+    source: SampleSource,
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    plan: Plan,
+    *,
+    samples_of: Callable[[Gathered], _Found],
+) -> _Found | Samples | None:
+    """What is made of a selection's cells, or its samples by stack where `samples_of` raises `CannotTell`; as `read_functions`."""
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None:
         return None
     try:
         with budget.given_back():
-            gathered = gather(connection, selection, kind, campaign_id, plan, stacks=False)
-            return None if gathered is None else _by_function(source, connection, kind, gathered)
+            gathered = gather(connection, selection, kind, campaign_id, plan, kept=source.blocks)
+            return None if gathered is None else samples_of(gathered)
     except CannotTell:
         pass
     except BudgetExceeded as error:
@@ -85,10 +112,24 @@ def read_functions(
     return source.read_merged(connection, selection, kind, plan)
 
 
-def _by_function(
-    source: SampleSource, connection: Connection, kind: SampleType, gathered: Gathered
-) -> FunctionSamples:
-    """Raises `CannotTell`, among others if two of the functions that have become one may stand in one stack."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What cells say by function, by what functions are called now."""
+
+    sums: FunctionSums
+    shape: Shape
+    """Of the stacks of those visits that are in no cell."""
+    canonical: Int64
+    """By function id what readers take instead."""
+    quality: Quality
+
+
+def tell(source: SampleSource, connection: Connection, gathered: Gathered, *, merging: bool) -> Told:
+    """The sums by function of what was gathered without stacks, and how good it is.
+
+    Raises `CannotTell`, among others if two of the functions that have become one may stand in one stack; not if rows are not
+    functions, so that they are not `merging`.
+    """
     sums = sums_of(gathered)
     if sums is None:
         raise CannotTell
@@ -101,7 +142,7 @@ def _by_function(
         found = together(sums, naming.canonical, shape, gathered.loose)
         unsure = _Unsure.of(functions, naming, sums, found)
         quality = Quality(unsure.no_code, unsure.no_code, 0)
-        if unsure.any:
+        if unsure.nameless or (merging and len(unsure.became_one)):
             observed = observed or gathered.observed()
             stacks, units = observed
             state = source.covering(connection, stacks)
@@ -109,7 +150,7 @@ def _by_function(
             if not state.forgotten == len(naming.replaced) == len(functions.naming.replaced):
                 continue
             told = source.marks.of(state)
-            if told.any_nested(unsure.became_one):
+            if merging and told.any_nested(unsure.became_one):
                 raise CannotTell
             marks = told.of(state.leaf[stacks])
             without_names = (marks & (node_marks.UNNAMED | node_marks.NO_CODE)) > 0
@@ -118,9 +159,7 @@ def _by_function(
                 unsure.no_code,
                 int(units[(marks & node_marks.INCOMPLETE) > 0].sum()),
             )
-        seen = Seen(loose.visit[loose.profile], shape.leaf, loose.values, loose.units, np.zeros(0, np.int64))
-        evidence = gathered.evidence(naming.canonical)
-        return FunctionSamples(kind, found, shape, seen, evidence, gathered.units, quality)
+        return Told(found, shape, naming.canonical, quality)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +170,8 @@ class _Unsure:
     """Observed units that end in a function without a name, or in a marker."""
     became_one: Int64
     """What several functions of the cells are called now."""
-    any: bool
+    nameless: bool
+    """There are some of these."""
 
     @classmethod
     def of(cls, functions: Functions, naming: Naming, before: FunctionSums, sums: FunctionSums) -> "_Unsure":
@@ -139,4 +179,4 @@ class _Unsure:
         marker = functions.kind(sums.function) == Kind.MARKER
         nameless: Bool = (functions.status(sums.function) < Status.SYMTAB) & ~marker
         no_code = nameless | marker
-        return cls(int(sums.own[no_code].sum()), became_one, bool(len(became_one) or no_code.any()))
+        return cls(int(sums.own[no_code].sum()), became_one, bool(no_code.any()))

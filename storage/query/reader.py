@@ -1,6 +1,6 @@
 """One snapshot of the store, as the shapes of answers read it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -9,11 +9,13 @@ from sqlalchemy import Connection
 
 from storage.errors import BudgetExceeded
 from storage.query import budget
+from storage.query.application_samples import ApplicationSamples, read_applications
 from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds, read_contents
 from storage.query.cells import planner
+from storage.query.cells.planner import Plan
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.scan import Profiles, campaign_of, sample_type_of
+from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import FunctionSamples, read_functions
 from storage.query.lined import LinedSamples, read_lined
 from storage.query.samples import Samples, SampleSource
@@ -22,8 +24,11 @@ from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition, build_ids, definitions
 from storage.query.stacks.functions import Functions
 from storage.query.weighing.visit_times import VisitTimes, read_visit_times
+from storage.rolling.cubes import APPLICATION
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
+_Found = TypeVar("_Found")
+_Read = Callable[[SampleSource, Connection, Selection, SampleType, Plan], _Found | Samples | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +60,28 @@ class Reading:
 
     def functions_of(self, selection: Selection) -> FunctionSamples | Samples:
         """The selection's samples for rows that are functions and go by no label: by function if cells can tell. Raises as `samples` does."""
+        return self._without_stacks(selection, (), "function", read_functions)
+
+    def applications_of(self, selection: Selection) -> ApplicationSamples | Samples:
+        """The selection's samples for rows that are applications: with its stacks unread if cells can tell. Raises as `samples` does."""
+        return self._without_stacks(selection, APPLICATION.keys, None, read_applications)
+
+    def _without_stacks(
+        self, selection: Selection, labels: tuple[str, ...], frame: str | None, read: _Read[_Found]
+    ) -> _Found | Samples:
         kind = sample_type_of(self.connection, selection)
-        plan = planner.plan(self.connection, selection, kind, (), frame="function")
-        found = None
+        plan = planner.plan(self.connection, selection, kind, labels, frame=frame)
+        found: _Found | Samples | None = None
         if plan is not None:
             try:
                 with budget.given_back():
-                    found = read_functions(self.source, self.connection, selection, kind, plan)
+                    found = read(self.source, self.connection, selection, kind, plan)
             except TooMuch:
                 pass
             except BudgetExceeded as error:
                 if error.limit != "memory":
                     raise
-        return found or self.visits(selection)
+        return found or self.visits(selection, labels)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""

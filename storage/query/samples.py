@@ -11,6 +11,7 @@ from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import gather
+from storage.query.cells.kept import KEPT_BYTES, KeptBlocks
 from storage.query.cells.planner import Plan
 from storage.query.cells.samples import CellSamples, samples_of
 from storage.query.copy_binary import TooMuch
@@ -104,9 +105,15 @@ _NODE_BYTES = 80
 class SampleSource:
     """Reads samples and keeps, between queries, the stacks and functions it met."""
 
-    def __init__(self, functions: Functions | None = None, stacks: Stacks = NO_STACKS) -> None:
-        """`stacks` have the functions' present names, as `Functions.canonical` says them."""
+    def __init__(
+        self,
+        functions: Functions | None = None,
+        stacks: Stacks = NO_STACKS,
+        blocks: KeptBlocks | None = None,
+    ) -> None:
+        """`stacks` have the functions' present names, as `Functions.canonical` says them; `blocks` are those kept already."""
         self.functions = functions or Functions()
+        self.blocks = blocks or KeptBlocks(KEPT_BYTES)
         self.stacks = StackTree(stacks)
         self.marks = NodeMarks(self.functions)
 
@@ -159,7 +166,7 @@ class SampleSource:
         campaign_id = campaign_of(connection, selection)
         if campaign_id is None:
             return None
-        gathered = gather(connection, selection, kind, campaign_id, plan, stacks=True)
+        gathered = gather(connection, selection, kind, campaign_id, plan)
         return None if gathered is None else self.merged(connection, kind, plan, samples_of(gathered))
 
     def merged(self, connection: Connection, kind: SampleType, plan: Plan, cells: CellSamples) -> Samples:
@@ -193,7 +200,7 @@ class SampleSource:
         used = np.unique(stacks.frames).astype(np.int64)
         functions = self.functions.only(used)
         functions.load(connection, used)
-        return SampleSource(functions, _named(stacks, functions))
+        return SampleSource(functions, _named(stacks, functions), self.blocks)
 
     def shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
         """Their part of the tree, and what functions are called in it."""

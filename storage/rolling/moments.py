@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.rolling.sorting import Bool, Float64, Int64, by_pair, counts, ranges
+from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts, ranges
 
 Column = npt.NDArray[Any]
 
@@ -81,6 +81,13 @@ class Sums:
         return Sums(
             *(column[cells] for column in self.cell_columns()), *(c[rows] for c in self.row_columns())
         )
+
+    def of_functions(self, wanted: Bool) -> "Sums":
+        """The cells with those functions alone that are wanted, by id."""
+        keep = among(self.function, wanted)
+        cells = list(self.cell_columns())
+        cells[-1] = counts(self.cell[keep], len(self))
+        return Sums(*cells, *(column[keep] for column in self.row_columns()))
 
     def cell_columns(self) -> Iterator[Column]:
         """Everything from `divisor` to `count`."""

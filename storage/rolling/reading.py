@@ -11,7 +11,20 @@ from enum import Enum, auto
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Column, Connection, LargeBinary, Select, Table, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    LargeBinary,
+    Select,
+    Table,
+    Text,
+    cast,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.landing.codec import decode_many
@@ -68,6 +81,8 @@ class Cells:
     """In units; None when not asked for."""
     unpacked: moments_codec.Unpacked
     """What `of_functions` and `amounts` are taken of."""
+    version: Int64
+    """Of each cell's row: another number whenever that is written anew; 0 where it was not asked for."""
 
     def __len__(self) -> int:
         return len(self.stratum)
@@ -115,6 +130,8 @@ class WeightedCells:
     moments: Parts | None
     unpacked: WeightedMoments
     """What `of_functions` and `amounts` are taken of."""
+    version: Int64
+    """As that of `Cells`."""
 
     def __len__(self) -> int:
         return len(self.level)
@@ -157,6 +174,7 @@ def read_cells(
     facts: bool = True,
     moments: bool = True,
     functions: Functions = Functions.READ,
+    versions: bool = False,
     limit: int = MAX_BYTES,
 ) -> Cells:
     """The raw cells of `cover.hours` and `cover.days`, where `k1` and `k2` are among these (None: any).
@@ -165,6 +183,7 @@ def read_cells(
     `limit` bytes.
     """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
+    version = [_version(roll)] if versions else []
     named = [roll.c.facts, roll.c.data] if facts else []
     names = [_moments(roll.c.moments, functions=functions)] if moments else []
     parts: list[Columns] = []
@@ -176,7 +195,7 @@ def read_cells(
         # Every column of the primary key gets a list of values: the index is then descended into for
         # each combination instead of being read from end to end.
         statement = _filtered(
-            select(*(roll.c[name] for name in _RAW), *named, *names), roll, source, k1, k2
+            select(*(roll.c[name] for name in _RAW), *version, *named, *names), roll, source, k1, k2
         ).where(
             among(roll.c.stratum_id, strata),
             roll.c.utilisation_class.in_(_CLASSES),
@@ -189,14 +208,14 @@ def read_cells(
             data += found[0]
         if moments:
             blobs += found[-1]
-    columns = _joined(parts, [*_RAW, "facts"])
+    columns = _joined(parts, [*_RAW, "version", "facts"])
     stack, units = _facts(data, columns["facts"])
     sums = None
     if moments:
         read = functions is Functions.READ
         sums = moments_codec.decode(blobs).in_units() if read else moment_heads.decode_sums(blobs)
     arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
-    arguments.append(moments_codec.Unpacked(blobs))
+    arguments += [moments_codec.Unpacked(blobs), columns["version"]]
     return Cells(*arguments)  # in the order of its fields
 
 
@@ -211,12 +230,14 @@ def read_weighted(
     moments: bool = True,
     functions: Functions = Functions.READ,
     estimates: bool = True,
+    versions: bool = False,
     limit: int = MAX_BYTES,
 ) -> WeightedCells:
     """The cells of `cover.weighted`; parameters and errors are those of `read_cells`.
 
     Without `estimates` what facts stand for in the fleet is not read: it is 0 for all.
     """
+    version = [_version(roll_weighted)] if versions else []
     named = [roll_weighted.c.facts, roll_weighted.c.data] if facts else []
     if facts and estimates:
         named.append(roll_weighted.c.weighted)
@@ -225,7 +246,7 @@ def read_weighted(
     found: list[list[memoryview]] = [[] for _ in range(max(len(named) - 1, 0) + moments)]
     for level in sorted({level for level, _ in cover.weighted}):
         statement = _filtered(
-            select(*(roll_weighted.c[name] for name in _WEIGHTED), *named, *names),
+            select(*(roll_weighted.c[name] for name in _WEIGHTED), *version, *named, *names),
             roll_weighted,
             source,
             k1,
@@ -238,7 +259,7 @@ def read_weighted(
         tables.append(columns)
         for column, more in zip(found, blobs, strict=True):
             column.extend(more)
-    columns = _joined(tables, [*_WEIGHTED, "facts"])
+    columns = _joined(tables, [*_WEIGHTED, "version", "facts"])
     stack, units = _facts(found[0] if facts else [], columns["facts"])
     if facts and estimates:
         doubles = weighted.decode_doubles(found[1], columns["facts"])
@@ -250,7 +271,7 @@ def read_weighted(
         parts = weighted.decode(found[-1]) if read else moment_heads.decode_parts(found[-1])
     arguments: list[Any] = [columns[name] for name in _WEIGHTED]
     arguments += [columns["facts"], stack, units, doubles, parts]
-    arguments.append(WeightedMoments(found[-1] if moments else ()))
+    arguments += [WeightedMoments(found[-1] if moments else ()), columns["version"]]
     return WeightedCells(*arguments)
 
 
@@ -329,6 +350,11 @@ def _filtered(
         if ids is not None:
             statement = statement.where(among(column, ids))
     return statement
+
+
+def _version(table: Table) -> ColumnElement[int]:
+    """The transaction that wrote a row. A row is written once in a transaction, so key and version are one content."""
+    return cast(cast(literal_column(f"{table.name}.xmin"), Text), BigInteger).label("version")
 
 
 def _moments(column: Column[Any], *, functions: Functions) -> ColumnElement[bytes]:

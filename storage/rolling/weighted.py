@@ -15,7 +15,7 @@ precision a function that one visit alone had once looked known to four digits.
 import itertools
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,7 @@ import zstandard
 from storage.landing.columns import pack_many, unpack
 from storage.landing.errors import CorruptChunk
 from storage.rolling.errors import CorruptCell
-from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts
+from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts, ranges
 
 _UNCOUNTED, _COUNTED = 1, 2
 HEAD = struct.Struct("<BIq7dI")
@@ -83,11 +83,24 @@ class Parts:
         """The cell of each row, counted from 0."""
         return np.repeat(np.arange(len(self.count)), self.count)
 
+    def of(self, cells: Int64) -> "Parts":
+        """Those of some cells, in this order."""
+        first = np.cumsum(self.count) - self.count
+        rows = ranges(first[cells], self.count[cells])
+        return Parts(*(getattr(self, name)[cells if name in _OF_CELLS else rows] for name in _NAMES))
+
+    def of_functions(self, wanted: Bool) -> "Parts":
+        """The cells with those functions alone that are wanted, by id."""
+        keep = among(self.function, wanted)
+        columns = {name: getattr(self, name)[keep] for name in _ROWS}
+        return replace(self, count=counts(self.cell[keep], len(self)), **columns)
+
 
 _NAMES = [field.name for field in fields(Parts)]
 _SCALARS = _NAMES[1:8]
 _ROWS = _NAMES[9:-1]
 _SQUARES = _NAMES[14:-3]
+_OF_CELLS = frozenset((*_NAMES[:9], _NAMES[-1]))
 
 
 def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
@@ -175,6 +188,11 @@ class WeightedAmounts:
     """The fleet's, like the next one."""
     total: Float64
 
+    def of(self, rows: slice) -> "WeightedAmounts":
+        """Some of the rows; the cells as they are."""
+        names = ("function", "own_units", "total_units", "own", "total")
+        return WeightedAmounts(self.counted, *(getattr(self, name)[rows] for name in names))
+
 
 class WeightedMoments:
     """The blobs of many cells; what several questions need of them is unpacked when it is first asked for, and once only."""
@@ -192,6 +210,11 @@ class WeightedMoments:
     def size(self) -> int:
         """Bytes that `amounts` unpacks, half of which stay; told from the heads. Raises CorruptCell."""
         return _ROW_BYTES * int(self._parted.rows.sum())
+
+    @property
+    def rows(self) -> Int64:
+        """How many functions each cell has; told from the heads. Raises CorruptCell."""
+        return self._parted.rows
 
     def amounts(self) -> WeightedAmounts:
         """What the cells have of all their functions, without the squares, nine tenths of it. Raises CorruptCell."""
@@ -432,6 +455,9 @@ def decode_doubles(blobs: Blobs, count: Int64) -> Float64:
     if not np.isfinite(values).all():
         raise CorruptCell("a weighted value that is no number")
     return values
+
+
+NO_PARTS = decode(())
 
 
 def concatenated(parts: Sequence[Parts]) -> Parts:

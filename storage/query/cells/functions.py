@@ -4,56 +4,36 @@ A cell's sums by function are those of its visits: a stack counts once in the to
 function stands in it.
 """
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Float, Int64, sum_at, weight_at
+from storage.query.cells.function_sums import FunctionSums
 from storage.query.cells.gathered import Gathered, Loose
 from storage.query.stacks.stack_tree import Shape
-from storage.rolling.moments_codec import Amounts
 
 _Column = TypeVar("_Column", Int64, Float)
-_PART_BYTES = 48 << 20
-"""While a part of a million functions of cells is added up; functions of closed cells, which are few, take as much each."""
 _FUNCTION_BYTES = 64
-"""Of a function in the sums, and while a part is added to them."""
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionSums:
-    """Columns over functions, ascending, each once; those without units are not among them."""
-
-    function: Int64
-    own: Int64
-    """Units observed that end in the function."""
-    total: Int64
-    """Units observed of stacks that have it."""
-    own_weight: Float
-    """Units of the fleet that they stand for."""
-    total_weight: Float
+"""Of a function in the sums, and while those of a block are added to them."""
 
 
 def sums_of(gathered: Gathered) -> FunctionSums | None:
     """What the cells have of each function as it was called when they were merged.
 
     None: some were made before cells kept what was observed of functions, or a function is not known of some of their stacks.
-    What it takes is told from the cells' heads, before any of it is unpacked. Raises as `budget.take`.
+    Raises as `budget.take`.
     """
-    if not gathered.closed.unpacked.counted:
+    blocks = gathered.blocks
+    if blocks is None or not blocks.closed.counted:
         return None
-    budget.take(gathered.cells.unpacked.size + gathered.closed.unpacked.size + _PART_BYTES)
-    closed = gathered.closed.amounts()
     sums = _Adding()
-    sums.add(closed.function, closed.own_units, closed.total_units, closed.own, closed.total)
-    budget.checkpoint()
-    for part in gathered.cells.amounts():
-        weight = np.repeat(gathered.open.weight[part.cell] * part.divisor, part.rows)
-        own, total = _in_units(part, part.own), _in_units(part, part.total)
-        sums.add(part.function, own, total, part.own * weight, part.total * weight)
+    for more in blocks.closed.amounts():
+        sums.add(more)
+    for more in blocks.open.amounts(gathered.open.weight):
         budget.checkpoint()
+        sums.add(more)
     if int(sums.own.sum()) != int(gathered.cells.total.sum() + gathered.closed.total.sum()):
         return None
     return _present(sums.own, sums.total, sums.own_weight, sums.total_weight)
@@ -66,25 +46,27 @@ class _Adding:
         self.own, self.total = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.own_weight, self.total_weight = np.zeros(1), np.zeros(1)
 
-    def add(self, function: Int64, own: Int64, total: Int64, own_weight: Float, total_weight: Float) -> None:
-        before = len(self.own)
-        size = max(int(function.max(initial=0)) + 1, before)
-        budget.take(_FUNCTION_BYTES * (size - before))
-        self.own = _added(self.own, sum_at(function, own, size))
-        self.total = _added(self.total, sum_at(function, total, size))
-        self.own_weight = _added(self.own_weight, weight_at(function, own_weight, size))
-        self.total_weight = _added(self.total_weight, weight_at(function, total_weight, size))
+    def add(self, more: FunctionSums) -> None:
+        """`more` has each function once."""
+        size, before = int(more.function.max(initial=0)) + 1, len(self.own)
+        if size > before:
+            budget.take(_FUNCTION_BYTES * (size - before))
+            self.own, self.total = _wider(self.own, size), _wider(self.total, size)
+            self.own_weight, self.total_weight = (
+                _wider(self.own_weight, size),
+                _wider(self.total_weight, size),
+            )
+        self.own[more.function] += more.own
+        self.total[more.function] += more.total
+        self.own_weight[more.function] += more.own_weight
+        self.total_weight[more.function] += more.total_weight
 
 
-def _added(before: _Column, more: _Column) -> _Column:
-    """The sum of both; the first may be shorter."""
-    more[: len(before)] += before
-    return more
-
-
-def _in_units(part: Amounts, amounts: Int64) -> Int64:
-    """What stands in multiples of its cell's divisor."""
-    return amounts * np.repeat(part.divisor, part.rows)
+def _wider(column: _Column, size: int) -> _Column:
+    """The column with zeros behind it."""
+    wide = np.zeros(size, column.dtype)
+    wide[: len(column)] = column
+    return wide
 
 
 def together(sums: FunctionSums, canonical: Int64, shape: Shape, loose: Loose) -> FunctionSums:

@@ -13,8 +13,12 @@ from sqlalchemy import Connection, func, select
 
 from analysis.weights import Weights, weigh
 from storage.query.arrays import Float, Int64, sum_at
+from storage.query.cells.block_source import BlockSource
+from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.evidence import CellRows, Merged
+from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
+from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.cells.planner import Plan
 from storage.query.cells.unmerged import (
     UnmergedFacts,
@@ -43,6 +47,14 @@ class CannotTell(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """Cells by function."""
+
+    open: OpenBlocks
+    closed: ClosedBlocks
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """Cells of a selection and the visits that are in none of them; together they are all of it."""
 
@@ -61,6 +73,8 @@ class Gathered:
     group: Int64
     """Variance stratum of each loose visit."""
     landed: int
+    blocks: "Blocks | None"
+    """The cells' sums by function; None: they were read by stack."""
 
     def observed(self) -> tuple[Int64, Int64]:
         """Stacks with the units that were observed of them, less than 0 where a visit is to be taken out; in any order."""
@@ -126,13 +140,14 @@ def gather(
     campaign_id: int,
     plan: Plan,
     *,
-    stacks: bool,
+    kept: KeptBlocks | None = None,
 ) -> Gathered | None:
-    """The selection by cells, with or without their sums by stack.
+    """The selection by cells, with their sums by stack or, given what is kept of these, by function.
 
     None: the campaign draws nobody at random, or too little is merged yet. Raises `CannotTell` without stacks, before anything is
     read, if there are cells that do not say what was observed of functions.
     """
+    stacks = kept is None
     facts_kept = facts_from(connection)
     asked_s = (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
@@ -163,9 +178,9 @@ def gather(
     if facts is None:
         return None
     source = Source(plan.cube, campaign_id, True, kind.id)
-    read = _Read.of(connection, source, plan, covered, visits, facts=stacks)
+    read = _Read.of(connection, source, plan, covered, visits, kept=kept)
     if not (read.any_cells or facts.stacks.any()):
-        flat = _Read.of(connection, replace(read.source, stacks=False), plan, covered, visits, facts=stacks)
+        flat = _Read.of(connection, replace(read.source, stacks=False), plan, covered, visits, kept=kept)
         if flat.any_cells or len(facts.stacks) or not read.any_visits:
             read = flat
     weighing = Weighing(strata, _weights(strata, read.exposed, visits, read.seconds))
@@ -179,11 +194,12 @@ def gather(
         weighing=weighing,
         cells=read.cells,
         closed=read.closed,
-        open=weighing.open(read.cells),
-        closed_cells=closed_of(read.closed),
+        open=weighing.open(read.cells, read.blocks),
+        closed_cells=closed_of(read.closed, read.blocks),
         loose=Loose(visits, facts.of_depth(stacks=read.source.stacks), weight),
         group=group,
         landed=int(read.exposed.visits.sum() + visits.sign[read.seconds > 0].sum()),
+        blocks=read.blocks,
     )
 
 
@@ -196,14 +212,14 @@ def _counts_functions(
 
 
 def _read_cells(
-    connection: Connection, source: Source, plan: Plan, covered: Cover, *, facts: bool
+    connection: Connection, source: Source, plan: Plan, covered: Cover
 ) -> tuple[Cells, WeightedCells]:
     functions = Functions.NONE if plan.by_application else Functions.LATER
     cells = reading.read_cells(
-        connection, source, covered, k1=plan.k1, facts=facts, functions=functions, limit=ANSWER_BYTES
+        connection, source, covered, k1=plan.k1, functions=functions, limit=ANSWER_BYTES
     )
     closed = reading.read_weighted(
-        connection, source, covered, k1=plan.k1, facts=facts, functions=functions, limit=ANSWER_BYTES
+        connection, source, covered, k1=plan.k1, functions=functions, limit=ANSWER_BYTES
     )
     return cells, closed
 
@@ -263,6 +279,7 @@ class _Read:
     source: Source
     cells: Cells
     closed: WeightedCells
+    blocks: Blocks | None
     exposed: _Exposed
     seconds: Float
 
@@ -275,13 +292,20 @@ class _Read:
         covered: Cover,
         visits: UnmergedVisits,
         *,
-        facts: bool,
+        kept: KeptBlocks | None,
     ) -> "_Read":
-        cells, closed = _read_cells(connection, source, plan, covered, facts=facts)
+        blocks = None
+        if kept is None:
+            cells, closed = _read_cells(connection, source, plan, covered)
+        else:
+            of = BlockSource(connection, kept, source, plan.k1)
+            blocks = Blocks(OpenBlocks(of, covered), ClosedBlocks(of, covered))
+            cells, closed = blocks.open.cells, blocks.closed.cells
         return cls(
             source,
             cells,
             closed,
+            blocks,
             _Exposed.read(connection, source, merged_hours(plan, covered)),
             read_seconds(connection, visits, source.sample_type_id, stacks=source.stacks),
         )
@@ -317,11 +341,12 @@ class Weighing:
     strata: Strata
     weights: Weights
 
-    def open(self, cells: Cells) -> OpenCells:
-        """These cells with their weights."""
+    def open(self, cells: Cells, blocks: Blocks | None = None) -> OpenCells:
+        """These cells with their weights; `blocks` are the same by function."""
         row = self.strata.row(cells.stratum, cells.day)
         weight, group = self._of(row, cells.utilisation_class + 1)
-        return OpenCells(cells.moments or empty(0), cells.of_functions, weight, group, cells.k1)
+        of_functions = cells.of_functions if blocks is None else blocks.open.of_functions
+        return OpenCells(cells.moments or empty(0), of_functions, weight, group, cells.k1)
 
     def of(self, visits: UnmergedVisits) -> tuple[Float, Int64]:
         """Weight and variance stratum of each visit; -1: it weighs nothing."""
@@ -335,11 +360,12 @@ class Weighing:
         return weight, np.where(inside, self.weights.group[row, utilisation_class], -1)
 
 
-def closed_of(cells: WeightedCells) -> ClosedCells:
-    """These cells as moments are made of them."""
+def closed_of(cells: WeightedCells, blocks: Blocks | None = None) -> ClosedCells:
+    """These cells as moments are made of them; `blocks` are the same by function."""
     if cells.moments is None:
         raise TypeError("closed cells are read with their moments")
-    return ClosedCells(cells.moments, cells.of_functions, cells.k1, cells.visits)
+    of_functions = cells.of_functions if blocks is None else blocks.closed.of_functions
+    return ClosedCells(cells.moments, of_functions, cells.k1, cells.visits)
 
 
 @dataclass(frozen=True, slots=True)

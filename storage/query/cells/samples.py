@@ -29,7 +29,7 @@ class CellSamples:
         """What the cells know besides, given for each function id what readers take instead."""
         if not self.of.plan.by_application:
             return self.of.evidence(canonical)
-        return _by_application(self.of, canonical)
+        return by_application(self.of, canonical)
 
 
 def samples_of(gathered: Gathered) -> CellSamples:
@@ -38,8 +38,8 @@ def samples_of(gathered: Gathered) -> CellSamples:
     return CellSamples(stack, units, weighted, gathered)
 
 
-def _by_application(of: Gathered, canonical: Int64) -> Merged:
-    """The evidence of rows that are applications."""
+def by_application(of: Gathered, canonical: Int64) -> Merged:
+    """The evidence of rows that are applications, given for each function id what readers take instead."""
     more, more_closed, row_cells, row_closed = of.cells, of.closed, of.open, of.closed_cells
     if of.plan.cube is not APPLICATION:
         of_each = replace(of.source, cube=APPLICATION)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storage.errors import BadSelection
+from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
 from storage.query.facts.scan import Profiles, SampleType
@@ -25,8 +26,9 @@ from storage.query.shapes.table_frames import frame_rows
 from storage.query.shapes.table_functions import FunctionRows
 from storage.query.shapes.table_lines import line_rows
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows, Grouping, LabelRows, Rows
-from storage.query.shapes.totals import Totals, totals, totals_by_function
+from storage.query.shapes.totals import Totals, totals, totals_of_cells
 from storage.query.weighing.estimates import Estimate, estimates
+from storage.query.weighing.evidence import Seen
 
 MOST_ROWS = 10_000
 _MOST_GROUPS = 20_000
@@ -96,9 +98,14 @@ class TableQuestion:
             by_function = reading.functions_of(self.selection)
             if isinstance(by_function, FunctionSamples):
                 rows = FunctionRows(reading.functions, by_function)
-                found = _tabulated(by_function.whole, rows, self.by, self.page)
-                return TableAnswer(by_function.kind, totals_by_function(by_function), found)
+                return self._by_cells(by_function, rows)
             samples, rows = by_function, all_rows(reading, by_function, self.by)
+        elif keys == ((APPLICATION,), ()):
+            applications = reading.applications_of(self.selection)
+            if isinstance(applications, ApplicationSamples):
+                rows = _application_rows(reading, applications.evidence, applications.seen)
+                return self._by_cells(applications, rows)
+            samples, rows = applications, all_rows(reading, applications, self.by)
         elif keys.by_line:
             lined = reading.lined(self.selection, keys.labels)
             samples, rows = lined.samples, rows_of_lines(reading, lined, self.by)
@@ -107,6 +114,10 @@ class TableQuestion:
             rows = all_rows(reading, samples, self.by)
         found = _tabulated(samples.whole, rows, self.by, self.page)
         return TableAnswer(samples.kind, totals(reading.functions, samples), found)
+
+    def _by_cells(self, samples: FunctionSamples | ApplicationSamples, rows: Rows) -> TableAnswer:
+        found = _tabulated(samples.whole, rows, self.by, self.page)
+        return TableAnswer(samples.kind, totals_of_cells(samples), found)
 
 
 def _tabulated(whole: float, rows: Rows, by: tuple[str, ...], page: Page) -> Table:
@@ -133,10 +144,7 @@ def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
         raise BadSelection("Only tables go by line.", hint="Ask for function instead of line.")
     if isinstance(samples.evidence, Merged):
         if not keys.frames:
-            applications = samples.evidence.rows.application
-            return ApplicationRows(
-                reading.label_values(APPLICATION, applications), samples.evidence, samples.seen
-            )
+            return _application_rows(reading, samples.evidence, samples.seen)
         grouping = Grouping(np.zeros(1, np.int64), ({},))
     else:
         grouping, _ = _grouping(reading, samples.profiles, keys.labels)
@@ -144,6 +152,10 @@ def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
         return LabelRows(samples, grouping)
     _check(grouping)
     return frame_rows(reading.functions, samples, grouping, keys.frames)
+
+
+def _application_rows(reading: Reading, evidence: Merged, seen: Seen) -> ApplicationRows:
+    return ApplicationRows(reading.label_values(APPLICATION, evidence.rows.application), evidence, seen)
 
 
 def grouped(reading: Reading, profiles: Profiles, labels: tuple[str, ...]) -> Grouping:

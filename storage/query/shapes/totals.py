@@ -7,6 +7,7 @@ import numpy as np
 
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
+from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Bool, group_starts, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.function_samples import FunctionSamples, Quality
@@ -67,8 +68,8 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     return _told(_behind(samples), int(samples.facts.units.sum()), kept, quality, coverage)
 
 
-def totals_by_function(samples: FunctionSamples) -> Totals:
-    """What stands behind these samples: all that the selection's labels choose."""
+def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
+    """What stands behind samples whose stacks were not read: all that the selection's labels choose."""
     evidence = samples.evidence
     return _told(_behind_cells(evidence), samples.units, 1.0, samples.quality, evidence.design.coverage)
 

@@ -1,21 +1,32 @@
 """What adding up by function takes of a question's budget is known before anything is unpacked."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from sqlalchemy import Connection
 
 from storage.errors import BudgetExceeded, QuestionDropped
 from storage.query.budget import Budget, Limits, Stop
+from storage.query.cells.block_source import BlockSource
+from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.functions import sums_of
-from storage.query.cells.gathered import Gathered
-from storage.rolling import moments_codec, weighted
+from storage.query.cells.gathered import Blocks, Gathered
+from storage.query.cells.kept import KeptBlocks
+from storage.query.cells.open_blocks import OpenBlocks
+from storage.rolling import moment_heads, moments_codec, weighted
+from storage.rolling.cover import Cover
+from storage.rolling.cubes import EVENT, Source
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
+from storage.rolling.reading import Cells, WeightedCells
 from storage.rolling.weighted import WeightedMoments
 
 ONE = np.ones(1)
+SOURCE = Source(EVENT, 1, True, 1)
+NO_FACTS = (np.zeros(0, np.int64),) * 2
 
 
 def cell(own: list[int]) -> Sums:
@@ -28,19 +39,53 @@ def cell(own: list[int]) -> Sums:
     return Sums(*arguments)
 
 
-def gathered_of(sums: Sums, closed: tuple[bytes, ...] = ()) -> Any:
-    cells, weighs = Unpacked(moments_codec.encode(sums)), WeightedMoments(closed)
-    return SimpleNamespace(
-        cells=SimpleNamespace(
-            unpacked=cells, amounts=cells.amounts, total=(sums.x * sums.divisor).astype(np.int64)
-        ),
-        closed=SimpleNamespace(unpacked=weighs, amounts=weighs.amounts, total=np.zeros(0, np.int64)),
-        open=SimpleNamespace(weight=3 * ONE),
+def cells_of(sums: Sums) -> Cells:
+    blobs = moments_codec.encode(sums)
+    column = np.ones(len(sums), np.int64)
+    total = (sums.x * sums.divisor).astype(np.int64)
+    heads, unpacked = moment_heads.decode_sums(blobs), Unpacked(blobs)
+    return Cells(*(column,) * 9, total, column, *NO_FACTS, heads, unpacked, column)
+
+
+def closed_of(blobs: tuple[bytes, ...]) -> WeightedCells:
+    column = np.ones(len(blobs), np.int64)
+    heads, unpacked = moment_heads.decode_parts(blobs), WeightedMoments(blobs)
+    doubles = column.astype(np.float64)
+    return WeightedCells(
+        *(column,) * 7, 0 * column, doubles, column, *NO_FACTS, doubles, heads, unpacked, column
     )
 
 
+COVER = Cover(days=(1,), weighted=((1, 1),))
+
+
+def source_of(cells: Cells, closed: tuple[bytes, ...] = ()) -> BlockSource:
+    """Where these cells are read from, and nothing is kept."""
+
+    class Given(BlockSource):
+        def open(self, *_: object) -> Cells:
+            return cells
+
+        def closed(self, *_: object) -> WeightedCells:
+            return closed_of(closed)
+
+    return Given(cast(Connection, None), KeptBlocks(1 << 20), SOURCE, None)
+
+
+def gathered_of(sums: Sums, closed: tuple[bytes, ...] = ()) -> Gathered:
+    cells = cells_of(sums)
+    of = source_of(cells, closed)
+    found = SimpleNamespace(
+        blocks=Blocks(OpenBlocks(of, COVER), ClosedBlocks(of, COVER)),
+        cells=cells,
+        closed=closed_of(()),
+        open=SimpleNamespace(weight=3 * ONE),
+    )
+    return cast(Gathered, found)
+
+
 def test_cells_are_added_up_in_units() -> None:
-    found = sums_of(cast(Gathered, gathered_of(cell([3, 0, 4]))))
+    found = sums_of(gathered_of(cell([3, 0, 4])))
     assert found is not None
     assert found.function.tolist() == [1, 3]
     assert found.own.tolist() == found.total.tolist() == [30, 40]
@@ -48,29 +93,32 @@ def test_cells_are_added_up_in_units() -> None:
 
 
 def test_what_does_not_fit_is_not_unpacked() -> None:
-    given = gathered_of(cell([1] * 1000))
+    cells = cells_of(cell([1] * 1000))
     with Budget(Limits(bytes=1000)).running(), pytest.raises(BudgetExceeded) as caught:
-        sums_of(given)
+        OpenBlocks(source_of(cells), COVER)
     assert caught.value.limit == "memory"
-    assert "_parts" not in vars(given.cells.unpacked)
+    assert "_parts" not in vars(cells.unpacked)
 
 
-def test_whoever_goes_away_is_noticed_between_parts() -> None:
-    given = gathered_of(cell([1, 2]))
+def test_whoever_goes_away_is_noticed_between_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = Budget(Limits())
-    amounts = given.cells.amounts
+    amounts = Unpacked.amounts
 
-    def then_left() -> Any:
+    def then_left(self: Unpacked) -> Any:
         budget.stop(Stop.DROPPED)
-        yield from amounts()
+        yield from amounts(self)
         raise AssertionError
 
-    given.cells.amounts = then_left
+    monkeypatch.setattr(Unpacked, "amounts", then_left)
     with budget.running(), pytest.raises(QuestionDropped):
-        sums_of(given)
+        OpenBlocks(source_of(cells_of(cell([1, 2]))), COVER)
 
 
-def test_closed_cells_that_do_not_count_are_told_by_their_first_byte() -> None:
-    given = gathered_of(cell([1, 2]), (weighted.UNCOUNTED + b"no more is read",))
-    with Budget(Limits(bytes=0)).running():
-        assert sums_of(given) is None
+def test_closed_cells_that_do_not_count_are_told() -> None:
+    none = np.zeros(1, np.int64)
+    scalars = (ONE,) * 7
+    no_rows: list[Any] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 10 + [np.zeros(0, np.int64)] * 2
+    parts = weighted.Parts(none, *scalars, none, *no_rows, np.ones(1, np.bool_))
+    for counted in (True, False):
+        blobs = tuple(weighted.encode(replace(parts, counted=np.array([counted]))))
+        assert (sums_of(gathered_of(cell([1, 2]), blobs)) is not None) == counted

@@ -1,0 +1,59 @@
+"""The samples of a selection by application, out of merged cells whose stacks stay unread.
+
+What each application has stands in its cells; how many samples have no names or no callers follows from the functions of
+all of them, as for tables by function (`storage.query.function_samples`).
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from storage.query.cells.evidence import Merged
+from storage.query.cells.gathered import Gathered
+from storage.query.cells.planner import Plan
+from storage.query.cells.samples import by_application
+from storage.query.facts.scan import SampleType
+from storage.query.function_samples import Quality, tell, without_stacks
+from storage.query.samples import Samples, SampleSource
+from storage.query.selections.selection import Selection
+from storage.query.weighing.evidence import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationSamples:
+    """What the applications of a selection have."""
+
+    kind: SampleType
+    seen: Seen
+    """What visits brought that are in no cell."""
+    evidence: Merged
+    """Its rows are the applications."""
+    units: int
+    """Observed."""
+    quality: Quality
+
+    @property
+    def whole(self) -> float:
+        """Units of the fleet in all of it: what shares are of."""
+        return self.evidence.whole
+
+
+def read_applications(
+    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
+) -> ApplicationSamples | Samples | None:
+    """A selection by cells for rows that are applications; with the stacks if it takes these. None: cells cannot tell after all."""
+
+    def of_applications(gathered: Gathered) -> ApplicationSamples:
+        told = tell(source, connection, gathered, merging=False)
+        loose = gathered.loose.facts
+        seen = Seen(
+            loose.visit[loose.profile],
+            told.shape.leaf,
+            loose.values,
+            loose.units,
+            loose.application[loose.profile],
+        )
+        evidence = by_application(gathered, told.canonical)
+        return ApplicationSamples(kind, seen, evidence, gathered.units, told.quality)
+
+    return without_stacks(source, connection, selection, kind, plan, samples_of=of_applications)
