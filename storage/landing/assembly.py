@@ -36,6 +36,7 @@ from storage.landing.observations import binary_rows, segment_rows
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import TableRows, VisitFacts
 from storage.landing.stacks import Calls
+from storage.landing.sums import sums_by
 from storage.landing.system import cpu_rows, system_rows
 from storage.schema import chunk, line_chunk, profile
 
@@ -138,10 +139,11 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
             line_chunks.add(visit.day, profile_id, int(line_sizes[i]), line_blobs[i])
 
     # Samples of whatever event, and nanoseconds of CPU: what the lack of a binary's names hides.
-    per_stack = np.zeros((2, len(capture.stacks.length)), np.int64)
-    np.add.at(per_stack[0], facts.stack, facts.count)
     cpu_ns = np.array([_cpu_ns(capture, number) for number in facts.segment], np.int64)
-    np.add.at(per_stack[1], facts.stack, facts.count * cpu_ns[facts.profile])
+    per_stack = np.stack([
+        sums_by(facts.stack, counts, len(capture.stacks.length))
+        for counts in (facts.count, facts.count * cpu_ns[facts.profile])
+    ])  # fmt: skip
     tables = (
         profiles,
         chunks,

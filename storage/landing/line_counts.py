@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from storage.landing.lines import Lines
 from storage.landing.stacks import Calls, Int64s, first_of_equal, sum_by_key
+from storage.landing.sums import EXACT
 
 _DENSE = 1 << 23
 """Cells of a table of (profile, line) that is summed in; 64 MB. A larger one is sorted instead."""
-_EXACT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, pro
     known = leaf_of_fact < len(places)
 
     cells = profiles * len(places)
-    if cells <= _DENSE and int(count.sum(dtype=np.float64)) < _EXACT:
+    if cells <= _DENSE and float(count.sum(dtype=np.float64)) < EXACT:
         # Counts below 2⁵³ add up exactly in doubles.
         row = profile * len(places)
         weights = np.repeat(count.astype(np.float64), each)

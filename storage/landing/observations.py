@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from fleetpb import capture_pb2
 from storage.landing.counters import STATUS, watched_s
@@ -11,13 +10,11 @@ from storage.landing.images import image_of
 from storage.landing.interning import Interner
 from storage.landing.resolved import ResolvedFrames, Status
 from storage.landing.rows import TableRows, VisitFacts
+from storage.landing.sums import Int64s, sums_by
 from storage.schema import capture_binary, capture_segment
 
 _INT8_MAX = (1 << 63) - 1
-_TABLE = 1 << 25
-"""Cells of a table of (stack, image), one byte each; a larger one is sorted instead."""
-
-Int64s = npt.NDArray[np.int64]
+_BITS = 64
 
 
 def segment_rows(
@@ -64,15 +61,13 @@ def binary_rows(
     number = {key: n for n, key in enumerate(first)}
     index = np.full(len(images), -1, np.int64)
     index[kept] = [number[images[i].key] for i in kept]
-    frames = np.array(capture.stacks.frames, np.int64)
-    image = index[np.array(capture.frames.mapping, np.int64)[frames]]
-    owner = np.repeat(np.arange(per_stack.shape[1]), np.array(capture.stacks.length, np.int64))
-    there = image >= 0
-    nameless = there & (resolved.status[frames] < Status.SYMTAB)
-    samples = _samples_through(owner[there], image[there], per_stack, len(first))
+    image = index[np.array(capture.frames.mapping, np.int64)]
+    nameless = np.where(resolved.status < Status.SYMTAB, image, -1)
+    frames, length = np.array(capture.stacks.frames, np.int64), np.array(capture.stacks.length, np.int64)
+    samples = _samples_through(image, frames, length, per_stack, len(first))
     unresolved = np.zeros_like(samples)
-    if nameless.any():
-        unresolved = _samples_through(owner[nameless], image[nameless], per_stack, len(first))
+    if (nameless >= 0).any():
+        unresolved = _samples_through(nameless, frames, length, per_stack, len(first))
     ids = interner.binaries(list(first.values())).tolist()
     numbers = np.stack((samples[0], unresolved[0], samples[1], unresolved[1]), axis=1).tolist()
     for id_, (through, without, *cpu_ns) in zip(ids, numbers, strict=True):
@@ -81,19 +76,27 @@ def binary_rows(
     return rows
 
 
-def _samples_through(owner: Int64s, image: Int64s, per_stack: Int64s, images: int) -> Int64s:
-    """What the stacks with a frame in each image have; a stack counts once. Shape (2, images)."""
-    place = owner * images + image
-    if per_stack.shape[1] * images <= _TABLE:
-        table = np.zeros(per_stack.shape[1] * images, bool)
-        table[place] = True
-        place = np.flatnonzero(table)
-    else:
-        place = np.unique(place)
-    stack, which = np.divmod(place, images)
+def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: Int64s, images: int) -> Int64s:
+    """What the stacks with a frame in each image have; a stack counts once. Shape (2, images).
+
+    `image` has for every frame of the table its image, or −1; `frames` and `length` are the stacks.
+    """
     total = np.zeros((2, images), np.int64)
-    for row, values in zip(total, per_stack, strict=True):
-        np.add.at(row, which, values[stack])
+    filled = np.flatnonzero(length)
+    if not len(filled):
+        return total
+    starts = (np.cumsum(length) - length)[filled]
+    # A bit for each image, so that a stack's frames become its images in one pass over them.
+    for first in range(0, images, _BITS):
+        bit = np.zeros(len(image), np.uint64)
+        here = np.flatnonzero((image >= first) & (image < first + _BITS))
+        bit[here] = np.uint64(1) << (image[here] - first).astype(np.uint64)
+        through = np.bitwise_or.reduceat(bit[frames], starts)
+        bits = np.unpackbits(through.astype("<u8").view(np.uint8), bitorder="little")
+        stack, which = np.divmod(np.flatnonzero(bits.view(bool)), _BITS)
+        mine = slice(first, min(first + _BITS, images))
+        for row, values in zip(total, per_stack[:, filled[stack]], strict=True):
+            row[mine] = sums_by(which, values, mine.stop - first)
     return total
 
 
