@@ -137,9 +137,9 @@ def _unsaid(found: FitInputs) -> Unsaid | None:
 
 def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, ...], int]:
     """The pairs of an application and a platform with most CPU time, and how many there are; no more are fitted than are shown."""
-    names, application = np.unique(found.application, return_inverse=True)
+    platforms = found.visits.names["platform"]
     platform = found.visits.values["platform"][found.visit]
-    keys, of = np.unique(np.stack([application.reshape(-1), platform], axis=1), axis=0, return_inverse=True)
+    keys, of = np.unique(found.application * len(platforms) + platform, return_inverse=True)
     of = of.reshape(-1)
     seconds = np.bincount(of, weights=found.seconds * found.visits.weight[found.visit], minlength=len(keys))
     order = np.argsort(of, kind="stable")
@@ -147,7 +147,8 @@ def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, .
     rows: list[FitRow] = []
     for place in np.argsort(-seconds, kind="stable")[:limit].tolist():
         budget.checkpoint()
-        key = str(names[keys[place, 0]]), found.visits.names["platform"][keys[place, 1]]
+        application, there = divmod(int(keys[place]), len(platforms))
+        key = found.names[application], platforms[there]
         rows.append(_row(found, parts[place], key, float(seconds[place]), wanted))
     return tuple(rows), len(keys)
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from storage.query.arrays import Bool, Float, Int64, weight_at
+from storage.query.arrays import Bool, Float, Int64, distinct, weight_at
 from storage.query.models.ratios import Derived, named_pairs
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import Counters, Pairs, read_failures
@@ -32,7 +31,10 @@ class FitInputs:
     """Of each visit the busy share of all logical CPUs, 0…1, and how many are busy on a socket; (V, 2)."""
     visit: Int64
     """Place of each pair's visit."""
-    application: npt.NDArray[np.str_]
+    application: Int64
+    """Place of its name in `names`: a week of ten thousand machines has millions of pairs."""
+    names: tuple[str, ...]
+    """In order."""
     seconds: Float
     """CPU time, in which the next two were counted; each > 0."""
     cycles: Float
@@ -74,13 +76,16 @@ def read_fit_inputs(reading: Reading, selection: Selection) -> FitInputs:
         left_out[f"of some of its applications, only these, {_NO_CLOCK}"] = int((partly & usable).sum())
     keep = usable[found.visit]
     found, clock = found.of(keep), clock.of(keep)
-    ids = np.array(sorted(named) or [0], np.int64)
-    names = np.array([named.get(id_, "") for id_ in ids.tolist()], np.str_)
+    ids, of = distinct(found.application)
+    called = [named[id_] for id_ in ids.tolist()]
+    names = tuple(sorted(set(called)))
+    number = {name: place for place, name in enumerate(names)}
     return FitInputs(
         visits=visits,
         load=load,
         visit=found.visit,
-        application=names[np.searchsorted(ids, found.application)],
+        application=np.array([number[name] for name in called], np.int64)[of],
+        names=names,
         seconds=clock.y / 1e9,
         cycles=found.y,
         instructions=found.x,
