@@ -102,12 +102,11 @@ def totals(moments: Moments, level: float = LEVEL) -> Estimates:
     n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
     tail = (1 - level) / 2
     seen = y > 0
+    unseen = y if seen.all() else shares(moments, level).hi * moments.x
     return Estimates(
         value=y,
         lo=np.where(seen, y * special.gammaincinv(n, tail) / n, 0.0),
-        hi=np.where(
-            seen, y * special.gammaincinv(n + 1, 1 - tail) / n, shares(moments, level).hi * moments.x
-        ),
+        hi=np.where(seen, y * special.gammaincinv(n + 1, 1 - tail) / n, unseen),
         few=_few(moments),
         effective=n,
     )

@@ -15,6 +15,12 @@ _LOCK = 0x666C_6565_7402
 _PATIENCE_MS = 2_000
 """How long dropping may wait for readers: everyone else queues behind it meanwhile."""
 
+_KEEP = text(f"LOCK TABLE ONLY {PARTITIONED[0].name} IN ACCESS SHARE MODE")
+_CHILDREN = text(
+    "SELECT p.name, c.relname FROM unnest(CAST(:tables AS text[])) AS p(name)"
+    " JOIN pg_inherits i ON i.inhparent = CAST(p.name AS regclass) JOIN pg_class c ON c.oid = i.inhrelid"
+)
+
 
 def ensure(connection: Connection, days: Iterable[date]) -> None:
     """Make the partitions of these days where they are missing; landing goes on meanwhile.
@@ -62,7 +68,7 @@ def keep(connection: Connection) -> None:
     For whoever reads facts in a snapshot, before the statement that begins it: a table that is dropped
     afterwards is gone for the snapshot too, while the rows that speak of its facts are not.
     """
-    connection.execute(text(f"LOCK TABLE ONLY {PARTITIONED[0].name} IN ACCESS SHARE MODE"))
+    connection.execute(_KEEP)
 
 
 def lock(connection: Connection) -> None:
@@ -104,13 +110,7 @@ def _days(connection: Connection, table: str) -> list[date]:
 
 def _days_of(connection: Connection, tables: Sequence[str]) -> dict[str, list[date]]:
     """The days of each table, ascending."""
-    rows = connection.execute(
-        text(
-            "SELECT p.name, c.relname FROM unnest(CAST(:tables AS text[])) AS p(name)"
-            " JOIN pg_inherits i ON i.inhparent = CAST(p.name AS regclass) JOIN pg_class c ON c.oid = i.inhrelid"
-        ),
-        {"tables": list(tables)},
-    ).all()
+    rows = connection.execute(_CHILDREN, {"tables": list(tables)}).all()
     found: dict[str, list[date]] = {table: [] for table in tables}
     for table, child in rows:
         suffix = child.removeprefix(f"{table}_")

@@ -44,6 +44,15 @@ def sorting(keys: npt.NDArray[np.integer]) -> Int64:
     return order
 
 
+def ranking(values: npt.NDArray[np.number]) -> Int64:
+    """The order that sorts any numbers, equal ones staying in theirs; a third of what a stable `np.argsort` takes."""
+    order = np.argsort(values)
+    ordered = values[order]
+    rank = np.zeros(len(values), np.int64)
+    rank[order[1:]] = np.cumsum(ordered[1:] != ordered[:-1])
+    return sorting(rank)
+
+
 def ranges(starts: Int64, ends: Int64) -> Int64:
     """All numbers of the ranges [start, end), one range after the other."""
     lengths = ends - starts
@@ -65,14 +74,27 @@ def ascending(ids: Int64) -> Int64:
     return found[group_starts(found)]
 
 
+_SPARSE = 16
+"""Places of a table of ids for each that is looked up: with more of them, sorting takes less time than touching the table."""
+
+
 def distinct(ids: Int64) -> tuple[Int64, Int64]:
     """The different ids ≥ 0, ascending, and for each of `ids` its place among them.
 
-    As `np.unique`, but without sorting: ids of the dictionaries are dense enough for a table.
+    As `np.unique`, but ids of the dictionaries are dense as a rule, and a table of all there could be needs no sorting. A few
+    out of millions of stacks are sorted: what a question costs is not to grow with what others are about.
     """
     if not len(ids):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    seen = np.zeros(int(ids.max()) + 1, np.bool_)
+    most = int(ids.max())
+    if most > _SPARSE * len(ids):
+        order = sorting(ids)
+        ordered = ids[order]
+        new = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+        place = np.empty(len(ids), np.int64)
+        place[order] = np.cumsum(new) - 1
+        return ordered[new].astype(np.int64, copy=False), place
+    seen = np.zeros(most + 1, np.bool_)
     seen[ids] = True
     found = np.flatnonzero(seen)
     place = np.empty(len(seen), np.int64)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, Date, literal, null, select, union_all
+from sqlalchemy import Connection, Date, bindparam, literal, null, select, union_all
 
 from storage.rolling.cubes import HOURS_A_DAY, WEIGHTED_LEVELS, Cube, bucket_days, day_number
 from storage.schema import roll_built, roll_day, roll_queue
@@ -38,16 +38,9 @@ class Cover:
 
 def read_state(connection: Connection, cube: Cube, *, hours_from: int = 0) -> State:
     """The state by a snapshot; `hours_from` is for the caller to know from what it keeps."""
-    c = roll_built.c
     built: dict[int, set[int]] = {level: set() for level in WEIGHTED_LEVELS}
     of_days: dict[int, set[int]] = {_WAITING: set(), _UNFOLDED: set()}
-    # One statement: on a busy machine each costs milliseconds of waiting for its turn.
-    found = union_all(
-        select(c.level, c.bucket, null().cast(Date).label("day")).where(c.cube == cube.id),
-        select(literal(_WAITING), literal(0), roll_queue.c.day).distinct(),
-        select(literal(_UNFOLDED), literal(0), roll_day.c.day).where(roll_day.c.folded_at.is_(None)),
-    )
-    for level, bucket, day in connection.execute(found):
+    for level, bucket, day in connection.execute(_STATE, {"cube": cube.id}):
         if level in of_days:
             of_days[level].add(day_number(day))
         else:
@@ -63,6 +56,14 @@ def read_state(connection: Connection, cube: Cube, *, hours_from: int = 0) -> St
 
 _WAITING, _UNFOLDED = -1, -2
 """In place of a level: days with entries in the queue, and days without cells of the whole day."""
+# One statement: on a busy machine each costs milliseconds of waiting for its turn.
+_STATE = union_all(
+    select(roll_built.c.level, roll_built.c.bucket, null().cast(Date).label("day")).where(
+        roll_built.c.cube == bindparam("cube")
+    ),
+    select(literal(_WAITING), literal(0), roll_queue.c.day).distinct(),
+    select(literal(_UNFOLDED), literal(0), roll_day.c.day).where(roll_day.c.folded_at.is_(None)),
+)
 
 
 def cover(state: State, first: int, end: int, *, weighted: bool = True) -> Cover:

@@ -7,11 +7,12 @@ while the cells still hold it. With the cells, in one snapshot, they are exactly
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.query.arrays import Bool, Float, Int64
@@ -29,6 +30,41 @@ from storage.visits import BY_HAND
 MOST_VISITS = 20_000
 """More of them are not read one by one: the roller is behind, and cells save nothing."""
 _ID = "visit_id"
+_OF_VISIT = (
+    visit.c.visit_id,
+    visit.c.stratum_id,
+    visit.c.hour,
+    visit.c.machine_id,
+    func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
+)
+_DRAWN = (
+    select(*_OF_VISIT)
+    .where(
+        visit.c.campaign_id == bindparam("campaign"),
+        visit.c.drawn_at >= bindparam("low"),
+        visit.c.drawn_at < bindparam("high"),
+        visit.c.round != BY_HAND,
+    )
+    .limit(MOST_VISITS + 1)
+)
+
+
+@lru_cache(maxsize=16)
+def _queued(ranges: int) -> Select[Any]:
+    """Visits of a campaign that wait to be merged, of some days and of so many ranges of hours."""
+    hour = visit.c.hour
+    inside = (and_(hour >= bindparam(f"first{n}"), hour < bindparam(f"end{n}")) for n in range(ranges))
+    return (
+        select(*_OF_VISIT, roll_queue.c.sign, roll_queue.c.entry_id)
+        .join(visit, visit.c.visit_id == roll_queue.c.visit_id)
+        .where(
+            visit.c.campaign_id == bindparam("campaign"),
+            roll_queue.c.day >= bindparam("first_day"),
+            roll_queue.c.day <= bindparam("last_day"),
+            or_(*inside),
+        )
+        .limit(MOST_VISITS + 1)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,42 +143,21 @@ def read_visits(
 ) -> UnmergedVisits | None:
     """The visits that cells of this cover lack or have too many; None: there are too many of them."""
     hours = merged_hours(plan, cover)
-    columns = (
-        visit.c.visit_id,
-        visit.c.stratum_id,
-        visit.c.hour,
-        visit.c.machine_id,
-        func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
-    )
     tables: list[tuple[Rows, Int64, Int64]] = []
     for low, high in _beside(selection, plan, cover):
         rows = read_fixed(
-            connection,
-            select(*columns)
-            .where(
-                visit.c.campaign_id == campaign_id,
-                visit.c.drawn_at >= low,
-                visit.c.drawn_at < high,
-                visit.c.round != BY_HAND,
-            )
-            .limit(MOST_VISITS + 1),
-            limit=MAX_BYTES,
+            connection, _DRAWN, {"campaign": campaign_id, "low": low, "high": high}, limit=MAX_BYTES
         )
         tables.append((rows, np.ones(len(rows), np.int64), np.zeros(len(rows), np.int64)))
     if hours:
-        queued = read_fixed(
-            connection,
-            select(*columns, roll_queue.c.sign, roll_queue.c.entry_id)
-            .join(visit, visit.c.visit_id == roll_queue.c.visit_id)
-            .where(
-                visit.c.campaign_id == campaign_id,
-                roll_queue.c.day >= day_of(plan.first // HOURS),
-                roll_queue.c.day <= day_of((plan.end - 1) // HOURS),
-                or_(*(and_(visit.c.hour >= low, visit.c.hour < high) for low, high in hours)),
-            )
-            .limit(MOST_VISITS + 1),
-            limit=MAX_BYTES,
-        )
+        parameters: dict[str, Any] = {
+            "campaign": campaign_id,
+            "first_day": day_of(plan.first // HOURS),
+            "last_day": day_of((plan.end - 1) // HOURS),
+        }
+        for n, (first, end) in enumerate(hours):
+            parameters |= {f"first{n}": first, f"end{n}": end}
+        queued = read_fixed(connection, _queued(len(hours)), parameters, limit=MAX_BYTES)
         tables.append((queued, queued.ints("sign"), queued.ints("entry_id")))
     if sum(len(rows) for rows, _, _ in tables) > MOST_VISITS:
         return None

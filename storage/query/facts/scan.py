@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection, UnknownCampaign
@@ -29,6 +29,11 @@ _MARGIN = 0.8
 """Of what may be read: parts are of different sizes."""
 TIME_UNIT = "nanoseconds"
 """Sample types in this unit are CPU time; answers give them in seconds too."""
+
+_SAMPLE_TYPES = select(
+    sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id, sample_type.c.kind
+)
+_CAMPAIGN = select(campaign.c.campaign_id).where(campaign.c.name == bindparam("name"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +103,7 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
 
     The default event is always known, so that a store that is still empty answers with nothing.
     """
-    rows = connection.execute(
-        select(sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id, sample_type.c.kind)
-    ).all()
+    rows = connection.execute(_SAMPLE_TYPES).all()
     fitting = sorted(
         (row for row in rows if row.event == selection.event and selection.unit in {"", row.unit}),
         key=lambda row: (row.unit != TIME_UNIT, row.unit),
@@ -125,9 +128,7 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
 @once_a_snapshot
 def campaign_of(connection: Connection, selection: Selection) -> int | None:
     """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
-    found: int | None = connection.execute(
-        select(campaign.c.campaign_id).where(campaign.c.name == selection.campaign)
-    ).scalar()
+    found: int | None = connection.execute(_CAMPAIGN, {"name": selection.campaign}).scalar()
     if found is None and selection.campaign != DEFAULT_CAMPAIGN:
         raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
     return found

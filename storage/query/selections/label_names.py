@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 import numpy as np
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, bindparam, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection
@@ -31,6 +31,8 @@ _LONGEST_TYPED = 64
 _TOGETHER = 1000
 """Values that are tested between two looks at the question's budget."""
 _MOST_SHOWN = 50
+_VALUES = select(dim_value.c.value_id, dim_value.c.value).where(dim_value.c.dim == bindparam("dim"))
+_EQUAL = _VALUES.where(dim_value.c.value == bindparam("value"))
 
 
 def user_labels(connection: Connection) -> list[str]:
@@ -140,10 +142,9 @@ def _matching(connection: Connection, matcher: Matcher) -> list[int]:
     if matcher.label == MACHINE:
         return _tested(connection.execute(select(machine.c.machine_id, machine.c.name)), test)
     if matcher.label in DIMENSIONS:
-        values = select(dim_value.c.value_id, dim_value.c.value).where(dim_value.c.dim == matcher.label)
-        if not matcher.operator.is_pattern:
-            values = values.where(dim_value.c.value == matcher.value)
-        return _tested(connection.execute(values), test)
+        if matcher.operator.is_pattern:
+            return _tested(connection.execute(_VALUES, {"dim": matcher.label}), test)
+        return _tested(connection.execute(_EQUAL, {"dim": matcher.label, "value": matcher.value}), test)
     text_ = _value(matcher.label)
     sets = select(label_set.c.label_set_id, func.coalesce(text_, ""))
     if not matcher.operator.is_pattern:

@@ -6,6 +6,7 @@ self; whom they call divides nothing, since a stack through a recursive function
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Occurrences:
     """Theirs, ascending."""
     outermost: Int64
     """Those of them that are below no other."""
+    ends: "Ends"
 
     @classmethod
     def of(cls, named: Functions, samples: Samples, subject: Subject) -> "Occurrences":
@@ -49,7 +51,7 @@ class Occurrences:
         functions = found[np.argsort(-sum_at(which, borne.total[outer], len(found)), kind="stable")]
         together = np.zeros(len(nodes), np.int64)
         outermost = nodes[prefix_tree.outermost_among(nodes, together, shape.end)]
-        return cls(named, samples, borne, functions, nodes, outermost)
+        return cls(named, samples, borne, functions, nodes, outermost, Ends(samples))
 
     def callers(self) -> "CallRows":
         """Who calls them: a row for each function, 0 where a stack begins with them."""
@@ -149,6 +151,38 @@ _NOTHING = FrameTree(
 )
 
 
+class Ends:
+    """Facts in the order of the nodes that their stacks end in, sorted once for all rows that ask."""
+
+    def __init__(self, samples: Samples) -> None:
+        """Nothing is sorted yet."""
+        self._samples = samples
+
+    @cached_property
+    def below(self) -> Int64:
+        """Where those at or below node i begin; they end where those at or below node end[i] begin."""
+        return self._order[1]
+
+    @cached_property
+    def visit(self) -> Int64:
+        """Of each fact."""
+        return self._samples.seen.visit[self._order[0]]
+
+    @cached_property
+    def units(self) -> Int64:
+        """Of each fact."""
+        return self._samples.seen.units[self._order[0]]
+
+    @cached_property
+    def samples_before(self) -> Int64:
+        """Samples of all facts before each, and of all."""
+        return np.concatenate(([0], np.cumsum(self._samples.seen.samples[self._order[0]])))
+
+    @cached_property
+    def _order(self) -> tuple[Int64, Int64]:
+        return self._samples.shape.by_node(self._samples.seen.leaf)
+
+
 class CallRows:
     """One row for each function on the other side of a call, as `table_rows.Rows` has them.
 
@@ -159,6 +193,7 @@ class CallRows:
         """`callees` are the nodes that are called, ascending; `other` is the function each one counts for."""
         samples, borne = of.samples, of.borne
         self._named = of.named
+        self._ends = of.ends
         self._samples = samples
         self._nodes = callees
         functions, row = distinct(other)
@@ -204,16 +239,13 @@ class CallRows:
         there = own_row >= 0
         own = by_visit.of_pairs(own_row, seen.visit, seen.units, rows=size, visits=visits)
         row = row_of[self._outer_row]
-        order = np.argsort(row, kind="stable")
+        order = sorting(row + 1)
         nodes = self._outer[order][row[order] >= 0]
         first = np.searchsorted(np.sort(row[row >= 0]), np.arange(size + 1))
-        by_node, below = shape.by_node(seen.leaf)
-        starts, ends = below[nodes], below[shape.end[nodes]]
-        running = np.concatenate(([0], np.cumsum(seen.samples[by_node])))
-        in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
-        total = by_visit.of_slices(
-            first, starts, ends, seen.visit[by_node], seen.units[by_node], visits=visits
-        )
+        ends = self._ends
+        low, high = ends.below[nodes], ends.below[shape.end[nodes]]
+        in_slices = np.concatenate(([0], np.cumsum(ends.samples_before[high] - ends.samples_before[low])))
+        total = by_visit.of_slices(first, low, high, ends.visit, ends.units, visits=visits)
         return Brought(
             sum_at(own_row[there], seen.samples[there], size),
             in_slices[first[1:]] - in_slices[first[:-1]],

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from analysis import estimate
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.application_samples import ApplicationSamples
@@ -16,7 +17,7 @@ from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.design import Coverage
-from storage.query.weighing.estimates import Interval, estimates
+from storage.query.weighing.estimates import Interval
 
 Path = Literal["cells", "chunks", "mixed"]
 """What an answer was read from: merged cells, every visit's own chunks, or both."""
@@ -109,13 +110,13 @@ def _behind(samples: Samples) -> _Behind:
     by_visit = sum_at(evidence.of_profile[facts.profile], facts.units, len(evidence))
     seen = np.flatnonzero(by_visit)
     moments = evidence.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
-    (estimate,) = estimates(moments, 1)
+    whole = None if moments is None else estimate.totals(moments)
     return _Behind(
         int(facts.samples.sum()),
         len(np.unique(evidence.machine[seen])),
         len(seen),
         len(group_starts(facts.profile)),
-        None if estimate is None else estimate.units,
+        None if whole is None else Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0])),
         "chunks",
     )
 

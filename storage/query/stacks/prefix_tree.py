@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.query.arrays import Bool, Int32, Int64, group_starts, sorting
+from storage.query.arrays import Bool, Int32, Int64, group_starts, ranking, sorting
 
 ROOT = 0
 
@@ -111,10 +111,10 @@ def preorder(
     return position[back], size[back]
 
 
-def resorted(parent: Int64, end: npt.NDArray[np.integer], rank: npt.NDArray[np.generic]) -> Int64:
+def resorted(parent: Int64, end: npt.NDArray[np.integer], rank: npt.NDArray[np.number]) -> Int64:
     """As the numbers of `preorder`, for a tree that is in preorder by another rank: `end` are its subtrees' ends."""
     count = len(parent)
-    by_rank = np.argsort(rank, kind="stable")
+    by_rank = ranking(rank)
     order = by_rank[sorting(parent[by_rank] + 1)]
     size = (end - np.arange(count))[order]
     first = group_starts(parent[order])

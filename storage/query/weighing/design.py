@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights, weigh
@@ -20,6 +20,35 @@ from storage.query.weighing.kept import facts_from
 from storage.query.weighing.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
 from storage.schema import capture_segment, visit
 from storage.visits import BY_HAND
+
+# All columns shown are grouped by, though the id says them all: not every database knows that.
+_OF_VISITS = (
+    visit.c.visit_id,
+    visit.c.stratum_id,
+    visit.c.hour,
+    visit.c.utilisation,
+    capture_segment.c.stacks,
+)
+_WATCHED = (
+    select(
+        visit.c.visit_id,
+        visit.c.stratum_id,
+        visit.c.hour,
+        func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
+        capture_segment.c.stacks,
+        func.sum(capture_segment.c.seconds).label("seconds"),
+    )
+    .join(capture_segment, capture_segment.c.visit_id == visit.c.visit_id)
+    .where(
+        visit.c.campaign_id == bindparam("campaign"),
+        visit.c.drawn_at >= bindparam("start"),
+        visit.c.drawn_at < bindparam("end"),
+        visit.c.round != BY_HAND,
+        capture_segment.c.sample_type_id == bindparam("sample_type"),
+        capture_segment.c.seconds > 0,
+    )
+    .group_by(*_OF_VISITS)
+)
 
 Ids = npt.NDArray[np.bytes_]
 """Visit ids of 16 bytes each."""
@@ -163,29 +192,15 @@ def read_watched(
     only: ColumnElement[bool] | None = None,
 ) -> Watched:
     """The landed visits of [start, end) and how long each watched the sample type."""
-    segment = capture_segment.c
     rows = read_fixed(
         connection,
-        select(
-            visit.c.visit_id,
-            visit.c.stratum_id,
-            visit.c.hour,
-            func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
-            segment.stacks,
-            func.sum(segment.seconds).label("seconds"),
-        )
-        .join(capture_segment, segment.visit_id == visit.c.visit_id)
-        .where(
-            visit.c.campaign_id == campaign_id,
-            visit.c.drawn_at >= time[0],
-            visit.c.drawn_at < time[1],
-            visit.c.round != BY_HAND,
-            segment.sample_type_id == (-1 if sample_type_id is None else sample_type_id),
-            segment.seconds > 0,
-            *(() if only is None else (only,)),
-        )
-        # All columns shown, though the id says them all: not every database knows that.
-        .group_by(visit.c.visit_id, visit.c.stratum_id, visit.c.hour, visit.c.utilisation, segment.stacks),
+        _WATCHED if only is None else _WATCHED.where(only),
+        {
+            "campaign": campaign_id,
+            "start": time[0],
+            "end": time[1],
+            "sample_type": -1 if sample_type_id is None else sample_type_id,
+        },
         limit=_MAX_BYTES,
     )
     deep = np.array(rows.values("stacks"), np.bool_)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from math import ceil
 
 import numpy as np
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, Integer, bindparam, exists, func, select
 
 from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
@@ -24,6 +24,32 @@ HOURS = 24
 _MAX_BYTES = 256 << 20
 NOT_KNOWN = -1.0
 """Utilisation of a visit that could not say."""
+
+# Made once: a question has a dozen statements, and to make one anew costs more than its rows.
+_CAMPAIGN, _FIRST = coverage.c.campaign_id == bindparam("campaign"), bindparam("first", type_=Integer)
+_WHOLE = table.alias("whole")
+_ALIKE = (
+    select(table.c.stratum_id, func.min(_WHOLE.c.stratum_id).label("first"))
+    .join(_WHOLE, (_WHOLE.c.datacenter == table.c.datacenter) & (_WHOLE.c.platform == table.c.platform))
+    .group_by(table.c.stratum_id)
+    .subquery()
+)
+"""For each stratum the first of those that differ from it in their thinning alone."""
+_COVERAGE = (
+    select(
+        coverage.c.stratum_id,
+        coverage.c.hour,
+        coverage.c.utilisation_class,
+        coverage.c.population,
+        coverage.c.drawn,
+        func.coalesce(_ALIKE.c.first, coverage.c.stratum_id, type_=Integer).label("first"),
+    )
+    .outerjoin(_ALIKE, _ALIKE.c.stratum_id == coverage.c.stratum_id)
+    .where(_CAMPAIGN, coverage.c.hour >= _FIRST, coverage.c.hour < bindparam("end"))
+)
+_NOW_AND_BEFORE = select(
+    func.now(), exists().where(_CAMPAIGN, coverage.c.drawn > 0, coverage.c.hour < _FIRST)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +135,8 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     """The strata of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
     asked = np.array([start.timestamp(), end.timestamp()])
     first, last = int(asked[0] // HOUR_S), ceil(asked[1] / HOUR_S)
-    c = coverage.c
     rows = read_fixed(
-        connection,
-        select(c.stratum_id, c.hour, c.utilisation_class, c.population, c.drawn).where(
-            c.campaign_id == campaign_id, c.hour >= first, c.hour < last
-        ),
-        limit=_MAX_BYTES,
+        connection, _COVERAGE, {"campaign": campaign_id, "first": first, "end": last}, limit=_MAX_BYTES
     )
     hour, drawn = rows.ints("hour"), rows.ints("drawn")
     hours = _covered_hours(connection, campaign_id, np.unique(hour[drawn > 0]), asked)
@@ -142,29 +163,17 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     )
     some = drawn > 0
     in_hours = Drawn(hour[some], (stratum * CLASSES + klass + 1)[some], drawn[some])
-    return replace(found, alike=_alike(connection, found.stratum), in_hours=in_hours)
+    return replace(found, alike=_alike(found.stratum, stratum, rows.ints("first")), in_hours=in_hours)
 
 
-def _alike(connection: Connection, strata: Int64) -> Int64:
-    """The strata with those that differ in their thinning alone as one.
+def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
+    """The strata with those that differ in their thinning alone as one; `first` is that of each `stratum`, which has all of them.
 
     They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
     was thinned has a counterpart in one that was not.
     """
-    whole = table.alias("whole")
-    known = connection.execute(
-        select(table.c.stratum_id, func.min(whole.c.stratum_id).label("first"))
-        .join(
-            whole,
-            (whole.c.datacenter == table.c.datacenter) & (whole.c.platform == table.c.platform),
-        )
-        .group_by(table.c.stratum_id)
-        .having(func.min(whole.c.stratum_id) < table.c.stratum_id)
-    ).all()
-    alike = strata.copy()
-    for row in known:
-        alike[strata == row.stratum_id] = row.first
-    return alike
+    known, place = np.unique(stratum, return_index=True)
+    return first[place[np.searchsorted(known, strata)]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +334,7 @@ def _first_draw(connection: Connection, campaign_id: int, hour: int) -> float:
 
 def _now_and_before(connection: Connection, campaign_id: int, hour: int) -> tuple[float, bool]:
     """Seconds since 1970, and whether the campaign drew anyone before an hour: one statement for both."""
-    c = coverage.c
-    before = exists().where(c.campaign_id == campaign_id, c.drawn > 0, c.hour < hour)
-    row = connection.execute(select(func.now(), before)).one()
+    row = connection.execute(_NOW_AND_BEFORE, {"campaign": campaign_id, "first": hour}).one()
     return row[0].timestamp(), bool(row[1])
 
 
