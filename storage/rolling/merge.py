@@ -39,6 +39,12 @@ class Facts:
             return self
         return sum_facts(np.repeat(cell, self.count), self.stack, self.units, cells)
 
+    def between(self, low: int, high: int) -> "Facts":
+        """Those of the cells [low, high)."""
+        first = int(self.count[:low].sum())
+        pairs = slice(first, first + int(self.count[low:high].sum()))
+        return Facts(self.count[low:high], self.stack[pairs], self.units[pairs])
+
     def of(self, cells: Int64) -> "Facts":
         """Those of some cells, in this order."""
         rows = ranges((np.cumsum(self.count) - self.count)[cells], self.count[cells])

@@ -4,6 +4,7 @@ The caller holds the locks of all days it touches (`locks`), so what is read her
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from storage.rolling.sorting import Int64
 from storage.schema import roll, roll_built
 
 _COUNTS = ("profiles", "visits", "samples", "total")
+_PAIRS = 1 << 18
+"""Of a function and a visit, merged in one go: arrays of two megabytes are found in caches and among what was just
+freed, where larger ones are new pages of the system's, which took as long to clear as all else together."""
 
 _wanted = Table(
     "rolling_wanted",
@@ -59,30 +63,60 @@ def forget_buckets(connection: Connection, days: Sequence[int]) -> None:
 
 
 def _add(connection: Connection, gains: Gains) -> None:
-    counts, facts, before = _take(connection, gains)
-    counts = {name: counts[name] + getattr(gains, name) for name in _COUNTS}
-    n = len(gains)
-    merged = sum_facts(
-        np.concatenate((gains.facts.cell, facts.cell)),
-        np.concatenate((gains.facts.stack, facts.stack)),
-        np.concatenate((gains.facts.units, facts.units)),
-        n,
-    )
+    held = _take(connection, gains)
+    counts = {name: held.counts[name] + getattr(gains, name) for name in _COUNTS}
     bad = (counts["profiles"] < 0) | (counts["visits"] < 0)
-    bad[merged.cell[merged.units < 0]] = True
-    blobs, lacking = cell_moments.add(before, gains.moments)
-    bad |= lacking
+    facts: list[Facts] = []
+    moments: list[bytes] = []
+    for low, high, gained in gains.moments.portions(_PAIRS):
+        merged = _merged(gains.facts.between(low, high), held.facts(low, high))
+        blobs, lacking = cell_moments.add(held.moments[low:high], gained)
+        lacking[merged.cell[merged.units < 0]] = True
+        bad[low:high] |= lacking
+        facts.append(merged)
+        moments += blobs
     if bad.any():
         level, bucket = (gains.key[bad, KEY.index(name)] for name in ("level", "bucket"))
         raise TookTooMuch(np.where(level == HOUR, bucket // HOURS_A_DAY, bucket).tolist())
     left = np.flatnonzero(counts["profiles"] > 0)
-    chosen = [blobs[i] for i in left.tolist()]
+    columns = ([getattr(part, name) for part in facts] for name in Facts.__slots__)
+    merged = Facts(*map(np.concatenate, columns)).of(left)
     values = {name: column[left] for name, column in counts.items()}
-    _write(connection, gains.key[left], values, merged.of(left), chosen)
+    _write(connection, gains.key[left], values, merged, [moments[i] for i in left.tolist()])
 
 
-def _take(connection: Connection, gains: Gains) -> tuple[dict[str, Int64], Facts, list[memoryview | None]]:
-    """Take what there is of the cells out of the table: their counts, facts and moments (None: not there).
+def _merged(gained: Facts, before: Facts) -> Facts:
+    """Cell by cell the sum of both."""
+    return sum_facts(
+        np.concatenate((gained.cell, before.cell)),
+        np.concatenate((gained.stack, before.stack)),
+        np.concatenate((gained.units, before.units)),
+        len(gained.count),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What there was of some cells; none of one that is not there."""
+
+    counts: dict[str, Int64]
+    rows: Int64
+    """Pairs of each in `data`."""
+    data: list[memoryview]
+    moments: list[memoryview | None]
+
+    def facts(self, low: int, high: int) -> Facts:
+        """Of the cells [low, high). Raises `CorruptCell`."""
+        there = [i for i in range(low, high) if self.moments[i] is not None]
+        try:
+            stack, units = decode_many([self.data[i] for i in there], self.rows[there])
+        except CorruptChunk as error:
+            raise CorruptCell(f"a cell does not decode: {error}") from error
+        return Facts(self.rows[low:high], stack.astype(np.int64), units)
+
+
+def _take(connection: Connection, gains: Gains) -> _Held:
+    """Take what there is of the cells out of the table.
 
     They are written anew by COPY: an UPDATE makes a new row of each as well, and needs them all in a
     temporary table first, whose pages the server's process keeps.
@@ -96,19 +130,14 @@ def _take(connection: Connection, gains: Gains) -> tuple[dict[str, Int64], Facts
     columns, blobs = rows.read(connection, taken)
     connection.execute(delete(_wanted))
     at = columns["n"]
-    counts = {name: np.zeros(n, np.int64) for name in _COUNTS}
-    for name in _COUNTS:
-        counts[name][at] = columns[name]
-    try:
-        stack, units = decode_many(blobs[0], columns["facts"])
-    except CorruptChunk as error:
-        raise CorruptCell(f"a cell does not decode: {error}") from error
-    # A cell that is not there is the empty one behind the last.
-    place = np.full(n, len(at), np.int64)
-    place[at] = np.arange(len(at))
-    facts = Facts(np.append(columns["facts"], 0), stack.astype(np.int64), units).of(place)
-    found = [*blobs[1], None]
-    return counts, facts, [found[i] for i in place.tolist()]
+    counts = {name: np.zeros(n, np.int64) for name in (*_COUNTS, "facts")}
+    for name, column in counts.items():
+        column[at] = columns[name]
+    data: list[memoryview] = [memoryview(b"")] * n
+    moments: list[memoryview | None] = [None] * n
+    for place, facts, sums in zip(at.tolist(), *blobs, strict=True):
+        data[place], moments[place] = facts, sums
+    return _Held(counts, counts.pop("facts"), data, moments)
 
 
 def _write(

@@ -6,6 +6,8 @@ as long as that is smaller (`listed`), and sums afterwards. A visit that is take
 what it brought.
 """
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -71,6 +73,24 @@ class VisitLists:
             self.machine_bit[at], self.x[at], self.event[at], self.visit[rows] + np.repeat(moved, pairs[cells]),
             self.function[rows], self.own[rows], self.total[rows],
         )  # fmt: skip
+
+    def portions(self, most: int) -> Iterator[tuple[int, int, "VisitLists"]]:
+        """Cells [low, high) and what they are, in order: of one and less than `most` pairs of others behind it."""
+        bounds = np.concatenate(([0], np.cumsum(self.pairs)))
+        groups = np.flatnonzero(np.diff(bounds[1:] // max(most, 1))) + 1
+        cuts = [0, *groups.tolist(), len(self)] if len(self) else []
+        for low, high in itertools.pairwise(cuts):
+            first, end = (int(n) for n in np.searchsorted(self.cell, (low, high)))
+            visits, pairs = slice(first, end), slice(int(bounds[low]), int(bounds[high]))
+            yield (
+                low,
+                high,
+                VisitLists(
+                    self.divisor[low:high], self.cell[visits] - low, self.sign[visits], self.machine_bit[visits],
+                    self.x[visits], self.event[visits], self.visit[pairs] - first, self.function[pairs],
+                    self.own[pairs], self.total[pairs],
+                ),
+            )  # fmt: skip
 
     def into(self, cell: Int64, cells: int) -> "VisitLists":
         """The visits of fewer cells: those of cell i go into `cell[i]`."""

@@ -17,8 +17,8 @@ from storage.rolling.sorting import Int64, by_pair, counts, ranges, starts
 from storage.rolling.stack_functions import StackFunctions
 from storage.rolling.visit_lists import VisitLists
 
-_CHUNK = 1_000_000
-"""Pairs of a fact and a function that are multiplied at once: some 40 MB."""
+_CHUNK = 1 << 18
+"""Pairs of a fact and a function that are multiplied at once: some 10 MB, which caches hold a part of."""
 _WIDEST = 1 << 22
 """Of a row that functions are added up in by their ids; larger ids are numbered first."""
 

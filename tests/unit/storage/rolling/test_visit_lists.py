@@ -67,6 +67,18 @@ def test_visits_survive_their_blob(cells: list[Any]) -> None:
 
 
 @settings(deadline=None)
+@given(st.lists(st.tuples(CELL, DIVISORS), max_size=6), st.integers(0, 12))
+def test_portions_are_all_of_it_in_order(cells: list[Any], most: int) -> None:
+    lists = joined([cell_of(*cell) for cell in cells])
+    parts = list(lists.portions(most))
+    assert_same(joined([part for *_, part in parts]), lists)
+    assert [cell for low, high, _ in parts for cell in range(low, high)] == list(range(len(lists)))
+    for low, high, part in parts:
+        assert len(part) == high - low
+        assert int(part.pairs[1:].sum()) < max(most, 1)
+
+
+@settings(deadline=None)
 @given(CELL, DIVISORS)
 def test_sums_are_those_of_a_loop(visits: list[Any], divisor: int) -> None:
     lists = cell_of(visits, divisor)
