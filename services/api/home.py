@@ -17,12 +17,15 @@ HOME: Final = (
     ("/api/v1/flame", f"{_SELECTION}&nodes=200000", MEDIA_TYPE),
 )
 """Path, query and Accept of each."""
-_CODINGS: Final = b"gzip, deflate, br, zstd"
-"""As browsers of today say it to this machine and over TLS; an older one waits for its first answer."""
+_CODINGS: Final = (b"gzip, deflate, br, zstd", b"gzip, deflate")
+"""As browsers of today accept over TLS; and without TLS, if this machine is no exception to them (Firefox)."""
 
 
-def home_requests(access: Access) -> list[Scope]:
-    """The page's questions as this process asks them itself, by a session with the least role."""
+def home_requests(access: Access, *, secure: bool) -> list[Scope]:
+    """The page's questions as this process asks them itself, by a session with the least role.
+
+    `secure`: it is served over TLS; else they are asked a second time, for browsers that take no zstd then.
+    """
     cookie = f"{SESSION_COOKIE}={access.own_session()}"
     return [
         {
@@ -38,12 +41,13 @@ def home_requests(access: Access) -> list[Scope]:
             "headers": [
                 (b"host", b"localhost"),
                 (b"accept", accept.encode()),
-                (b"accept-encoding", _CODINGS),
+                (b"accept-encoding", codings),
                 (b"cache-control", b"no-cache"),
                 (b"cookie", cookie.encode()),
             ],
             "client": None,
             "server": None,
         }
+        for codings in (_CODINGS[:1] if secure else _CODINGS)
         for path, query, accept in HOME
     ]

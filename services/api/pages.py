@@ -4,19 +4,26 @@ The UI's files hold nothing secret and go to anyone, so that a link into the UI 
 although browsers keep back a SameSite=Strict cookie on such a first request; its data do not.
 """
 
+import gzip
 import html
+from functools import lru_cache
 from http import HTTPStatus
+from mimetypes import guess_type
 from pathlib import Path
 
-from fastapi import APIRouter
+import zstandard
+from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from services.api.auth import SESSION_COOKIE, SESSION_SECONDS, Access, LoginRefused
+from services.api.formats.accept import ZSTD, Coding, best_coding
 from services.api.problems import Problem
 
 STATIC = Path(__file__).parent / "static"
 _FOREVER = "public, max-age=31536000, immutable"
 _LONGEST_TOKEN = 500
+_PACKABLE = frozenset({".css", ".js", ".svg"})
+_ZSTD_LEVEL = 19
 
 
 def login_router(access: Access, *, secure: bool) -> APIRouter:
@@ -52,8 +59,15 @@ def ui_router(static: Path) -> APIRouter:
     root = static.resolve()
 
     @router.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
-    def ui(path: str) -> Response:
+    def ui(request: Request, path: str) -> Response:
         if path == "api" or path.startswith("api/"):
+            if request.method == "HEAD":
+                raise Problem(
+                    HTTPStatus.METHOD_NOT_ALLOWED,
+                    f"/{path} answers no HEAD: its headers are known when its answer is.",
+                    hint="Ask by GET, e.g. curl -sD - -o /dev/null URL.",
+                    headers={"Allow": "GET"},
+                )
             raise Problem(
                 HTTPStatus.NOT_FOUND,
                 f"There is no /{path}.",
@@ -61,8 +75,10 @@ def ui_router(static: Path) -> APIRouter:
             )
         file = _file_below(root, path)
         if file is not None and file.name != "index.html":
-            hashed = path.startswith("assets/")
-            return FileResponse(file, headers={"Cache-Control": _FOREVER if hashed else "no-cache"})
+            if not path.startswith("assets/"):
+                return FileResponse(file, headers={"Cache-Control": "no-cache"})
+            coding = best_coding(request.headers.get("accept-encoding", ""))
+            return _asset(file, coding if file.suffix in _PACKABLE else None)
         if "." in path.rpartition("/")[2]:
             raise Problem(HTTPStatus.NOT_FOUND, f"There is no /{path}.")
         index = root / "index.html"
@@ -76,6 +92,24 @@ def ui_router(static: Path) -> APIRouter:
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
     return router
+
+
+def _asset(file: Path, coding: Coding | None) -> Response:
+    """A file whose name changes with its content."""
+    headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding"}
+    if coding is None:
+        return FileResponse(file, headers=headers)
+    headers["Content-Encoding"] = coding
+    media_type, _ = guess_type(file.name)
+    return Response(_packed(file, coding), media_type=media_type, headers=headers)
+
+
+@lru_cache(maxsize=100)
+def _packed(file: Path, coding: Coding) -> bytes:
+    """The file as tightly as goes, once for all visitors (measured: 25 ms of a CPU for the page's script by gzip)."""
+    if coding == ZSTD:
+        return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(file.read_bytes())
+    return gzip.compress(file.read_bytes(), mtime=0)
 
 
 def _file_below(root: Path, path: str) -> Path | None:

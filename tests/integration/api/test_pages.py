@@ -1,9 +1,11 @@
 """Pages, probes and metrics beside the answers."""
 
+import gzip
 import re
 from pathlib import Path
 
 import pytest
+import zstandard
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
@@ -24,6 +26,29 @@ def test_the_page_answers_for_every_place_in_it(anyone: TestClient):
     assert asset.text == "start()"
     assert "immutable" in asset.headers["cache-control"]
     problem(anyone.get("/assets/gone.js"), 404)
+
+
+def test_what_pages_load_is_packed_and_the_same(anyone: TestClient):
+    unpack = {"gzip": gzip.decompress, "zstd": zstandard.ZstdDecompressor().decompress, None: bytes}
+    for accepted, coding in (("gzip, deflate, br, zstd", "zstd"), ("gzip", "gzip"), ("identity", None)):
+        for _ in range(2):
+            with anyone.stream(
+                "GET", "/assets/main-1a2b.js", headers={"Accept-Encoding": accepted}
+            ) as answer:
+                content = b"".join(answer.iter_raw())
+            assert answer.headers.get("content-encoding") == coding
+            assert answer.headers["content-type"].startswith("text/javascript")
+            assert "immutable" in answer.headers["cache-control"]
+            assert answer.headers["vary"] == "Accept-Encoding"
+            assert int(answer.headers["content-length"]) == len(content)
+            assert unpack[coding](content) == b"start()"
+
+
+def test_heads_are_refused_where_only_answers_have_them(client: TestClient):
+    for path in ("/api/v1/table", "/api/v1/flame"):
+        refused = client.head(path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
+    assert client.head("/").status_code == 200
 
 
 @pytest.mark.parametrize(

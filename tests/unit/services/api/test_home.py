@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from services.api.auth import Access
+from services.api.formats.accept import best_coding
 from services.api.home import HOME, home_requests
 
 SOURCES = Path(__file__).parents[4] / "webui/src"
@@ -43,7 +44,16 @@ def test_they_are_what_the_page_asks():
 
 def test_they_are_asked_by_a_session_of_this_process(tmp_path: Path):
     access = Access(tmp_path)
-    for scope in home_requests(access):
+    for scope in home_requests(access, secure=True):
         name, _, value = dict(scope["headers"])[b"cookie"].decode().partition("=")
         assert name == "fleetprof_session"
         assert access.role_of_session(value) is not None
+
+
+def test_without_tls_they_are_asked_for_browsers_without_zstd_too(tmp_path: Path):
+    def codings(*, secure: bool) -> list[str | None]:
+        scopes = home_requests(Access(tmp_path), secure=secure)
+        return [best_coding(dict(scope["headers"])[b"accept-encoding"].decode()) for scope in scopes]
+
+    assert codings(secure=True) == ["zstd"] * len(HOME)
+    assert codings(secure=False) == ["zstd"] * len(HOME) + ["gzip"] * len(HOME)
