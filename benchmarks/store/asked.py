@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _SEED: Final = 11
 _PATIENCE_S: Final = 180.0
+_CODINGS: Final = "gzip, deflate, br, zstd"
+"""As a browser says it."""
 _WARMING: Final = 5
 """Questions of each kind before the clock runs: of pages, connections and code, none is the first."""
 
@@ -213,7 +215,7 @@ class _Server:
             "from": format_time(selection.start), "to": format_time(selection.end), "select": selection.select,
             "campaign": selection.campaign,
         }  # fmt: skip
-        return len(self._get(f"/api/v1/flame?{urlencode(asked)}", MEDIA_TYPE, "gzip"))
+        return len(self._get(f"/api/v1/flame?{urlencode(asked)}", MEDIA_TYPE, _CODINGS))
 
     def _get(self, path: str, accept: str, encoding: str = "identity") -> bytes:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": accept, "Accept-Encoding": encoding}
