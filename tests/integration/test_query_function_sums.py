@@ -510,8 +510,10 @@ def test_closed_days_whose_cells_do_not_count_by_function_are_answered_by_stacks
     check_alike(queries, selection, by_function=True)
     expected = sums(asked(queries, selection, PAGES[0]))
     written_before(engine)
-    # The moments are not unpacked, nor read, before that is known.
+    # What is kept has been read, and is not asked about before its rows are; else it is known before moments are read, or unpacked.
+    assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
     with (
+        patch.object(KeptBlocks, "has", return_value=False),
         patch("storage.query.function_samples.sums_of", side_effect=AssertionError),
         patch("storage.query.cells.gathered.read_visits", wraps=read_visits) as read,
     ):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from storage.query.arrays import Bool, Float, Int32, Int64, group_starts, sum_at, weight_at
 from storage.query.cells.function_sums import FunctionSums
@@ -15,23 +16,26 @@ from storage.rolling.moments import Sums
 from storage.rolling.sorting import by_pair
 from storage.rolling.weighted import Parts, WeightedAmounts
 
+Narrow = npt.NDArray[np.integer]
+"""Whole numbers ≥ 0 in as few bytes as hold them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
     """What functions have in each cell of a block: entries by function, then by cell."""
 
-    first: Int64
+    first: Narrow
     """Where the entries of each function begin; none has no entry."""
-    cell: Int32
-    total: Float
-    """Units, whole numbers."""
-    own_place: Int32
+    cell: Narrow
+    total: Narrow
+    """In multiples of the block's divisor, as `own`."""
+    own_place: Narrow
     """Of those entries that have units of their own: the number of the function."""
-    own_cell: Int32
-    own: Float
+    own_cell: Narrow
+    own: Narrow
 
     def weighted(self, weight: Float) -> tuple[Float, Float]:
-        """Units of the fleet by function, own and total; `weight` is that of each cell."""
+        """Sums by function, own and total, of what weighs so much in each cell."""
         if not len(self.first):
             return np.zeros(0), np.zeros(0)
         total = np.add.reduceat(self.total * weight[self.cell], self.first)
@@ -47,11 +51,13 @@ class OpenBlock:
     """Of its cells, as `block_source.OPEN` names their columns: (columns, cells)."""
     heads: Sums
     """In units, without functions."""
-    function: Int64
+    divisor: int
+    """Units that 1 stands for in the columns below."""
+    function: Int32
     """Ascending, each once; those that any cell has."""
-    own: Int64
-    """Units observed in all cells."""
-    total: Int64
+    own: Narrow
+    """Observed in all cells."""
+    total: Narrow
     spread: Spread
     known: Int64
     """Functions of which `sums` has whatever the cells have; ascending."""
@@ -60,8 +66,9 @@ class OpenBlock:
 
     def amounts(self, weight: Float) -> FunctionSums:
         """What the functions have; `weight` is that of each cell."""
-        own, total = self.spread.weighted(weight)
-        return FunctionSums(self.function, self.own, self.total, own, total)
+        own, total = self.spread.weighted(weight * float(self.divisor))
+        units, units_in_all = (column.astype(np.int64) * self.divisor for column in (self.own, self.total))
+        return FunctionSums(self.function.astype(np.int64), units, units_in_all, own, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +97,18 @@ def lacking(block: OpenBlock | ClosedBlock, functions: Int64) -> bool:
     return bool((_within(functions, block.function) & ~_within(functions, block.known)).any())
 
 
-def _within(ids: Int64, ascending: Int64) -> Bool:
+def _within(ids: Int64, ascending: Narrow) -> Bool:
     if not len(ascending):
         return np.zeros(len(ids), np.bool_)
-    place = np.minimum(np.searchsorted(ascending, ids), len(ascending) - 1)
+    place = np.minimum(np.searchsorted(ascending, ids.astype(ascending.dtype)), len(ascending) - 1)
     found: Bool = ascending[place] == ids
     return found
+
+
+def _narrow(numbers: Int64) -> Narrow:
+    largest = int(numbers.max(initial=0))
+    kinds = (kind for kind in (np.uint16, np.uint32) if largest <= np.iinfo(kind).max)
+    return numbers.astype(next(kinds, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +138,27 @@ class Entries:
 def open_block(rows: Int64, heads: Sums, entries: Entries) -> OpenBlock:
     """A block of these entries, whose cells are counted from 0; squares of none of its functions are known."""
     e = entries.by_function()
+    divisor = int(np.gcd.reduce(np.concatenate((e.own, e.total)), initial=0)) or 1
+    e = Entries(e.cell, e.function, e.own // divisor, e.total // divisor)
     first = group_starts(e.function)
     own = np.flatnonzero(e.own)
     place = np.cumsum(np.bincount(first, minlength=len(e.function)))[own] - 1 if len(first) else own
     spread = Spread(
-        first,
-        e.cell.astype(np.int32),
-        e.total.astype(np.float64),
-        place.astype(np.int32),
-        e.cell[own].astype(np.int32),
-        e.own[own].astype(np.float64),
+        _narrow(first),
+        _narrow(e.cell),
+        _narrow(e.total),
+        _narrow(place),
+        _narrow(e.cell[own]),
+        _narrow(e.own[own]),
     )
     none = not len(first)
     return OpenBlock(
         rows,
         heads,
-        e.function[first],
-        e.own if none else np.add.reduceat(e.own, first),
-        e.total if none else np.add.reduceat(e.total, first),
+        divisor,
+        e.function[first].astype(np.int32),
+        _narrow(e.own if none else np.add.reduceat(e.own, first)),
+        _narrow(e.total if none else np.add.reduceat(e.total, first)),
         spread,
         np.zeros(0, np.int64),
         heads,

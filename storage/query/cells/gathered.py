@@ -16,7 +16,7 @@ from storage.query.arrays import Float, Int64, sum_at
 from storage.query.cells.block_source import BlockSource
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.evidence import CellRows, Merged
-from storage.query.cells.kept import KeptBlocks
+from storage.query.cells.kept import BlockKey, KeptBlocks
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.cells.planner import Plan
@@ -169,7 +169,7 @@ def gather(
         covered = cheapest(covered, strata.in_hours, plan, stacks=stacks)
         if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan, stacks=stacks):
             return None
-    if not stacks and not _counts_functions(connection, plan, campaign_id, kind.id, covered):
+    if kept is not None and not _counts_functions(connection, plan, campaign_id, kind.id, covered, kept=kept):
         raise CannotTell
     visits = read_visits(connection, selection, campaign_id, plan, covered)
     if visits is None:
@@ -204,10 +204,19 @@ def gather(
 
 
 def _counts_functions(
-    connection: Connection, plan: Plan, campaign_id: int, sample_type_id: int, covered: Cover
+    connection: Connection,
+    plan: Plan,
+    campaign_id: int,
+    sample_type_id: int,
+    covered: Cover,
+    *,
+    kept: KeptBlocks,
 ) -> bool:
-    """Whether what was observed of functions is known of the closed cells of either depth."""
-    sources = [Source(plan.cube, campaign_id, stacks, sample_type_id) for stacks in (True, False)]
+    """Whether what was observed of functions is known of the closed cells of either depth, as far as one asks without reading them."""
+    deep = Source(plan.cube, campaign_id, True, sample_type_id)
+    if all(kept.has(BlockKey(deep, plan.k1, *key)) for key in covered.weighted):
+        return True  # whoever takes them will know
+    sources = [deep, replace(deep, stacks=False)]
     return reading.counts_functions(connection, sources, covered, k1=plan.k1)
 
 

@@ -97,3 +97,16 @@ def test_a_block_lacks_what_its_cells_have_and_it_does_not_know(wanted: list[int
     assert lacking(block(), np.array(wanted, np.int64)) == lacks
     knows_all = replace(block(), known=np.arange(11))
     assert not lacking(knows_all, np.array(wanted, np.int64))
+
+
+@pytest.mark.parametrize("unit", [1, 10_101_010, (1 << 40) + 1])
+@pytest.mark.parametrize("most", [3, 1 << 15, 1 << 20, 1 << 22])
+def test_amounts_of_any_size_come_back(unit: int, most: int) -> None:
+    own = np.array([0, most, 1]) * unit
+    entries = Entries(np.array([0, 1, 0]), np.array([70_000, 5, 5]), own, own + unit)
+    sums = open_block(ONE, moments.empty(2), entries).amounts(np.array([1.0, 0.5]))
+    assert sums.function.tolist() == [5, 70_000]
+    assert sums.own.tolist() == [(most + 1) * unit, 0]
+    assert sums.total.tolist() == [(most + 3) * unit, unit]
+    assert sums.own_weight.tolist() == pytest.approx([(most / 2 + 1) * unit, 0])
+    assert sums.total_weight.tolist() == pytest.approx([((most + 1) / 2 + 2) * unit, unit])
