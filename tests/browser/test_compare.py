@@ -81,6 +81,12 @@ def test_a_base_without_samples_is_said(visitor: Visitor, fleet: LandedFleet):
     expect(rows(page).first).to_be_visible()
 
 
+def test_nothing_is_judged_without_a_base(visitor: Visitor, fleet: LandedFleet):
+    page = visitor.open('?view=diff&base_select={version="none"}')
+    expect(page.get_by_text("There are no samples to compare with.")).to_be_visible()
+    expect(page.get_by_text("rows differ by more than chance explains")).to_have_count(0)
+
+
 def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: LandedFleet):
     page = visitor.open("?view=reliability")
     expect(page.locator(".plot")).to_be_visible()

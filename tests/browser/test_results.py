@@ -111,6 +111,37 @@ def test_a_click_zooms_and_the_tooltip_tells_all(page: Page):
     assert "node" in place(page)
 
 
+def test_a_zoom_away_from_the_matches_keeps_its_colours_and_says_so(page: Page):
+    row(page, "malloc").click()
+    expect(page.locator(".found")).to_contain_text("26.67 %")
+    canvas = page.locator("canvas")
+    canvas.focus()
+    for key in ("Escape", "ArrowDown", "ArrowDown", "ArrowRight"):
+        canvas.press(key)
+    expect(said(page)).to_contain_text("build")
+    away = page.get_by_text("No match below this frame.")
+    expect(away).to_have_count(0)
+    canvas.press("Enter")
+    expect(away).to_be_visible()
+    assert colours(page) > 2  # more than the dimmed frames and the paper
+    canvas.press("Backspace")
+    expect(away).to_have_count(0)
+
+
+def colours(page: Page) -> int:
+    """How many colours stand at the right end of the flame graph's rows."""
+    return page.evaluate(
+        """(() => {
+            const canvas = document.querySelector('canvas');
+            const copy = new OffscreenCanvas(1, canvas.height);
+            const context = copy.getContext('2d', { willReadFrequently: true });
+            context.drawImage(canvas, 9 - canvas.width, 0);
+            const pixels = new Uint32Array(context.getImageData(0, 0, 1, canvas.height).data.buffer);
+            return new Set(pixels.filter((_, y) => y % 19 === 9)).size;
+        })()"""
+    )
+
+
 def test_search_narrows_the_table_and_sums_the_union(page: Page):
     page.keyboard.press("/")
     page.keyboard.type("PARS")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg2
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from sqlalchemy import make_url
 
 from tests.browser.landed import LandedFleet
@@ -133,6 +133,63 @@ def test_a_mistake_in_the_matchers_is_pointed_at(new_visitor: Callable, fleet: L
     assert violations(page) == []
     page.get_by_role("button", name="Remove the matchers").click()
     expect(page.get_by_role("grid")).to_contain_text("malloc")
+
+
+def test_a_filter_that_is_at_fault_alone_is_taken_away(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    page = new_visitor().open('?select={application="search"}&focus=(&view=table')
+    expect(page.get_by_role("alert")).to_contain_text("The regular expression '(' is not valid")
+    figures = page.get_by_label("figures of this selection")
+    expect(figures.locator(".bone")).to_have_count(0)  # nothing is on its way
+    expect(figures).not_to_contain_text("every frame named")
+    page.get_by_role("button", name="Remove this filter").click()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    expect(page.locator(".chip", has_text="application = search")).to_be_visible()
+
+
+def test_newest_samples_within_the_range_are_not_to_blame(visitor, fleet: LandedFleet):
+    fleet.visit()
+    page = visitor.open("?focus=no+such+function")
+    expect(page.get_by_text("Keeping only stacks with")).to_be_visible()
+    expect(page.get_by_text("The newest samples are")).to_have_count(0)
+
+
+def test_an_address_without_a_page_says_so(visitor):
+    page = visitor.open("symbol")
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("link", name="Symbols").click()
+    expect(page.get_by_role("heading", name="Symbols")).to_be_visible()
+
+
+def test_an_old_answer_does_not_pass_for_that_of_a_slow_question(visitor, fleet: LandedFleet):
+    fleet.visit()
+    page = visitor.open("?view=table")
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    held: list[Route] = []
+    page.route("**/api/v1/table?*", lambda route: held.append(route))  # noqa: PLW0108 - it is looked into
+    page.get_by_role("button", name="6h").click()
+    expect(page.get_by_text("What is shown is the selection before.")).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(page.get_by_text("What is shown is the selection before.")).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["both", "diff", "reliability"])
+def test_a_telephone_shows_all_of_the_width(new_visitor: Callable, fleet: LandedFleet, view: str):
+    fleet.visit()
+    page = new_visitor().open(f"?view={view}")
+    page.set_viewport_size({"width": 360, "height": 780})
+    expect(page.locator(".panel").first).to_be_visible()
+    expect(page.locator("main")).to_have_attribute("aria-busy", "false")
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(overflow) == 0
+    page.get_by_role("button", name="+ Filter").click()
+    picker = page.get_by_role("dialog", name="add a filter")
+    expect(picker.get_by_role("button", name="search").first).to_be_visible()
+    box = picker.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
 
 
 def test_who_is_not_logged_in_learns_how(new_visitor: Callable):

@@ -5,6 +5,7 @@ import { retryPassing } from './api/queries.ts';
 import { SYMBOLS_PATH } from './symbols/place.ts';
 import { SymbolsPage } from './symbols/SymbolsPage.tsx';
 import { App } from './ui/App.tsx';
+import { NoPage } from './ui/states/NoPage.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/page.css';
@@ -21,10 +22,13 @@ const client = new QueryClient({
   },
 });
 
+function page(path: string) {
+  if (path === '') return <App />;
+  return path === SYMBOLS_PATH ? <SymbolsPage /> : <NoPage />;
+}
+
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <QueryClientProvider client={client}>
-      {location.pathname.replace(/\/$/, '') === SYMBOLS_PATH ? <SymbolsPage /> : <App />}
-    </QueryClientProvider>
+    <QueryClientProvider client={client}>{page(location.pathname.replace(/\/$/, ''))}</QueryClientProvider>
   </StrictMode>,
 );

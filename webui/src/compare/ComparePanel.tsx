@@ -76,7 +76,7 @@ export function ComparePanel({ place, go, diff, status }: Props) {
       ) : (
         <DiffTable rows={rows} rowsTotal={answer!.rows_total} by={answer!.by} go={go} missing={missing} />
       )}
-      {answer && answer.rows.length > 0 && <Verdict answer={answer} />}
+      {answer && answer.rows.length > 0 && answer.base_totals.samples > 0 && <Verdict answer={answer} />}
     </section>
   );
 }

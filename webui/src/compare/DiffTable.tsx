@@ -103,7 +103,10 @@ function Change({ row, full }: { row: DiffRow; full: number }) {
           className="bar"
           style={{ left: `${Math.min(50, at(row.delta))}%`, width: `${Math.abs(at(row.delta) - 50)}%` }}
         />
-        <i className="range" style={{ left: `${at(lo)}%`, width: `${at(hi) - at(lo)}%` }} />
+        <i
+          className={rangeClass(lo, hi, full)}
+          style={{ left: `${at(lo)}%`, width: `${at(hi) - at(lo)}%` }}
+        />
       </span>
       <span className="arrow" aria-hidden="true">
         {ARROWS[verdict]}
@@ -131,6 +134,11 @@ function Details({ row, by }: { row: DiffRow; by: readonly string[] }) {
       </span>
     </div>
   );
+}
+
+/** An end that lies beyond the axis is drawn without its mark. */
+function rangeClass(lo: number, hi: number, full: number): string {
+  return ['range', lo < -full ? 'open-low' : '', hi > full ? 'open' : ''].filter(Boolean).join(' ');
 }
 
 /** What half the axis stands for; rows of few machines may leave it. */

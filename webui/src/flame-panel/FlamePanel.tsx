@@ -5,7 +5,7 @@ import type { FlameSummary } from '../api/types.ts';
 import { frameScale } from '../estimates/flame.ts';
 import { groundOf } from '../estimates/measure.ts';
 import { findNode } from '../flame/identity.ts';
-import type { Union } from '../flame/union.ts';
+import { reaches, type Union } from '../flame/union.ts';
 import type { Go } from '../location/usePlace.ts';
 import { count, coverage, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
@@ -66,6 +66,7 @@ function Graph({
     [tree, head, place.measure, price],
   );
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
+  const outside = union !== null && union.nodes.length > 0 && found > 0 && !reaches(union, tree, found);
   const { design, asked_seconds, covered_seconds } = head.totals;
   const random = design === 'random';
   const covered = asked_seconds > 0 ? covered_seconds / asked_seconds : 1;
@@ -87,6 +88,11 @@ function Graph({
           Reset zoom
         </button>
         {found < 0 && <span className="note warn">The frame of this link is not in this selection.</span>}
+        {outside && (
+          <span className="note warn" role="status">
+            No match below this frame.
+          </span>
+        )}
         <span className="spacer" />
         <Legend tree={tree} dark={dark} />
       </div>

@@ -9,7 +9,7 @@ import { findNode, nodeKey } from './identity.ts';
 import { paint } from './paint.ts';
 import { stepIn, stepLeft, stepMatch, stepOut, stepRight } from './steps.ts';
 import type { FlameTree } from './tree.ts';
-import type { Union } from './union.ts';
+import { reaches, type Union } from './union.ts';
 import { deepestBelow, maxScroll, nodeAt, ROW_HEIGHT, type View } from './view.ts';
 
 export interface FlameEvents {
@@ -152,7 +152,10 @@ export class FlameCanvas {
   private draw(): void {
     if (this.shown === null) return;
     const began = performance.now();
-    const { tree, union, dark } = this.shown;
+    const { tree, zoom, dark } = this.shown;
+    // Where no match is in sight, dimming everything else would tell nothing and hide the colours.
+    const outside = this.shown.union !== null && zoom > 0 && !reaches(this.shown.union, tree, zoom);
+    const union = outside ? null : this.shown.union;
     const { view, selected, hovered } = this;
     const scene = { tree, view, palette: dark ? DARK : LIGHT, union, selected, hovered };
     const boxes = paint(this.context, scene, this.canvas.width / view.width);

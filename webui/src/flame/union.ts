@@ -13,6 +13,11 @@ export interface Union {
   nodes: number[];
 }
 
+/** A match lies in the node's subtree, or above the node. */
+export function reaches(union: Union, tree: FlameTree, node: number): boolean {
+  return union.nodes.some((i) => (i <= node ? tree.end[i] > node : i < tree.end[node]));
+}
+
 /** Names are tested once each, not once per frame. */
 export function unionOf(tree: FlameTree, matches: (f: FlameFunction) => boolean): Union {
   const hit = new Uint8Array(tree.functions.length);

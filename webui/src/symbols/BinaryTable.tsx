@@ -9,7 +9,7 @@ import { BinaryDetails } from './BinaryDetails.tsx';
 import type { SymbolsPlace } from './place.ts';
 import { RelandingProgress } from './RelandingProgress.tsx';
 import type { SymbolsGo } from './useSymbolsPlace.ts';
-import { advice, firstSentence, qualityOf, shortKey } from './words.ts';
+import { firstSentence, qualityOf, shortKey, stateOf } from './words.ts';
 
 const COLUMNS: readonly { sort: SymbolsPlace['sort']; text: string; title: string; number: boolean }[] = [
   { sort: 'name', text: 'Binary', title: 'by name', number: false },
@@ -121,7 +121,7 @@ function Row({ binary, full, open, toggle }: RowProps) {
       </th>
       <Hidden binary={binary} full={full} />
       <td className="number samples">{count(binary.samples)}</td>
-      <td className="number machines">{count(binary.machines)}</td>
+      <td className="number machines">{binary.unresolved === 0 ? '–' : count(binary.machines)}</td>
       <td className="stored">{qualityOf(binary.quality)}</td>
       <td className="state-of">
         <State binary={binary} />
@@ -162,7 +162,7 @@ function State({ binary }: { binary: BinarySymbols }) {
     return <RelandingProgress relanding={binary.relanding} />;
   }
   if (binary.building) return <span className="note">Its lines are being read.</span>;
-  const why = binary.reason || (binary.unresolved > 0 ? advice(binary) : '');
+  const why = stateOf(binary);
   return (
     <span className="note" title={why}>
       {firstSentence(why)}

@@ -84,6 +84,12 @@ export function progressOf(relanding: RelandingAnswer): string {
   return [named, landed, failed].filter((part) => part !== '').join(', ') || 'nothing to be landed again';
 }
 
+/** What is missing of a binary, if anything: one that hides nothing needs no file, whoever named its functions. */
+export function stateOf(binary: Pick<BinarySymbols, 'kind' | 'quality' | 'reason' | 'unresolved'>): string {
+  if (binary.unresolved === 0) return 'Nothing: every function that ran has a name.';
+  return binary.reason || advice(binary);
+}
+
 /** What would help, in one sentence. */
 export function advice(binary: Pick<BinarySymbols, 'kind' | 'quality'>): string {
   if (binary.kind === 'anonymous' || binary.kind === 'unknown') {

@@ -27,6 +27,7 @@ import { Empty } from './states/Empty.tsx';
 import { Failure } from './states/Failure.tsx';
 import { LoggedOut } from './states/LoggedOut.tsx';
 import { Toast } from './Toast.tsx';
+import { Waiting } from './states/Waiting.tsx';
 import { useKeys } from './useKeys.ts';
 import { useTheme } from './useTheme.ts';
 
@@ -147,6 +148,7 @@ export function App() {
         {answer && !empty && <Headline totals={answer.totals} unit={answer.selection.unit} />}
         <Figures
           totals={answer?.totals}
+          failed={failed !== null}
           unit={answered?.unit}
           status={status.data}
           campaign={place.campaign}
@@ -170,21 +172,24 @@ export function App() {
         ) : (
           <>
             <div className="tools">
-              <FindField
-                place={place}
-                go={go}
-                invalid={find === 'invalid'}
-                union={union}
-                tree={tree}
-                kept={flame.data?.head.totals.kept ?? 1}
-                pruned={(flame.data?.head.pruned.nodes ?? 0) > 0}
-              />
+              {place.view !== 'reliability' && (
+                <FindField
+                  place={place}
+                  go={go}
+                  invalid={find === 'invalid'}
+                  union={union}
+                  tree={tree}
+                  kept={flame.data?.head.totals.kept ?? 1}
+                  pruned={(flame.data?.head.pruned.nodes ?? 0) > 0}
+                />
+              )}
               <span className="spacer" />
               {(hasTable || hasFlame) && <MeasureChoice measure={place.measure} ground={ground} go={go} />}
               <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
             </div>
             <div className={`results ${place.view}`}>
               <span className={fetching ? 'progress on' : 'progress'} aria-hidden="true" />
+              {shown.some((q) => q.isPlaceholderData) && <Waiting />}
               {hasTable && <TablePanel place={place} go={go} table={table} status={status.data} />}
               {hasFlame && (
                 <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} price={price} />

@@ -8,42 +8,48 @@ import { Popover } from './Popover.tsx';
 
 interface Props {
   totals: Totals | undefined;
+  /** There is no answer to come: nothing is known, and nothing is on its way. */
+  failed: boolean;
   unit: string | undefined;
   status: StatusAnswer | undefined;
   campaign: string;
 }
 
-export function Figures({ totals, unit, status, campaign }: Props) {
+export function Figures({ totals, failed, unit, status, campaign }: Props) {
   const plan = status?.campaigns.find((c) => c.name === campaign);
   const waiting = status?.captures.waiting;
+  const none = failed ? '–' : undefined;
   return (
     <dl className="figures" aria-label="figures of this selection">
       <Figure
         name="Samples"
-        value={totals && count(totals.samples)}
+        value={totals ? count(totals.samples) : none}
         note={totals && plural(totals.profiles, 'process group')}
       />
       <Figure
         name="CPU sampled"
-        value={totals && (totals.seconds === null ? '–' : duration(totals.seconds))}
+        value={totals ? (totals.seconds === null ? '–' : duration(totals.seconds)) : none}
         note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'core-seconds'}
       />
       <Figure
         name="Seen in"
-        value={totals && (totals.visits === null ? '–' : plural(totals.visits, 'visit'))}
+        value={totals ? (totals.visits === null ? '–' : plural(totals.visits, 'visit')) : none}
         note={
-          totals && (totals.machines === null ? 'with samples' : `on ${plural(totals.machines, 'machine')}`)
+          totals &&
+          (totals.machines === null
+            ? 'with samples'
+            : `on ${about(totals)}${plural(totals.machines, 'machine')}`)
         }
       />
       <Figure
         name="Symbolized"
-        value={totals && (totals.samples === 0 ? '–' : coverage(totals.symbolized))}
+        value={totals ? (totals.samples === 0 ? '–' : coverage(totals.symbolized)) : none}
         tone={totals && totals.samples > 0 && totals.symbolized < 0.9 ? 'warn' : undefined}
-        note={<MissingSymbols status={status} />}
+        note={<MissingSymbols status={status} totals={totals} />}
       />
       <Figure
         name="Complete stacks"
-        value={totals && (totals.samples === 0 ? '–' : coverage(totals.complete))}
+        value={totals ? (totals.samples === 0 ? '–' : coverage(totals.complete)) : none}
         tone={totals && totals.samples > 0 && totals.complete < 0.9 ? 'warn' : undefined}
         note="to the thread's start"
       />
@@ -64,6 +70,11 @@ export function Figures({ totals, unit, status, campaign }: Props) {
       />
     </dl>
   );
+}
+
+/** Merged cells count machines approximately. */
+function about({ path }: Totals): string {
+  return path === 'chunks' ? '' : 'about ';
 }
 
 function waitingNote(captures: StatusAnswer['captures']): string {
@@ -105,9 +116,18 @@ function CampaignState({ state }: { state: string }) {
 }
 
 /** Which binaries have no symbols, and why: the first thing asked when the share is low. */
-function MissingSymbols({ status }: { status: StatusAnswer | undefined }) {
+function MissingSymbols({
+  status,
+  totals,
+}: {
+  status: StatusAnswer | undefined;
+  totals: Totals | undefined;
+}) {
   const missing = status?.symbols.missing ?? [];
-  if (missing.length === 0) return <>every frame named</>;
+  if (missing.length === 0) {
+    // Only of samples that are there, and have the names, can that be said.
+    return totals && totals.samples > 0 && totals.symbolized >= 1 ? <>every frame named</> : null;
+  }
   return (
     <Popover
       label="binaries without symbols"

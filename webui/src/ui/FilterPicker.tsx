@@ -141,7 +141,7 @@ function FunctionFilter({ place, go, close }: Props) {
       <input
         type="text"
         value={pattern}
-        placeholder="Frames, as a regular expression"
+        placeholder="Frames like …"
         aria-label="frames, as a regular expression"
         onChange={(e) => setPattern(e.target.value)}
       />

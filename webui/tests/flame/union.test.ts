@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unionOf } from '../../src/flame/union.ts';
+import { reaches, unionOf } from '../../src/flame/union.ts';
 import { randomTree, tree } from './grow.ts';
 
 describe('unionOf', () => {
@@ -26,6 +26,20 @@ describe('unionOf', () => {
 
   it('finds nothing without harm', () => {
     expect(unionOf(recursive, () => false)).toMatchObject({ total: 0, frames: 0, functions: 0, nodes: [] });
+  });
+
+  it('reaches frames above and below a match, and no others', () => {
+    const walks = unionOf(recursive, (f) => f.name === 'walk');
+    expect([0, 1, 2, 3, 4, 5].filter((i) => reaches(walks, recursive, i))).toEqual([0, 1, 2, 3, 4, 5]);
+    const leaves = unionOf(recursive, (f) => f.name === 'leaf');
+    expect([0, 1, 2, 3, 4, 5].filter((i) => reaches(leaves, recursive, i))).toEqual([0, 1, 2, 3]);
+    expect(
+      reaches(
+        unionOf(recursive, () => false),
+        recursive,
+        0,
+      ),
+    ).toBe(false);
   });
 
   it('equals the weight of all stacks with a match, summed leaf by leaf', () => {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { RelandingAnswer } from '../../src/api/types.ts';
-import { advice, answered, firstSentence, progressOf, shortKey, size } from '../../src/symbols/words.ts';
+import {
+  advice,
+  answered,
+  firstSentence,
+  progressOf,
+  shortKey,
+  size,
+  stateOf,
+} from '../../src/symbols/words.ts';
 
 const RELANDING: RelandingAnswer = {
   id: 1,
@@ -16,6 +24,13 @@ const RELANDING: RelandingAnswer = {
 };
 
 describe('words about symbols', () => {
+  it('asks for no file where nothing lacks a name', () => {
+    const named = { kind: 'file', quality: null, reason: 'Nobody uploaded it.', unresolved: 0 } as const;
+    expect(stateOf(named)).toBe('Nothing: every function that ran has a name.');
+    expect(stateOf({ ...named, unresolved: 3 })).toBe('Nobody uploaded it.');
+    expect(stateOf({ ...named, unresolved: 3, reason: '' })).toContain('Upload the file');
+  });
+
   it.each([
     [0, '0 bytes'],
     [999, '999 bytes'],

@@ -7,7 +7,7 @@ import type { Go } from '../../location/usePlace.ts';
 import { count } from '../../selection/numbers.ts';
 import { HOME, selectionOf, type Place } from '../../selection/place.ts';
 import { constraintsOf } from '../../selection/constraints.ts';
-import { localMinute, roughly } from '../../selection/time.ts';
+import { isLive, localMinute, roughly, secondsBack } from '../../selection/time.ts';
 import { Command } from '../Command.tsx';
 
 interface Props {
@@ -97,7 +97,7 @@ function NothingLeft({ place, go, status }: Props) {
           </button>
         </p>
       )}
-      {status?.latest && age !== null && (
+      {status?.latest && age !== null && !holds(place, status.latest, age) && (
         <p className="note">
           The newest samples are {roughly(age)} old.{' '}
           <button type="button" className="link" onClick={() => go(hourUpTo(status.latest!))}>
@@ -107,6 +107,12 @@ function NothingLeft({ place, go, status }: Props) {
       )}
     </div>
   );
+}
+
+/** The range has the newest samples in it, so that it is not their age that left nothing. */
+function holds(place: Place, latest: string, age: number): boolean {
+  if (isLive(place)) return age < (secondsBack(place.from) ?? 0);
+  return Date.parse(place.from) <= Date.parse(latest) && Date.parse(latest) < Date.parse(place.to);
 }
 
 function hourUpTo(latest: string): Partial<Place> {

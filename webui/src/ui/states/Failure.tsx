@@ -1,4 +1,5 @@
 import { ApiProblem } from '../../api/problem.ts';
+import { compareWith } from '../../compare/base.ts';
 import { Pointer } from '../Pointer.tsx';
 import type { Go } from '../../location/usePlace.ts';
 import { HOME, type Place } from '../../selection/place.ts';
@@ -15,6 +16,7 @@ export function Failure({ error, retry, place, go }: Props) {
   const problem = error instanceof ApiProblem ? error : null;
   const wrong = problem?.parameter ?? '';
   const written = Object.hasOwn(place, wrong) ? String(place[wrong as keyof Place]) : '';
+  const removed = withoutTheFault(wrong, place);
   return (
     <div className="state" role="alert">
       <p className="sentence">{error.message}</p>
@@ -26,9 +28,9 @@ export function Failure({ error, retry, place, go }: Props) {
             Try again
           </button>
         )}
-        {problem !== null && !problem.isPassing && place.select !== '' && (
-          <button type="button" onClick={() => go({ select: '' })}>
-            Remove the matchers
+        {problem !== null && !problem.isPassing && removed !== null && (
+          <button type="button" onClick={() => go(removed.change)}>
+            {removed.text}
           </button>
         )}
         {problem !== null && !problem.isPassing && (
@@ -44,4 +46,16 @@ export function Failure({ error, retry, place, go }: Props) {
       )}
     </div>
   );
+}
+
+const PATTERNS: readonly string[] = ['focus', 'ignore', 'hide', 'show', 'show_from'];
+
+/** The smallest change that takes away what the server could not make sense of. */
+function withoutTheFault(wrong: string, place: Place): { text: string; change: Partial<Place> } | null {
+  if (PATTERNS.includes(wrong)) return { text: 'Remove this filter', change: { [wrong]: '' } };
+  if (wrong === 'from' || wrong === 'to')
+    return { text: 'Show the last hour', change: { from: HOME.from, to: HOME.to } };
+  if (wrong.startsWith('base_')) return { text: 'Compare with the time before', change: compareWith({}) };
+  if (wrong === 'event') return { text: `Show ${HOME.event}`, change: { event: HOME.event } };
+  return place.select === '' ? null : { text: 'Remove the matchers', change: { select: '' } };
 }

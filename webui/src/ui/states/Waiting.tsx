@@ -1,0 +1,17 @@
+/** Says that what is shown answers the question before; quick answers need no such words. */
+import { useEffect, useState } from 'react';
+
+const PATIENCE_MS = 700;
+
+export function Waiting() {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return late ? (
+    <p className="waiting" role="status">
+      Still reading. What is shown is the selection before.
+    </p>
+  ) : null;
+}
