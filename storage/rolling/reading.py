@@ -8,6 +8,7 @@ from their chunks, and takes out what waits in `roll_replaced`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum, auto
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    bindparam,
     cast,
     func,
     literal_column,
@@ -30,7 +32,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
 from storage.query import budget
-from storage.query.copy_binary import among
+from storage.query.copy_binary import among, among_given
 from storage.rolling import moment_heads, moments_codec, rows, weighted
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
@@ -182,27 +184,23 @@ def read_cells(
     Without `facts` or `moments` those blobs are not read at all. Raises `CorruptCell`, and `TooMuch` past
     `limit` bytes.
     """
-    strata = list(connection.scalars(select(stratum.c.stratum_id)))
-    version = [_version(roll)] if versions else []
-    named = [roll.c.facts, roll.c.data] if facts else []
-    names = [_moments(roll.c.moments, functions=functions)] if moments else []
+    statement = _raw(
+        facts=facts,
+        moments=functions if moments else None,
+        versions=versions,
+        k1=k1 is not None,
+        k2=k2 is not None,
+    )
+    given = _given(source, k1, k2) | {"strata": list(connection.scalars(_STRATA))}
     parts: list[Columns] = []
     data: list[memoryview] = []
     blobs: list[memoryview] = []
     for level, buckets in ((HOUR, cover.hours), (DAY, cover.days)):
         if not buckets:
             continue
-        # Every column of the primary key gets a list of values: the index is then descended into for
-        # each combination instead of being read from end to end.
-        statement = _filtered(
-            select(*(roll.c[name] for name in _RAW), *version, *named, *names), roll, source, k1, k2
-        ).where(
-            among(roll.c.stratum_id, strata),
-            roll.c.utilisation_class.in_(_CLASSES),
-            roll.c.level == level,
-            among(roll.c.bucket, buckets),
+        columns, found = rows.read(
+            connection, statement, {**given, "level": level, "buckets": list(buckets)}, limit=limit
         )
-        columns, found = rows.read(connection, statement, limit=limit)
         parts.append(columns)
         if facts:
             data += found[0]
@@ -237,25 +235,22 @@ def read_weighted(
 
     Without `estimates` what facts stand for in the fleet is not read: it is 0 for all.
     """
-    version = [_version(roll_weighted)] if versions else []
-    named = [roll_weighted.c.facts, roll_weighted.c.data] if facts else []
-    if facts and estimates:
-        named.append(roll_weighted.c.weighted)
-    names = [_moments(roll_weighted.c.moments, functions=functions)] if moments else []
+    statement = _merged(
+        facts=facts,
+        estimates=estimates,
+        moments=functions if moments else None,
+        versions=versions,
+        k1=k1 is not None,
+        k2=k2 is not None,
+    )
+    given = _given(source, k1, k2)
     tables: list[Columns] = []
-    found: list[list[memoryview]] = [[] for _ in range(max(len(named) - 1, 0) + moments)]
+    found: list[list[memoryview]] = [[] for _ in range(facts + (facts and estimates) + moments)]
     for level in sorted({level for level, _ in cover.weighted}):
-        statement = _filtered(
-            select(*(roll_weighted.c[name] for name in _WEIGHTED), *version, *named, *names),
-            roll_weighted,
-            source,
-            k1,
-            k2,
-        ).where(
-            roll_weighted.c.level == level,
-            among(roll_weighted.c.bucket, [bucket for of, bucket in cover.weighted if of == level]),
+        buckets = [bucket for of, bucket in cover.weighted if of == level]
+        columns, blobs = rows.read(
+            connection, statement, {**given, "level": level, "buckets": buckets}, limit=limit
         )
-        columns, blobs = rows.read(connection, statement, limit=limit)
         tables.append(columns)
         for column, more in zip(found, blobs, strict=True):
             column.extend(more)
@@ -299,29 +294,16 @@ def counts_functions(
 
 def read_exposure(connection: Connection, source: Source, first_hour: int, end_hour: int) -> Exposure:
     """The exposure behind the raw cells of the hours [first, end), whatever the cube."""
-    c = exposure.c
-    statement = (
-        select(
-            c.stratum_id,
-            c.day,
-            c.utilisation_class,
-            func.sum(c.visits).label("visits"),
-            func.sum(c.seconds).label("seconds"),
-        )
-        .where(
-            c.campaign_id == source.campaign_id,
-            c.sample_type_id == source.sample_type_id,
-            c.stacks == source.stacks,
-            c.hour >= first_hour,
-            c.hour < end_hour,
-            # Hours of days: the index of the table is by day.
-            c.day >= day_of(first_hour // HOURS_A_DAY),
-            c.day <= day_of(max(end_hour - 1, first_hour) // HOURS_A_DAY),
-        )
-        .group_by(c.stratum_id, c.day, c.utilisation_class)
-        .order_by(c.day, c.stratum_id, c.utilisation_class)
-    )
-    found = connection.execute(statement).all()
+    given = {
+        "campaign": source.campaign_id,
+        "sample_type": source.sample_type_id,
+        "stacks": source.stacks,
+        "first": first_hour,
+        "end": end_hour,
+        "first_day": day_of(first_hour // HOURS_A_DAY),
+        "last_day": day_of(max(end_hour - 1, first_hour) // HOURS_A_DAY),
+    }
+    found = connection.execute(_EXPOSURE, given).all()
     days = [row.day.toordinal() - _EPOCH for row in found]
     ints = [np.array([row[i] for row in found], np.int64) for i in (0, 2, 3)]
     seconds = np.array([row.seconds for row in found], np.float64)
@@ -331,6 +313,83 @@ def read_exposure(connection: Connection, source: Source, first_hour: int, end_h
 _EPOCH = day_of(0).toordinal()
 _RAW = ["stratum_id", *(field.name for field in fields(Cells)[1:10])]
 _WEIGHTED = [field.name for field in fields(WeightedCells)[:9]]
+
+
+# What is asked with every question is made once, and executed with parameters: to make it anew takes as long as to execute it.
+_STRATA = select(stratum.c.stratum_id)
+_EXPOSURE = (
+    select(
+        exposure.c.stratum_id,
+        exposure.c.day,
+        exposure.c.utilisation_class,
+        func.sum(exposure.c.visits).label("visits"),
+        func.sum(exposure.c.seconds).label("seconds"),
+    )
+    .where(
+        exposure.c.campaign_id == bindparam("campaign"),
+        exposure.c.sample_type_id == bindparam("sample_type"),
+        exposure.c.stacks == bindparam("stacks"),
+        exposure.c.hour >= bindparam("first"),
+        exposure.c.hour < bindparam("end"),
+        # Hours of days: the index of the table is by day.
+        exposure.c.day >= bindparam("first_day"),
+        exposure.c.day <= bindparam("last_day"),
+    )
+    .group_by(exposure.c.stratum_id, exposure.c.day, exposure.c.utilisation_class)
+    .order_by(exposure.c.day, exposure.c.stratum_id, exposure.c.utilisation_class)
+)
+
+
+@cache
+def _raw(*, facts: bool, moments: Functions | None, versions: bool, k1: bool, k2: bool) -> Select[Any]:
+    """Cells of a level and of buckets; `k1` and `k2`: of those alone that are given."""
+    version = [_version(roll)] if versions else []
+    named = [roll.c.facts, roll.c.data] if facts else []
+    names = [] if moments is None else [_moments(roll.c.moments, functions=moments)]
+    statement = select(*(roll.c[name] for name in _RAW), *version, *named, *names)
+    # Every column of the primary key gets a list of values: the index is then descended into for
+    # each combination instead of being read from end to end.
+    return _chosen(statement, roll, k1=k1, k2=k2).where(
+        among_given(roll.c.stratum_id, "strata"), roll.c.utilisation_class.in_(_CLASSES)
+    )
+
+
+@cache
+def _merged(
+    *, facts: bool, estimates: bool, moments: Functions | None, versions: bool, k1: bool, k2: bool
+) -> Select[Any]:
+    """As `_raw`, of cells of many days."""
+    version = [_version(roll_weighted)] if versions else []
+    named = [roll_weighted.c.facts, roll_weighted.c.data] if facts else []
+    if facts and estimates:
+        named.append(roll_weighted.c.weighted)
+    names = [] if moments is None else [_moments(roll_weighted.c.moments, functions=moments)]
+    statement = select(*(roll_weighted.c[name] for name in _WEIGHTED), *version, *named, *names)
+    return _chosen(statement, roll_weighted, k1=k1, k2=k2)
+
+
+def _chosen(statement: Select[Any], table: Table, *, k1: bool, k2: bool) -> Select[Any]:
+    """With the conditions that `_given` has the values of, and those of a level and its buckets."""
+    statement = statement.where(
+        table.c.cube == bindparam("cube"),
+        table.c.campaign_id == bindparam("campaign"),
+        table.c.stacks == bindparam("stacks"),
+        table.c.sample_type_id == bindparam("sample_type"),
+        table.c.level == bindparam("level"),
+        among_given(table.c.bucket, "buckets"),
+    )
+    keys = ((table.c.k1, "k1", k1), (table.c.k2, "k2", k2))
+    return statement.where(*(among_given(column, name) for column, name, given in keys if given))
+
+
+def _given(source: Source, k1: Sequence[int] | None, k2: Sequence[int] | None) -> dict[str, Any]:
+    keys = {name: list(ids) for name, ids in (("k1", k1), ("k2", k2)) if ids is not None}
+    return keys | {
+        "cube": source.cube.id,
+        "campaign": source.campaign_id,
+        "stacks": source.stacks,
+        "sample_type": source.sample_type_id,
+    }
 
 
 def _filtered(

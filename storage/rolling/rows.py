@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningDelete
 
 from storage.database import translated
-from storage.query.copy_binary import copy_out
+from storage.query.copy_binary import Parameters, copy_out
 
 _CODES = (
     (SmallInteger, "h", ">i2"),
@@ -46,7 +46,11 @@ Blob = bytes | memoryview
 
 
 def read(
-    connection: Connection, statement: Select[Any] | ReturningDelete[Any], *, limit: int = MAX_BYTES
+    connection: Connection,
+    statement: Select[Any] | ReturningDelete[Any],
+    parameters: Parameters | None = None,
+    *,
+    limit: int = MAX_BYTES,
 ) -> tuple[Columns, list[list[memoryview]]]:
     """The rows of a statement, or those that it deletes: its columns of fixed width, and the columns of bytes that follow them.
 
@@ -55,7 +59,7 @@ def read(
     selected = list(statement.exported_columns)
     fixed = [column for column in selected if not isinstance(column.type, LargeBinary)]
     blobs = len(selected) - len(fixed)
-    buffer = copy_out(connection, statement, limit=limit)
+    buffer = copy_out(connection, statement, parameters, limit=limit)
     kinds = [next(kind for kind in _CODES if isinstance(column.type, kind[0])) for column in fixed]
     row = np.dtype(
         [("fields", ">i2")]
