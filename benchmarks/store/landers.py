@@ -71,6 +71,9 @@ class Landing:
 
 def land_all(url: str, path: str, cold: int, start: Barrier) -> Landing:
     """Land the captures pickled in a file, the first `cold` of them before the process is shown what was met."""
+    share_arenas()  # as a worker's processes do
+    reuse_arrays()
+    keep_giving_back(_GIVE_BACK_S)
     waiting: list[Waiting] = pickle.loads(Path(path).read_bytes())  # our own file
     engine = open_engine(url, application="worker", pool_size=2)
     interner = Interner(engine)
@@ -92,9 +95,13 @@ def land_all(url: str, path: str, cold: int, start: Barrier) -> Landing:
         return facts, transactions
 
     cpu = time.process_time()
-    cold_facts, _ = batches(waiting[:cold])
-    cold_cpu_s = time.process_time() - cpu
-    _meet_all(engine, interner, waiting)
+    try:
+        cold_facts, _ = batches(waiting[:cold])
+        cold_cpu_s = time.process_time() - cpu
+        _meet_all(engine, interner, waiting)
+    except BaseException:
+        start.abort()  # or the others would wait for ever
+        raise
     start.wait()
     began, cpu = time.monotonic(), time.process_time()
     facts, transactions = batches(waiting[cold:])
@@ -119,7 +126,7 @@ def _meet_all(engine: Engine, interner: Interner, waiting: list[Waiting]) -> Non
         def rows_of(asked: Int64s) -> StackRows:
             # They are there: their functions are not looked at.
             nothing = np.zeros(len(asked), np.int64)
-            return StackRows(asked, part[asked], nothing, np.empty(0, np.int32))  # noqa: B023 - called before the next part
+            return StackRows(np.arange(len(asked)), part[asked], nothing, np.empty(0, np.int32))  # noqa: B023 - called before the next part
 
         interner.stacks(part, rows_of)
 

@@ -42,7 +42,7 @@ def worker(
     from billiard import current_process  # noqa: PLC0415 - a command imports what it runs
     from celery.signals import worker_process_init, worker_ready  # noqa: PLC0415
 
-    from services.allocator import keep_giving_back, share_arenas  # noqa: PLC0415
+    from services.allocator import keep_giving_back, reuse_arrays, share_arenas  # noqa: PLC0415
     from services.observing import checks  # noqa: PLC0415
     from services.observing.address import allowed  # noqa: PLC0415
     from services.observing.readiness import Readiness  # noqa: PLC0415
@@ -78,6 +78,7 @@ def worker(
         metrics.sit(getattr(current_process(), "index", 0))
         limit_memory(settings.worker_memory_bytes)
         share_arenas()
+        reuse_arrays()
         keep_giving_back(_GIVE_BACK_S)
 
     def ready(sender: Any, **_: object) -> None:
