@@ -24,7 +24,9 @@ def decode(data: bytes) -> tuple[dict[str, Any], list[tuple[float, float, int, i
         return found
 
     total, own, effective = column(nodes, "d"), column(nodes, "d"), column(functions, "d")
-    parent, function = column(nodes, "i"), column(nodes, "i")
+    back, function = column(nodes, "i"), column(nodes, "i")
+    assert back[0] == 0
+    parent = [-1, *(node - back[node] for node in range(1, nodes))]
     columns = {name: column(functions, "i") for name in FUNCTION_COLUMNS}
     names, texts = head.pop("names"), head.pop("texts")
     assert len(texts) == len(set(texts))

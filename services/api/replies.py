@@ -25,7 +25,7 @@ _NO_FIGURES: Final = (b"NaN", b"Infinity")
 """What `to_json` writes for figures that are not finite, where `json` can be told to refuse them."""
 _GZIP_LEVEL: Final = 1
 _ZSTD_LEVEL: Final = 1
-"""Of 866 kB of a flame graph it makes 176 kB in 1.7 ms, level 3 the same in 2.6, level 5 167 kB in 5.4; gzip's level 1 177 kB in 5.2."""
+"""Of 863 kB of a flame graph it makes 141 kB in 1.5 ms, level 5 134 kB in 5.0; gzip's level 1 159 kB in 4.2."""
 
 
 def as_json(document: dict[str, Any]) -> Made:

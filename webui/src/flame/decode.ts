@@ -3,9 +3,10 @@
  *
  *     "FPFL"  u32 version = 2  u32 n nodes  u32 f functions  u32 j bytes of JSON  u32 0
  *     JSON, utf-8, padded with spaces to a multiple of 8
- *     f64 total[n]  f64 self[n]  f64 effective[f]  i32 parent[n]  i32 function[n]
+ *     f64 total[n]  f64 self[n]  f64 effective[f]  i32 back[n]  i32 function[n]
  *     i32 id[f]  i32 file[f]  i32 binary[f]  i32 status[f]  i32 kind[f]  i32 label[f]
  *
+ * A node's parent stands `back` nodes before it; the root's is 0.
  * The JSON has the functions' `names`, and the `texts` that columns from `file` on are indices into. The
  * nodes' columns are views into the answer's own buffer: nothing is copied.
  */
@@ -69,6 +70,7 @@ export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameA
   const self = floats(n);
   const effective = floats(f);
   const parent = integers(n);
+  for (let i = 0; i < n; i++) parent[i] = i === 0 ? -1 : i - parent[i];
   const func = integers(n);
   const [id, file, binary, status, kind] = Array.from({ length: 5 }, () => integers(f));
   if (names.length !== f) throw new BadFlame(`the flame graph names ${names.length} of ${f} functions`);

@@ -38,7 +38,7 @@ function encode(): ArrayBuffer {
   floats(COLUMNS.total);
   floats(COLUMNS.self);
   floats([NaN, 12.5]);
-  integers(COLUMNS.parent);
+  integers(COLUMNS.parent.map((parent, i) => (i === 0 ? 0 : i - parent)));
   integers(COLUMNS.func);
   integers(functions.map((one) => one.id));
   for (const text of texts) integers(functions.map(() => texts.indexOf(text)));

@@ -39,6 +39,7 @@ def test_what_is_encoded_is_decoded(
     labelled: bool,
     scale: float | None,
 ):
+    rows[0] = (*rows[0][:2], -1)
     total, own, parent = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     function = np.arange(len(rows), dtype=np.int32)
     flame = Flame(
