@@ -19,6 +19,7 @@ from storage.query.elsewhere import set_elsewhere
 from storage.query.reader import Question, Reading
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections.selection import Selection
+from storage.rolling.cubes import APPLICATION
 
 _Answer = TypeVar("_Answer")
 _TRIES = 3
@@ -55,6 +56,10 @@ class LakeReading(Reading):
     def functions_of(self, selection: Selection) -> Samples:
         """As `samples`."""
         return self.visits(selection)
+
+    def applications_of(self, selection: Selection) -> Samples:
+        """As `samples`."""
+        return self.visits(selection, APPLICATION.keys)
 
 
 class LakeEngine:
