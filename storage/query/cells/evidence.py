@@ -1,5 +1,6 @@
 """What merged cells know of rows besides their sums: as `storage.query.weighing.evidence.Visits`, without visits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +73,7 @@ class Merged:
         bits |= np.bitwise_or.reduce(self.whole_closed.parts.machines, initial=0)
         seen = (self.visits.sign > 0) & (self.visits.selected > 0)
         bits |= np.bitwise_or.reduce(machine_bit(self.visits.machine[seen]), initial=0)
-        return _machines(np.array([bits]))[0]
+        return about_machines(np.array([bits]), [self.visits_seen])[0]
 
     @property
     def total(self) -> Interval:
@@ -231,17 +232,20 @@ def _ored(row: Int64, bits: Int64, rows: int) -> Int64:
     return found
 
 
-def _machines(bits: Int64) -> list[int | None]:
-    return [None if np.isnan(n) else int(n) for n in machines_of(bits).tolist()]
+def about_machines(bits: Int64, visits: Sequence[int]) -> list[int | None]:
+    """About how many machines; no more than visits, which the estimate knows nothing of. None: too many to tell."""
+    about = machines_of(bits).tolist()
+    return [None if np.isnan(n) else min(int(n), v) for n, v in zip(about, visits, strict=True)]
 
 
 def _details(visits: Float, bits: Int64, own: Moments, total: Moments) -> Details:
     unknown = [None] * len(bits)
+    seen = np.rint(visits).astype(np.int64).tolist()
     return Details(
         self_samples=unknown,
         total_samples=unknown,
-        visits=np.rint(visits).astype(np.int64).tolist(),
-        machines=_machines(bits),
+        visits=seen,
+        machines=about_machines(bits, seen),
         own=own,
         total=total,
     )
