@@ -88,4 +88,4 @@ def _plain(value: float, measure: Measure) -> str:
         return f"{value:,.0f}"
     if value < _NOTHING:
         return "0"  # the lower end of one visit's interval was printed as 1.2e-39
-    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"

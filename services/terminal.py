@@ -183,7 +183,9 @@ def _totals(totals: Answer) -> Text:
         if cores is not None:
             value, interval = Figure(cores["value"], cores["lo"], cores["hi"]).text(Measure.CORES)
             parts.append(f"{value} cores busy ({interval})")
-        parts.append(f"{totals['visits_landed']:,} visits of {totals['population']:,.0f} machines")
+        parts.append(
+            f"{_counted(totals['visits_landed'], 'visit')} of {_counted(totals['population'], 'machine')}"
+        )
         if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
             parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
         if totals["uncovered_share"] > 1 - _WELL_COVERED:
@@ -200,6 +202,10 @@ def _totals(totals: Answer) -> Text:
         parts.append("only a random part of the visits was read")
     parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]
     return Text(" · ".join(parts))
+
+
+def _counted(number: float, noun: str) -> str:
+    return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
 
 
 def status_lines(status: Answer) -> list[Text]:

@@ -110,10 +110,11 @@ def _profile(
     console.print(terminal.totals_line(answer), soft_wrap=True)
     for line in terminal.status_lines(status):
         console.print(line, soft_wrap=True)
-    console.print(terminal.hottest(answer, rows=rows))
+    if answer["rows"]:
+        console.print(terminal.hottest(answer, rows=rows))
     for line in terminal.nameless_lines(status):
         console.print(line, soft_wrap=True)
-    if stack.fleet is not None:
+    if stack.fleet is not None and answer["rows"]:
         from services.simulate.comparison import compared  # noqa: PLC0415 - needed for made-up fleets only
         from services.simulate.truth import Wanted, truth  # noqa: PLC0415
 

@@ -209,6 +209,14 @@ def test_the_line_of_totals_says_what_the_figures_speak_for():
     assert "25.0 % of machine-time unseen" in line
 
 
+def test_one_machine_is_one_and_its_interval_has_ends():
+    cores = {"value": 1.983, "lo": 1.961, "hi": 2.004}
+    totals = {**ESTIMATED["totals"], "cores": cores, "visits_landed": 1, "population": 1}
+    line = terminal.totals_line({**ESTIMATED, "totals": totals}).plain
+    assert "1.98 cores busy (1.96–2)" in line
+    assert "1 visit of 1 machine " in line
+
+
 def test_machines_of_a_part_of_the_fleet_are_not_known():
     """Seen: the share of a selection times the machines of the whole campaign."""
     part = {**ESTIMATED, "selection": {**HOUR, "select": '{application="x"}'}}
