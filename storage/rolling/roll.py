@@ -32,8 +32,10 @@ BATCH = 400
 """Visits merged in one transaction, or fewer when they have more facts than `entries.MOST_FACTS`."""
 
 WORTH_MERGING = 100
-"""Visits for which a transaction is begun while more land: fewer would have busy cells written too often, and
-more keep the last of a burst waiting. Whoever is behind merges up to `BATCH` of them at once."""
+"""Visits for which a transaction is begun while more land. Answers are as fresh with any number, but what waits is read
+visit by visit: a table of the fleet's functions took 30 ms of CPU with none waiting, 200 with 100, 720 with 400 (three
+million facts of a day). With 400 merging a fact takes 2.0 µs instead of 2.2, as busy cells are written less often. Whoever
+is behind merges up to `BATCH` of them at once."""
 
 _log = structlog.get_logger("rolling")
 
