@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, Select, bindparam, func, select
@@ -10,7 +11,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection, UnknownCampaign
 from storage.query.arrays import Bool, Int64
-from storage.query.copy_binary import Rows, TooMuch, read_fixed, read_rows
+from storage.query.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
 from storage.query.elsewhere import elsewhere
 from storage.query.facts.chunks import decode_chunks
 from storage.query.remembered import once_a_snapshot
@@ -181,14 +182,13 @@ def scan(
 
     Raises `TooMuch` when they are too many to read for one answer.
     """
-    statement = matching(connection, selection, kind, labels)
-    if statement is not None and parts < WHOLE:
-        statement = statement.where(in_part(visit.c.visit_id, parts))
-    if statement is None:
+    asked = _asked(connection, selection, kind, labels)
+    if asked is None:
         nothing = Rows(0, {name: [] for name in _columns(labels)})
         return profiles_of(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
     if (reads := elsewhere(connection)) is not None:
-        rows = read_fixed(connection, statement.add_columns(*reads.profile_key), limit=MAX_BYTES)
+        statement = _in_part(_profiles(*asked.structure).add_columns(*reads.profile_key), parts)
+        rows = read_fixed(connection, statement, asked.given, limit=MAX_BYTES)
         keep = _one_depth(rows)
         _check_size(rows.ints("facts")[keep])
         of, stacks, samples = reads.facts(
@@ -197,12 +197,14 @@ def scan(
         return profiles_of(rows, keep, labels), Facts(
             of, stacks, samples, samples * rows.ints("period")[keep][of]
         )
-    statement = statement.join(
-        chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
-    ).where(*on_days(chunk.c.day, selection))
-    rows = read_rows(connection, statement.add_columns(chunk.c.data), limit=MAX_BYTES)
+    statement = _in_part(_with_chunks(*asked.structure), parts)
+    rows = read_rows(connection, statement, asked.given, limit=MAX_BYTES)
     keep = _one_depth(rows)
     return profiles_of(rows, keep, labels), _facts(rows, keep)
+
+
+def _in_part(statement: Select[Any], parts: int) -> Select[Any]:
+    return statement if parts == WHOLE else statement.where(in_part(visit.c.visit_id, parts))
 
 
 def _columns(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -217,23 +219,73 @@ def matching(
 
     A visit's time is its draw's: it was fixed then, by the collector's clock, with its day.
     """
+    asked = _asked(connection, selection, kind, labels)
+    return None if asked is None else _profiles(*asked.structure).params(asked.given)
+
+
+class _Asked(NamedTuple):
+    """A selection's profiles as parameters of a statement, which is the same for all selections of one structure."""
+
+    structure: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]
+    """Of `_profiles`."""
+    given: dict[str, Any]
+
+
+def _asked(
+    connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+) -> _Asked | None:
+    """None: there can be none."""
     for label in labels:
         label_names.check_label(connection, label)
-    conditions = [label_names.condition(connection, matcher) for matcher in selection.matchers]
+    chosen = [label_names.choice(connection, matcher) for matcher in selection.matchers]
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None or kind.id is None:
         return None
+    given = {
+        "first_day": selection.start.date(),
+        "last_day": selection.end.date(),
+        "start": selection.start,
+        "end": selection.end,
+        "campaign": campaign_id,
+        "sample_type": kind.id,
+        **{f"ids{n}": choice.ids for n, choice in enumerate(chosen)},
+    }
+    return _Asked(
+        (_columns(labels), tuple((choice.column, choice.negative) for choice in chosen)),
+        given,
+    )
+
+
+@lru_cache(maxsize=128)
+def _profiles(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...]) -> Select[Any]:
+    """Profiles of a time, where each column chosen has one of the ids given for it, or none of them."""
+    conditions = [
+        ~among_given(profile.c[column], f"ids{n}") if negative else among_given(profile.c[column], f"ids{n}")
+        for n, (column, negative) in enumerate(chosen)
+    ]
     return (
-        select(*(profile.c[name] for name in _columns(labels)))
+        select(*(profile.c[name] for name in columns))
         .join(visit, visit.c.visit_id == profile.c.visit_id)
         .where(
-            *on_days(profile.c.day, selection),
-            visit.c.drawn_at >= selection.start,
-            visit.c.drawn_at < selection.end,
-            profile.c.campaign_id == campaign_id,
-            profile.c.sample_type_id == kind.id,
+            profile.c.day >= bindparam("first_day"),
+            profile.c.day <= bindparam("last_day"),
+            visit.c.drawn_at >= bindparam("start"),
+            visit.c.drawn_at < bindparam("end"),
+            profile.c.campaign_id == bindparam("campaign"),
+            profile.c.sample_type_id == bindparam("sample_type"),
             *conditions,
         )
+    )
+
+
+@lru_cache(maxsize=128)
+def _with_chunks(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...]) -> Select[Any]:
+    """As `_profiles`, with the facts of each."""
+    return (
+        _profiles(columns, chosen)
+        .join(chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id))
+        .where(chunk.c.day >= bindparam("first_day"), chunk.c.day <= bindparam("last_day"))
+        .add_columns(chunk.c.data)
     )
 
 

@@ -6,6 +6,7 @@ Three kinds: columns of `profile` that refer to `dim_value`, the machine, and wh
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, or_, select
@@ -89,11 +90,23 @@ def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
 
     Raises `BadSelection` for a label that does not exist.
     """
+    chosen = choice(connection, matcher)
+    among_them = among(profile.c[chosen.column], chosen.ids)
+    return ~among_them if chosen.negative else among_them
+
+
+class Choice(NamedTuple):
+    """What a matcher asks of a profile: that a column has one of some ids, or none of them."""
+
+    column: str
+    negative: bool
+    ids: list[int]
+
+
+def choice(connection: Connection, matcher: Matcher) -> Choice:
+    """The matcher, its text resolved to ids. Raises `BadSelection` for a label that does not exist."""
     check_label(connection, matcher.label, parameter=matcher.parameter, at=matcher.at)
-    column = profile.c[column_of(matcher.label)]
-    ids = _matching(connection, matcher)
-    chosen = among(column, ids)
-    return ~chosen if matcher.operator.negative else chosen
+    return Choice(column_of(matcher.label), matcher.operator.negative, _matching(connection, matcher))
 
 
 def matching_values(connection: Connection, dimension: str, matchers: Iterable[Matcher]) -> list[int]:
