@@ -41,6 +41,8 @@ OTHERS_REMEMBERED: Final = 100_000
 NAMES_REMEMBERED: Final = 390_000
 """About as many as the images at hand keep; 23 MB when full, the names apart. With fewer than a fleet's hot
 programs have, more than half of a landing's time went into comparing names and looking them up."""
+NAMES_TURNS: Final = 32
+"""Landings after which names that none of them had are let go."""
 
 
 class Interner:
@@ -51,7 +53,7 @@ class Interner:
         self._engine = engine
         self._stacks = RememberedHashes.within(stack_bytes)
         self._others: dict[str, Remembered] = {}
-        self._names = RememberedObjects(NAMES_REMEMBERED)
+        self._names = RememberedObjects(NAMES_REMEMBERED, NAMES_TURNS)
         self._epoch: int | None = None
 
     def hold(self, connection: Connection) -> None:

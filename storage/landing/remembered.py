@@ -58,12 +58,15 @@ class Remembered:
 class RememberedObjects:
     """Object → id of one dictionary, by which object it is and not by what it says.
 
-    At least the last `limit` that were added or asked for, and at most twice as many, which it keeps
-    alive. Most objects are met once: a name out of a perf map is another object in each capture.
+    It keeps alive those that were added or asked for in the last `turns` to twice as many questions, of
+    them at least the last `limit` and at most twice as many. Most objects are met once: a name out of a
+    perf map is another object in each capture, and a small fleet's memory shall not fill with them.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, turns: int) -> None:
         self._limit = limit
+        self._turns = turns
+        self._questions = 0
         self._young, self._old = _Held(), _Held()
 
     def __len__(self) -> int:
@@ -76,6 +79,9 @@ class RememberedObjects:
 
     def ids(self, objects: Sequence[object]) -> Ids:
         """The id of every object, UNKNOWN where it is not remembered; objects may repeat."""
+        self._questions += 1
+        if self._questions > self._turns:
+            self._turn()
         keys = _addresses(objects)
         found = self._young.table.find(keys)
         missing = np.flatnonzero(found == UNKNOWN)
@@ -91,13 +97,17 @@ class RememberedObjects:
         """Remember the ids of distinct objects that are not in the younger generation."""
         objects, ids = objects[-self._limit :], ids[-self._limit :]
         if len(self._young.held) + len(objects) > self._limit:
-            self._young, self._old = _Held(), self._young
+            self._turn()
         self._young.held.extend(objects)
         self._young.table.add(_addresses(objects), ids)
 
     def clear(self) -> None:
         """Forget everything."""
         self._young, self._old = _Held(), _Held()
+
+    def _turn(self) -> None:
+        self._questions = 0
+        self._young, self._old = _Held(), self._young
 
 
 class _Held:

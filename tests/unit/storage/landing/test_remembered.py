@@ -103,7 +103,7 @@ def test_what_is_remembered_takes_no_more_the_longer_its_keys_are() -> None:
 
 
 def test_objects_are_told_apart_although_they_are_equal() -> None:
-    memory = RememberedObjects(3)
+    memory = RememberedObjects(3, turns=100)
     one, other = ("a", 1.5), tuple(["a", 1.5])  # noqa: C409 - a second object
     memory.add([one], ids(7))
     assert memory.ids([one, other]).tolist() == [7, UNKNOWN]
@@ -117,7 +117,7 @@ def test_objects_met_once_are_let_go() -> None:
     class Name:
         """Something that can be seen to go."""
 
-    memory, alive, kept = RememberedObjects(10), weakref.WeakSet(), Name()
+    memory, alive, kept = RememberedObjects(10, turns=1000), weakref.WeakSet(), Name()
     for n in range(100):
         once = [Name() for _ in range(4)]
         alive.update(once)
@@ -130,3 +130,20 @@ def test_objects_met_once_are_let_go() -> None:
         assert len(memory) <= 20
         assert len(alive) <= 20
     assert memory.ids([kept, kept]).tolist() == [77, 77]
+
+
+def test_objects_that_nobody_asks_for_are_let_go_after_some_questions_though_there_is_room() -> None:
+    class Name:
+        """Something that can be seen to go."""
+
+    memory, kept, once = RememberedObjects(1000, turns=4), Name(), Name()
+    gone = weakref.ref(once)
+    memory.add([kept, once], ids(7, 8))
+    del once
+    for _ in range(5):
+        assert memory.ids([kept]).tolist() == [7]
+    assert gone() is not None
+    for _ in range(5):
+        assert memory.ids([kept]).tolist() == [7]
+    assert gone() is None
+    assert len(memory) <= 2
