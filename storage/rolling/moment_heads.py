@@ -23,26 +23,44 @@ def decode_sums(blobs: Blobs) -> Sums:
     """The sums of many open cells, in units and without functions. Raises CorruptCell."""
     if not blobs:
         return empty(0)
-    try:
-        cells = [_sums(memoryview(blob)) for blob in blobs]
-    except struct.error as error:
-        raise CorruptCell(f"moments without a head: {error}") from error
-    divisor, visits, machines, *sums = zip(*cells, strict=True)
-    x, xx, xxxx, xe = (np.array(column, np.float64) for column in sums)
-    factor = np.array(divisor, np.float64)
+    length = np.fromiter(map(len, blobs), np.int64, len(blobs))
+    heads = np.frombuffer(b"".join([bytes(blob[:_SIZE]).ljust(_SIZE, b"\0") for blob in blobs]), _MANY)
+    one = heads["kind"] == moments_codec.ONE
+    if (length < np.where(one, _ONE.itemsize, _SIZE)).any():
+        raise CorruptCell("moments without a head")
+    ones = heads.view(np.uint8).reshape(len(heads), _SIZE)[:, : _ONE.itemsize].copy().view(_ONE)[:, 0]
+    factor = heads["divisor"].astype(np.float64)
+    x = np.where(one, ones["x"], heads["x"])
     no_rows, nothing = np.zeros(0, np.int64), np.zeros(0)
     return Sums(
-        np.ones(len(cells), np.int64),
-        np.array(visits, np.int64),
-        np.array(machines, np.int64),
+        np.ones(len(heads), np.int64),
+        np.where(one, 1, heads["visits"]).astype(np.int64),
+        np.where(one, ones["machines"], heads["machines"]).astype(np.int64),
         x * factor,
-        xx * factor**2,
-        xxxx * factor**4,
-        xe * factor**2,
-        np.zeros(len(cells), np.int64),
+        np.where(one, x**2, heads["xx"]) * factor**2,
+        np.where(one, x**4, heads["xxxx"]) * factor**4,
+        np.where(one, ones["xe"], heads["xe"]) * factor**2,
+        np.zeros(len(heads), np.int64),
         *(no_rows,) * 5,
         *(nothing,) * 6,
     )
+
+
+_HEAD = [("version", "u1"), ("kind", "u1"), ("rows", "<u4"), ("divisor", "<u8")]
+_ONE = np.dtype([*_HEAD, ("machines", "<i8"), ("x", "<f8"), ("xe", "<f8")])
+_MANY = np.dtype(
+    [
+        *_HEAD,
+        ("visits", "<u4"),
+        ("machines", "<i8"),
+        ("x", "<f8"),
+        ("xx", "<f8"),
+        ("xxxx", "<f8"),
+        ("xe", "<f8"),
+    ]
+)
+"""As `moments_codec` has them before the functions."""
+_SIZE = _MANY.itemsize
 
 
 def decode_parts(blobs: Blobs) -> Parts:
@@ -57,14 +75,3 @@ def decode_parts(blobs: Blobs) -> Parts:
     counted = np.ones(len(heads), np.bool_)  # of no function at all everything is known
     arguments: list[Any] = [bits, *scalars, none, *(no_rows,) * 3, *(nothing,) * 10, *(no_rows,) * 2, counted]
     return Parts(*arguments)
-
-
-def _sums(blob: memoryview) -> tuple[int, int, int, float, float, float, float]:
-    """(divisor, visits, machines, Σx, Σx², Σx⁴, Σx·X) of a cell."""
-    _, kind, _, divisor = moments_codec.HEAD.unpack_from(blob)
-    at = moments_codec.HEAD.size
-    if kind == moments_codec.ONE:
-        machines, x, xe = moments_codec.ONE_CELL.unpack_from(blob, at)
-        return divisor, 1, machines, x, x**2, x**4, xe
-    visits, machines, x, xx, xxxx, xe = moments_codec.MANY_CELL.unpack_from(blob, at)
-    return divisor, visits, machines, x, xx, xxxx, xe

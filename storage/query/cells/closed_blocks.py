@@ -107,7 +107,7 @@ class ClosedBlocks:
         cells = self._of.closed(keys, Functions.LATER)
         arranged = self._of.arranged(cells)
         budget.take(cells.unpacked.size)
-        amounts = cells.unpacked.amounts()
+        amounts = cells.amounts()
         hot = hottest(amounts.function, amounts.own_units, amounts.total_units)
         self._fresh = _Fresh(cells, arranged, hot)
         heads = (cells.moments or weighted.NO_PARTS).of(arranged.order)
