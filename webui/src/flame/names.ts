@@ -4,12 +4,14 @@
  * At most `room` characters of `full`.
  *
  * In turn, until it fits: template arguments, the parameter list, leading scopes; then it is cut with
- * an ellipsis. `<lambda>`, `<module>` and other names that begin with a bracket are kept whole.
+ * an ellipsis. Of a place in a binary the offset stays: `libsq…+0xfc9b0`. `<lambda>`, `<module>` and other names that begin with a bracket are kept whole.
  * Empty when not even three characters fit.
  */
 export function shorten(full: string, room: number): string {
   if (full.length <= room) return full;
   if (room < 3) return '';
+  const offset = offsetOf(full);
+  if (offset !== '') return withOffset(full, offset, room);
   let name = withoutTemplateArguments(full);
   if (name.length > room) name = withoutParameters(name);
   while (name.length > room) {
@@ -18,6 +20,17 @@ export function shorten(full: string, room: number): string {
     name = name.slice(cut);
   }
   return name.length <= room ? name : name.slice(0, room - 1) + '…';
+}
+
+/** `+0x1a2b40` of a function without a name, which tells it from its neighbours; empty for any other. */
+export function offsetOf(name: string): string {
+  return /.(\+0x[0-9a-f]+)$/.exec(name)?.[1] ?? '';
+}
+
+function withOffset(name: string, offset: string, room: number): string {
+  if (offset.length > room) return `${offset.slice(0, room - 1)}…`;
+  const left = room - offset.length - 1;
+  return left < 1 ? offset : `${name.slice(0, left)}…${offset}`;
 }
 
 /** `Vec<Pair<A, B>>::push` → `Vec::push`. A bracket that opens a name's part stays: `f.<lambda>`. */

@@ -3,6 +3,7 @@ import { Whisker } from '../estimates/Whisker.tsx';
 import { reachesZero, type Estimate } from '../estimates/interval.ts';
 import { write, type Measure } from '../estimates/measure.ts';
 import { bracket, caution, FEW, spoken } from '../estimates/words.ts';
+import { offsetOf } from '../flame/names.ts';
 import { symbolsOf } from '../symbols/place.ts';
 import { titleOf, type Keyed } from './marks.ts';
 
@@ -32,7 +33,7 @@ export function Name({ row, by, missing, few }: NameProps) {
       }
     >
       <span className="text" title={by.includes('function') && file ? `${title}\n${file}` : title}>
-        {title}
+        {unnamed ? <Place name={title} /> : title}
       </span>
       {by.includes('function') && !title.includes(row.key['binary']) && (
         <span className="within">{row.key['binary']}</span>
@@ -53,6 +54,19 @@ export function Name({ row, by, missing, few }: NameProps) {
           few<span className="long"> machines</span>
         </span>
       )}
+    </span>
+  );
+}
+
+/** A place in a binary, whose offset is never cut off. */
+function Place({ name }: { name: string }) {
+  const offset = offsetOf(name);
+  return offset === '' ? (
+    name
+  ) : (
+    <span className="place">
+      <span>{name.slice(0, -offset.length)}</span>
+      <span>{offset}</span>
     </span>
   );
 }

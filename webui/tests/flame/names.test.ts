@@ -4,6 +4,9 @@ import { shorten } from '../../src/flame/names.ts';
 describe('shorten', () => {
   it.each([
     ['main', 10, 'main'],
+    ['libsqlite3.so.0.8.6+0xfc9b0', 16, 'libsqli…+0xfc9b0'],
+    ['libsqlite3.so.0.8.6+0xfc9b0', 9, '+0xfc9b0'],
+    ['libsqlite3.so.0.8.6+0xfc9b0', 6, '+0xfc…'],
     ['sympy.core.mul.Mul.flatten', 12, 'Mul.flatten'],
     ['std::vector<std::pair<int, int>>::push_back(int)', 30, 'std::vector::push_back(int)'],
     ['std::vector<std::pair<int, int>>::push_back(int)', 25, 'std::vector::push_back'],
