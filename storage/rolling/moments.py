@@ -23,6 +23,8 @@ Column = npt.NDArray[Any]
 
 SLOTS = 62
 """Bits that machines are counted with: the estimate errs by about a tenth at a hundred of them."""
+_LEAST_UNSET = 4
+"""With fewer bits left the estimate is no number: with one, 200 machines and 500 are both told as 256."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +234,7 @@ def machine_bit(machine_id: Int64) -> Int64:
 
 
 def machines(bits: Int64) -> Float64:
-    """How many machines have these bits, rounded; NaN when all are set: too many to tell."""
+    """How many machines have these bits, rounded, at most 170; NaN when too few bits are left to tell."""
     unset = SLOTS - np.bitwise_count(bits).astype(np.float64)
-    with np.errstate(divide="ignore"):
-        estimate = np.rint(SLOTS * np.log(SLOTS / unset))
-    return np.where(unset > 0, estimate, np.nan)
+    estimate = np.rint(SLOTS * np.log(SLOTS / np.maximum(unset, 1)))
+    return np.where(unset >= _LEAST_UNSET, estimate, np.nan)

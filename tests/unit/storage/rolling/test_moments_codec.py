@@ -201,3 +201,14 @@ def test_machines_are_told_about_up_to_a_hundred(count: int) -> None:
 
 def test_too_many_machines_are_not_told() -> None:
     assert np.isnan(machines(np.array([(1 << SLOTS) - 1]))[0])
+    # One bit is left after 150 machines or after 500.
+    assert np.isnan(machines(np.array([(1 << SLOTS) - 2]))[0])
+
+
+@pytest.mark.parametrize("count", [300, 500, 1000])
+def test_hundreds_of_machines_are_never_told_as_far_fewer(count: int) -> None:
+    told = [
+        machines(np.array([np.bitwise_or.reduce(machine_bit(np.arange(start, start + count)))]))[0]
+        for start in range(0, 100_000, 1000)
+    ]
+    assert np.isnan(told).mean() >= 0.95
