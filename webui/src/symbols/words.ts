@@ -84,10 +84,14 @@ export function progressOf(relanding: RelandingAnswer): string {
   return [named, landed, failed].filter((part) => part !== '').join(', ') || 'nothing to be landed again';
 }
 
-/** What is missing of a binary, if anything: one that hides nothing needs no file, whoever named its functions. */
-export function stateOf(binary: Pick<BinarySymbols, 'kind' | 'quality' | 'reason' | 'unresolved'>): string {
-  if (binary.unresolved === 0) return 'Nothing: every function that ran has a name.';
-  return binary.reason || advice(binary);
+/** What is missing of a binary, if anything; nobody knows of one that never ran whether all of it has names. */
+export function stateOf(
+  binary: Pick<BinarySymbols, 'kind' | 'quality' | 'status' | 'reason' | 'samples' | 'unresolved'>,
+): string {
+  if (binary.samples === 0) return binary.reason || 'It was in no sample of the last day.';
+  if (binary.unresolved > 0) return binary.reason || advice(binary);
+  if (binary.status === 'full') return 'Nothing: every function that ran has a name.';
+  return `Names only, no inlined calls or lines${binary.reason === '' ? '.' : `: ${binary.reason}`}`;
 }
 
 /** What would help, in one sentence. */

@@ -24,11 +24,39 @@ const RELANDING: RelandingAnswer = {
 };
 
 describe('words about symbols', () => {
-  it('asks for no file where nothing lacks a name', () => {
-    const named = { kind: 'file', quality: null, reason: 'Nobody uploaded it.', unresolved: 0 } as const;
-    expect(stateOf(named)).toBe('Nothing: every function that ran has a name.');
-    expect(stateOf({ ...named, unresolved: 3 })).toBe('Nobody uploaded it.');
-    expect(stateOf({ ...named, unresolved: 3, reason: '' })).toContain('Upload the file');
+  const known = {
+    kind: 'file',
+    quality: 'dwarf',
+    status: 'full',
+    reason: '',
+    samples: 9,
+    unresolved: 0,
+  } as const;
+
+  it('say that nothing is missing only of what ran and has all names and lines', () => {
+    expect(stateOf(known)).toBe('Nothing: every function that ran has a name.');
+  });
+
+  it('say why functions have no names, or what would help', () => {
+    const nameless = { ...known, quality: null, status: 'binary_only', unresolved: 3 } as const;
+    expect(stateOf({ ...nameless, reason: 'Nobody uploaded it.' })).toBe('Nobody uploaded it.');
+    expect(stateOf(nameless)).toContain('Upload the file');
+  });
+
+  it('do not take what never ran for complete', () => {
+    const unseen = { ...known, kind: '', status: 'unknown', samples: 0 } as const;
+    const reason = 'It was not seen in any capture yet.';
+    expect(stateOf({ ...unseen, reason })).toBe(reason);
+    expect(stateOf({ ...known, samples: 0 })).toBe('It was in no sample of the last day.');
+  });
+
+  it('tell names without lines, and why, in what a row shows', () => {
+    const names = { ...known, quality: 'symtab', status: 'symtab' } as const;
+    expect(stateOf(names)).toBe('Names only, no inlined calls or lines.');
+    const why = stateOf({ ...names, reason: 'No debug file was found. Two places were asked.' });
+    expect(firstSentence(why)).toBe('Names only, no inlined calls or lines: No debug file was found.');
+    // Functions that the machine itself named have names only, whatever is known of their file.
+    expect(stateOf({ ...names, status: 'binary_only', reason: 'It is gone.' })).toContain('Names only');
   });
 
   it.each([
