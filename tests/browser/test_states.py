@@ -147,6 +147,17 @@ def test_a_filter_that_is_at_fault_alone_is_taken_away(new_visitor: Callable, fl
     expect(page.locator(".chip", has_text="application = search")).to_be_visible()
 
 
+def test_an_unknown_campaign_costs_no_filter(new_visitor: Callable, fleet: LandedFleet):
+    fleet.visit()
+    page = new_visitor().open('?select={application="search"}&campaign=nightly&view=table')
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("There is no campaign 'nightly'.")
+    expect(alert.get_by_role("button", name="Remove the matchers")).to_have_count(0)
+    alert.get_by_role("button", name="Show fleet").click()
+    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    expect(page.locator(".chip", has_text="application = search")).to_be_visible()
+
+
 def test_newest_samples_within_the_range_are_not_to_blame(visitor, fleet: LandedFleet):
     fleet.visit()
     page = visitor.open("?focus=no+such+function")

@@ -1,3 +1,5 @@
+const KINDS = 'urn:fleetprof:problem:';
+
 /** Why a question to the API has no answer, in the server's own words (RFC 9457) where it had any. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
@@ -5,6 +7,8 @@ export class ApiProblem extends Error {
   constructor(
     /** HTTP status; 0 when the server could not be reached. */
     readonly status: number,
+    /** Names what went wrong for programs: `bad-selection`; empty if the status says it all. */
+    readonly kind: string,
     /** One sentence: what went wrong. */
     message: string,
     /** What to change; empty if the server said nothing. */
@@ -32,6 +36,7 @@ export class ApiProblem extends Error {
 export function unreachable(): ApiProblem {
   return new ApiProblem(
     0,
+    '',
     'The server does not answer.',
     'Is fleetprof still running? Look at the terminal where it was started.',
     '',
@@ -47,5 +52,6 @@ export function problemOf(status: number, requestId: string | null, body: unknow
   const sentence = text('detail') || text('title') || `The server answered with status ${status}.`;
   const at = typeof document['at'] === 'number' ? document['at'] : null;
   const request = text('request_id') || (requestId ?? '');
-  return new ApiProblem(status, sentence, text('hint'), request, text('parameter'), at);
+  const kind = text('type').startsWith(KINDS) ? text('type').slice(KINDS.length) : '';
+  return new ApiProblem(status, kind, sentence, text('hint'), request, text('parameter'), at);
 }

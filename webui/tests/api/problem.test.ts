@@ -4,6 +4,7 @@ import { problemOf, unreachable } from '../../src/api/problem.ts';
 describe('problems', () => {
   it("speak the server's words", () => {
     const body = {
+      type: 'urn:fleetprof:problem:bad-selection',
       title: 'Bad selection',
       detail: 'Expected a comma.',
       hint: 'Write one.',
@@ -19,13 +20,15 @@ describe('problems', () => {
       'focus',
       7,
     ]);
+    expect(problem.kind).toBe('bad-selection');
     expect(problem.isPassing).toBe(false);
   });
 
   it('make do with whatever a proxy sends', () => {
     const problem = problemOf(502, null, '<html>');
-    expect([problem.message, problem.hint, problem.at, problem.isPassing]).toEqual([
+    expect([problem.message, problem.hint, problem.kind, problem.at, problem.isPassing]).toEqual([
       'The server answered with status 502.',
+      '',
       '',
       null,
       true,

@@ -1,8 +1,8 @@
 import { ApiProblem } from '../../api/problem.ts';
-import { compareWith } from '../../compare/base.ts';
 import { Pointer } from '../Pointer.tsx';
 import type { Go } from '../../location/usePlace.ts';
 import { HOME, type Place } from '../../selection/place.ts';
+import { remedyFor } from './remedy.ts';
 
 interface Props {
   error: Error;
@@ -16,7 +16,7 @@ export function Failure({ error, retry, place, go }: Props) {
   const problem = error instanceof ApiProblem ? error : null;
   const wrong = problem?.parameter ?? '';
   const written = Object.hasOwn(place, wrong) ? String(place[wrong as keyof Place]) : '';
-  const removed = withoutTheFault(wrong, place);
+  const remedy = remedyFor(problem, place);
   return (
     <div className="state" role="alert">
       <p className="sentence">{error.message}</p>
@@ -28,9 +28,9 @@ export function Failure({ error, retry, place, go }: Props) {
             Try again
           </button>
         )}
-        {problem !== null && !problem.isPassing && removed !== null && (
-          <button type="button" onClick={() => go(removed.change)}>
-            {removed.text}
+        {remedy !== null && (
+          <button type="button" onClick={() => go(remedy.change)}>
+            {remedy.text}
           </button>
         )}
         {problem !== null && !problem.isPassing && (
@@ -46,16 +46,4 @@ export function Failure({ error, retry, place, go }: Props) {
       )}
     </div>
   );
-}
-
-const PATTERNS: readonly string[] = ['focus', 'ignore', 'hide', 'show', 'show_from'];
-
-/** The smallest change that takes away what the server could not make sense of. */
-function withoutTheFault(wrong: string, place: Place): { text: string; change: Partial<Place> } | null {
-  if (PATTERNS.includes(wrong)) return { text: 'Remove this filter', change: { [wrong]: '' } };
-  if (wrong === 'from' || wrong === 'to')
-    return { text: 'Show the last hour', change: { from: HOME.from, to: HOME.to } };
-  if (wrong.startsWith('base_')) return { text: 'Compare with the time before', change: compareWith({}) };
-  if (wrong === 'event') return { text: `Show ${HOME.event}`, change: { event: HOME.event } };
-  return place.select === '' ? null : { text: 'Remove the matchers', change: { select: '' } };
 }
