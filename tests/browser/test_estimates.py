@@ -77,13 +77,15 @@ def test_the_headline_says_what_stands_behind_the_numbers(page: Page):
     expect(headline(page).locator(".warn")).to_contain_text("of the asked time covered")
 
 
-def test_few_machines_are_marked_and_explained(page: Page):
+def test_rows_that_few_visits_decide_are_marked_and_explained(page: Page):
     rare = row(page, "rare")
     expect(rare.locator(".badge.few")).to_be_visible()
-    expect(self_cell(page, "rare").locator(".sr-only")).to_contain_text("Few machines stand behind this row")
+    expect(self_cell(page, "rare").locator(".sr-only")).to_contain_text(
+        "Most of this row comes from one or two visits"
+    )
     expect(row(page, "malloc").locator(".badge.few")).to_have_count(0)
     rare.hover()
-    expect(page.locator(".row-details .warn")).to_contain_text("Few machines")
+    expect(page.locator(".row-details .warn")).to_contain_text("one or two visits")
 
 
 def test_the_measure_is_one_switch_and_in_the_address(page: Page):

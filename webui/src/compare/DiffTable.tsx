@@ -130,7 +130,7 @@ function Details({ row, by }: { row: DiffRow; by: readonly string[] }) {
       </span>
       <span className="more-numbers">
         <span>{judged(row)}</span>
-        {row.few && <span className="warn">Few machines stand behind this row.</span>}
+        {row.few && <span className="warn">Most of one side comes from one or two visits.</span>}
       </span>
     </div>
   );
@@ -141,7 +141,7 @@ function rangeClass(lo: number, hi: number, full: number): string {
   return ['range', lo < -full ? 'open-low' : '', hi > full ? 'open' : ''].filter(Boolean).join(' ');
 }
 
-/** What half the axis stands for; rows of few machines may leave it. */
+/** What half the axis stands for; rows that few visits decide may leave it. */
 function farthest(rows: readonly DiffRow[]): number {
   const reach = (row: DiffRow): number =>
     Math.max(Math.abs(row.delta), row.few ? 0 : Math.abs(row.lo ?? 0), row.few ? 0 : Math.abs(row.hi ?? 0));

@@ -1,5 +1,6 @@
 /** Estimates in words, for tooltips and for those who hear the page. */
-import { plural } from '../selection/numbers.ts';
+import type { Totals } from '../api/types.ts';
+import { count, plural } from '../selection/numbers.ts';
 import { isBounded, reachesZero, type Estimate } from './interval.ts';
 import { phrase, write, writeRange, type Measure } from './measure.ts';
 
@@ -20,14 +21,39 @@ export function spoken(measure: Measure, estimate: Estimate | null): string {
   return `${value}, 95 % interval ${text}${unit}`;
 }
 
-/** `221 visits on 184 machines`: whom an amount was seen at, as far as the answer knows. */
-export function seenIn(visits: number | null, machines: number | null): string {
-  const on = machines === null ? '' : plural(machines, 'machine');
-  if (visits === null) return on;
-  return plural(visits, 'visit') + (on && ` on ${on}`);
+/** Whom an amount was seen at, as far as the answer knows. */
+export type Seen = Pick<Totals, 'visits' | 'machines' | 'path'>;
+
+/** `221 visits on about 184 machines`. */
+export function seenIn(seen: Seen): string {
+  const on = onMachines(seen);
+  if (seen.visits === null) return on;
+  return plural(seen.visits, 'visit') + (on && ` on ${on}`);
 }
 
-export const FEW = 'Few machines stand behind this row, so its interval was widened.';
+/** `184 machines`, `about 184 machines`, `many machines`; empty where nothing is known of them. */
+export function onMachines(seen: Seen): string {
+  if (seen.machines === null) return areMany(seen) ? 'many machines' : '';
+  return (isAbout(seen) ? 'about ' : '') + plural(seen.machines, 'machine');
+}
+
+/** The same for a column of numbers: `184`, `≈ 184`, `many`, or a dash. */
+export function machinesColumn(seen: Seen): string {
+  if (seen.machines === null) return areMany(seen) ? 'many' : '–';
+  return (isAbout(seen) ? '≈ ' : '') + count(seen.machines);
+}
+
+/** Merged cells count machines approximately; one visit is one machine all the same. */
+function isAbout({ visits, path }: Seen): boolean {
+  return path !== 'chunks' && visits !== 1;
+}
+
+/** They are too many for merged cells to tell how many. */
+function areMany({ visits, machines, path }: Seen): boolean {
+  return machines === null && path !== 'chunks' && visits !== null;
+}
+
+export const FEW = 'Most of this row comes from one or two visits, so its interval was widened.';
 export const REACHES_ZERO = 'The interval reaches zero: it may be nothing at all.';
 
 /** What must be said of an estimate before anyone believes it; empty if nothing. */

@@ -51,7 +51,7 @@ export function Name({ row, by, missing, few }: NameProps) {
       )}
       {few && (
         <span className="badge few" title={FEW}>
-          few<span className="long"> machines</span>
+          few<span className="long"> visits decide</span>
         </span>
       )}
     </span>

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { TableRow } from '../api/types.ts';
 import type { Estimate } from '../estimates/interval.ts';
 import { amountOf, MEASURE_NAMES, measured, type Ground, type Measure } from '../estimates/measure.ts';
-import { seenIn } from '../estimates/words.ts';
+import { machinesColumn, seenIn, type Seen } from '../estimates/words.ts';
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import { count, duration } from '../selection/numbers.ts';
@@ -28,6 +28,8 @@ interface Props {
   by: readonly string[];
   ground: Ground;
   measure: Measure;
+  /** What was read: merged cells count machines approximately. */
+  path: Seen['path'];
   place: Place;
   go: Go;
   /** Reasons for missing names, by binary. */
@@ -37,7 +39,7 @@ interface Props {
 }
 
 export function FunctionTable(props: Props) {
-  const { rows, rowsTotal, by, ground, measure, place, go, missing, readMore } = props;
+  const { rows, rowsTotal, by, ground, measure, path, place, go, missing, readMore } = props;
   const [menu, setMenu] = useState<(MenuTarget & { row: TableRow }) | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
 
@@ -112,6 +114,7 @@ export function FunctionTable(props: Props) {
           {grid.visible.map(({ index, start }) => {
             const row = rows[index];
             const mark = markOf(row, by);
+            const seen = { ...row, path };
             return (
               <div
                 key={index}
@@ -151,9 +154,9 @@ export function FunctionTable(props: Props) {
                     aside={observed(column === 'self' ? row.self_seconds : row.total_seconds, measure)}
                   />
                 ))}
-                <span role="gridcell" className="number behind" title={seenIn(row.visits, row.machines)}>
+                <span role="gridcell" className="number behind" title={seenIn(seen)}>
                   {row.visits === null ? '–' : count(row.visits)}
-                  <span className="bracket">{row.machines === null ? '–' : count(row.machines)}</span>
+                  <span className="bracket">{machinesColumn(seen)}</span>
                 </span>
                 <span role="gridcell" className="more">
                   <button
@@ -175,7 +178,7 @@ export function FunctionTable(props: Props) {
           })}
         </div>
       </div>
-      {shown && <RowDetails row={shown} by={by} ground={ground} measure={measure} />}
+      {shown && <RowDetails row={shown} by={by} ground={ground} measure={measure} path={path} />}
       {menu && (
         <RowMenu
           target={menu}

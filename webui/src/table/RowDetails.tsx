@@ -9,7 +9,7 @@ import {
   type Ground,
   type Measure,
 } from '../estimates/measure.ts';
-import { bracket, caution, seenIn } from '../estimates/words.ts';
+import { bracket, caution, seenIn, type Seen } from '../estimates/words.ts';
 import { isOfFrames, titleOf } from './marks.ts';
 
 interface Props {
@@ -17,12 +17,13 @@ interface Props {
   by: readonly string[];
   ground: Ground;
   measure: Measure;
+  path: Seen['path'];
 }
 
-export function RowDetails({ row, by, ground, measure }: Props) {
+export function RowDetails({ row, by, ground, measure, path }: Props) {
   const careful = caution(amountOf(row, 'total').share, row.few);
   const others = offered(ground).filter((m) => m !== measure && m !== 'samples');
-  const seen = seenIn(row.visits, row.machines);
+  const seen = seenIn({ ...row, path });
   const title = titleOf(row, by);
   return (
     <div className="details row-details">

@@ -60,6 +60,7 @@ export function TablePanel({ place, go, table, status }: Props) {
           by={by}
           ground={ground!}
           measure={offered(ground!).includes(place.measure) ? place.measure : 'share'}
+          path={latest!.totals.path}
           place={place}
           go={go}
           missing={missing}

@@ -1,6 +1,7 @@
 /** The numbers above the results: how much was sampled, how well it is named, whether sampling goes on. */
 import type { ReactNode } from 'react';
 import type { StatusAnswer, Totals } from '../api/types.ts';
+import { onMachines } from '../estimates/words.ts';
 import { count, coverage, duration, percent, plural } from '../selection/numbers.ts';
 import { roughly } from '../selection/time.ts';
 import { SYMBOLS_PATH, symbolsOf } from '../symbols/place.ts';
@@ -34,12 +35,7 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
       <Figure
         name="Seen in"
         value={totals ? (totals.visits === null ? '–' : plural(totals.visits, 'visit')) : none}
-        note={
-          totals &&
-          (totals.machines === null
-            ? 'with samples'
-            : `on ${about(totals)}${plural(totals.machines, 'machine')}`)
-        }
+        note={totals && (onMachines(totals) === '' ? 'with samples' : `on ${onMachines(totals)}`)}
       />
       <Figure
         name="Symbolized"
@@ -70,11 +66,6 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
       />
     </dl>
   );
-}
-
-/** Merged cells count machines approximately. */
-function about({ path }: Totals): string {
-  return path === 'chunks' ? '' : 'about ';
 }
 
 function waitingNote(captures: StatusAnswer['captures']): string {

@@ -52,8 +52,10 @@ export function Help({ open, close }: { open: boolean; close: () => void }) {
               an estimate for the whole fleet with its 95 % interval: in 19 of 20 samplings like this one it
               holds the true value. It comes from how much visits differ, not from the number of samples
             </dd>
-            <dt>few machines</dt>
-            <dd>so few visits show the row that its interval had to be widened</dd>
+            <dt>few visits decide</dt>
+            <dd>
+              most of the row comes from one or two visits, however many saw it: its interval was widened
+            </dd>
             <dt>significant</dt>
             <dd>
               more than chance among visits explains; of the rows called so about 1 in 20 is chance all the

@@ -8,7 +8,16 @@ import {
   write,
   writeRange,
 } from '../../src/estimates/measure.ts';
-import { bracket, caution, FEW, REACHES_ZERO, seenIn, spoken } from '../../src/estimates/words.ts';
+import {
+  bracket,
+  caution,
+  FEW,
+  machinesColumn,
+  onMachines,
+  REACHES_ZERO,
+  seenIn,
+  spoken,
+} from '../../src/estimates/words.ts';
 import { row, totals } from './totals.ts';
 
 const ground = groundOf(totals(), '{}', 0.04);
@@ -82,7 +91,9 @@ describe('words', () => {
     expect(bracket('share', { value: 0, lo: 0, hi: 0.0002 })).toBe('≤ 0.02 %');
   });
 
-  it('warn of few machines, else of intervals that reach zero', () => {
+  it('warn where few visits decide, however many saw it, else of intervals that reach zero', () => {
+    expect(FEW).toContain('comes from one or two visits');
+    expect(FEW).not.toMatch(/few/i); // beside "153 visits on 99 machines" that would be a contradiction
     expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, true)).toBe(FEW);
     expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, false)).toBe(REACHES_ZERO);
     expect(caution({ value: 0, lo: 0, hi: 0.3 }, false)).toBe('');
@@ -90,8 +101,25 @@ describe('words', () => {
   });
 
   it('name those behind an amount as far as they are known', () => {
-    expect(seenIn(1, 1)).toBe('1 visit on 1 machine');
-    expect(seenIn(1200, null)).toBe('1,200 visits');
-    expect(seenIn(null, null)).toBe('');
+    const path = 'chunks';
+    expect(seenIn({ visits: 1, machines: 1, path })).toBe('1 visit on 1 machine');
+    expect(seenIn({ visits: 1200, machines: null, path })).toBe('1,200 visits');
+    expect(seenIn({ visits: null, machines: null, path })).toBe('');
+    expect(machinesColumn({ visits: 221, machines: 1184, path })).toBe('1,184');
+    expect(machinesColumn({ visits: 221, machines: null, path })).toBe('–');
+  });
+
+  it.each(['cells', 'mixed'] as const)('do not pass the count of merged %s for an exact one', (path) => {
+    const seen = { visits: 221, machines: 164, path };
+    expect(seenIn(seen)).toBe('221 visits on about 164 machines');
+    expect(machinesColumn(seen)).toBe('≈ 164');
+    expect(seenIn({ visits: 1, machines: 1, path })).toBe('1 visit on 1 machine');
+    expect(machinesColumn({ visits: 1, machines: 1, path })).toBe('1');
+    const many = { visits: 1060, machines: null, path };
+    expect(seenIn(many)).toBe('1,060 visits on many machines');
+    expect(onMachines(many)).toBe('many machines');
+    expect(machinesColumn(many)).toBe('many');
+    expect(seenIn({ visits: null, machines: null, path })).toBe('');
+    expect(machinesColumn({ visits: null, machines: null, path })).toBe('–');
   });
 });
