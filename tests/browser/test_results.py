@@ -111,6 +111,33 @@ def test_a_click_zooms_and_the_tooltip_tells_all(page: Page):
     assert "node" in place(page)
 
 
+def test_rows_beyond_the_edge_are_hinted_at_and_a_finger_brings_them_into_sight(page: Page):
+    box = page.locator(".canvas")
+    expect(box).not_to_have_attribute("data-more-below", "")
+    # Three of the five rows.
+    box.evaluate("box => Object.assign(box.style, { flex: 'none', minHeight: 0, height: '57px' })")
+    expect(box).to_have_attribute("data-more-below", "")
+    expect(box).not_to_have_attribute("data-more-above", "")
+    assert touched(page, 200, 100)
+    expect(box).to_have_attribute("data-more-above", "")
+    expect(box).not_to_have_attribute("data-more-below", "")
+    assert not touched(page, 200, 100)  # at the edge the page scrolls on
+    assert touched(page, 100, 200)
+    expect(box).to_have_attribute("data-more-below", "")
+
+
+def touched(page: Page, start: int, end: int) -> bool:
+    """Move a finger over the flame graph from one height to another; whether the graph scrolls, not the page."""
+    return page.locator("canvas").evaluate(
+        """(canvas, heights) => heights.map((clientY, n) => {
+            const touches = [new Touch({ identifier: 1, target: canvas, clientX: 9, clientY })];
+            const type = n === 0 ? 'touchstart' : 'touchmove';
+            return !canvas.dispatchEvent(new TouchEvent(type, { touches, cancelable: true }));
+        })[1]""",
+        [start, end],
+    )
+
+
 def test_a_zoom_away_from_the_matches_keeps_its_colours_and_says_so(page: Page):
     row(page, "malloc").click()
     expect(page.locator(".found")).to_contain_text("26.67 %")

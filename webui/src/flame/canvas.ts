@@ -10,7 +10,15 @@ import { paint } from './paint.ts';
 import { stepIn, stepLeft, stepMatch, stepOut, stepRight } from './steps.ts';
 import type { FlameTree } from './tree.ts';
 import { reaches, type Union } from './union.ts';
-import { deepestBelow, maxScroll, nodeAt, ROW_HEIGHT, type View } from './view.ts';
+import {
+  deepestBelow,
+  deepestDrawn,
+  hiddenBeyond,
+  maxScroll,
+  nodeAt,
+  ROW_HEIGHT,
+  type View,
+} from './view.ts';
 
 export interface FlameEvents {
   /** -1 when the pointer is over no frame. Coordinates are the pointer's within the canvas. */
@@ -47,8 +55,10 @@ export class FlameCanvas {
   private readonly view: View = { width: 1, height: 1, zoom: 0, scroll: 0, upward: false };
   private shown: Shown | null = null;
   private limit = 0; // the largest scroll of the zoomed subtree
+  private drawnTo = 0; // the deepest row of it with anything to be seen
   private selected = 0;
   private hovered = -1;
+  private finger = 0; // where the touch that scrolls was last
   private frame = 0;
 
   constructor(
@@ -63,6 +73,8 @@ export class FlameCanvas {
     canvas.addEventListener('mouseleave', this.onMouseLeave);
     canvas.addEventListener('click', this.onClick);
     canvas.addEventListener('wheel', this.onWheel, { passive: false });
+    canvas.addEventListener('touchstart', this.onTouchStart, { passive: true });
+    canvas.addEventListener('touchmove', this.onTouchMove, { passive: false });
     canvas.addEventListener('keydown', this.onKeyDown);
     this.sizes = new ResizeObserver(() => this.resize());
     this.sizes.observe(box);
@@ -75,6 +87,8 @@ export class FlameCanvas {
     this.canvas.removeEventListener('mouseleave', this.onMouseLeave);
     this.canvas.removeEventListener('click', this.onClick);
     this.canvas.removeEventListener('wheel', this.onWheel);
+    this.canvas.removeEventListener('touchstart', this.onTouchStart);
+    this.canvas.removeEventListener('touchmove', this.onTouchMove);
     this.canvas.removeEventListener('keydown', this.onKeyDown);
   }
 
@@ -137,6 +151,7 @@ export class FlameCanvas {
   private measureDepth(): void {
     const { tree, zoom } = this.shown!;
     this.limit = maxScroll(this.view, deepestBelow(tree, zoom));
+    this.drawnTo = deepestDrawn(tree, this.view);
     this.scrollTo(this.view.scroll);
   }
 
@@ -159,6 +174,9 @@ export class FlameCanvas {
     const { view, selected, hovered } = this;
     const scene = { tree, view, palette: dark ? DARK : LIGHT, union, selected, hovered };
     const boxes = paint(this.context, scene, this.canvas.width / view.width);
+    const { top, bottom } = hiddenBeyond(view, this.drawnTo);
+    this.box.toggleAttribute('data-more-above', top);
+    this.box.toggleAttribute('data-more-below', bottom);
     const at = performance.now();
     this.drawing = { boxes, milliseconds: at - began, at };
     if (this.firstAt === 0) this.firstAt = at;
@@ -197,6 +215,24 @@ export class FlameCanvas {
     if (event.ctrlKey || event.shiftKey) return; // the browser's own zoom and sideways scroll
     const step =
       event.deltaMode === WheelEvent.DOM_DELTA_LINE ? (event.deltaY * WHEEL_LINE) / 3 : event.deltaY;
+    this.scrollBy(step, event);
+  };
+
+  private readonly onTouchStart = (event: TouchEvent): void => {
+    this.finger = event.touches[0].clientY;
+  };
+
+  private readonly onTouchMove = (event: TouchEvent): void => {
+    if (event.touches.length > 1 || !event.cancelable) return; // the browser zooms, or scrolls the page already
+    const { clientY } = event.touches[0];
+    const step = this.finger - clientY;
+    if (Math.abs(step) < 1) return; // slow fingers add up to whole pixels
+    this.finger = clientY;
+    this.scrollBy(step, event);
+  };
+
+  /** Downwards by so many pixels, in place of the page. */
+  private scrollBy(step: number, event: Event): void {
     const before = this.view.scroll;
     this.scrollTo(before + (this.view.upward ? -step : step));
     if (this.view.scroll === before) return; // at the edge the page scrolls on
@@ -204,7 +240,7 @@ export class FlameCanvas {
     this.hovered = -1;
     this.events.onHover(-1, 0, 0);
     this.schedule();
-  };
+  }
 
   private readonly onKeyDown = (event: KeyboardEvent): void => {
     if (this.shown === null || event.ctrlKey || event.metaKey || event.altKey) return;

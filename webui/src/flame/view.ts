@@ -110,6 +110,27 @@ export function nodeAt(tree: FlameTree, view: View, x: number, y: number): numbe
   return total[node] < MIN_WIDTH * scale ? -1 : node;
 }
 
+/** The depth of the deepest row that has anything to be seen: what is too thin to be drawn is none. */
+export function deepestDrawn(tree: FlameTree, view: View): number {
+  let deepest = 0;
+  walk(
+    tree,
+    { ...view, scroll: 0, height: Infinity, upward: false },
+    {
+      frame: (node) => (deepest = Math.max(deepest, tree.depth[node])),
+      sliver: (_, y) => (deepest = Math.max(deepest, y / ROW_HEIGHT)),
+    },
+  );
+  return deepest;
+}
+
+/** Beyond which edges of the canvas rows lie, of a tree that is drawn down to this depth. */
+export function hiddenBeyond(view: View, deepest: number): { top: boolean; bottom: boolean } {
+  const root = view.scroll > 0;
+  const leaves = maxScroll(view, deepest) > view.scroll;
+  return view.upward ? { top: leaves, bottom: root } : { top: root, bottom: leaves };
+}
+
 /** The depth of the deepest frame below a node. */
 export function deepestBelow(tree: FlameTree, node: number): number {
   let deepest = tree.depth[node];

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   deepestBelow,
+  deepestDrawn,
   depthAt,
+  hiddenBeyond,
   maxScroll,
   MIN_WIDTH,
   nodeAt,
@@ -151,4 +153,34 @@ it('lets the deepest frame be scrolled to the edge, and no further', () => {
   expect(deepestBelow(SMALL, 3)).toBe(1);
   expect(maxScroll({ ...WHOLE, height: 2 * ROW_HEIGHT }, 2)).toBe(ROW_HEIGHT);
   expect(maxScroll(WHOLE, 2)).toBe(0);
+});
+
+it('counts the rows that have anything to be seen', () => {
+  for (let seed = 1; seed <= 30; seed++) {
+    const t = randomTree(seed, 600);
+    const view: View = { width: 300, height: 10_000, zoom: seed % t.n, scroll: 0, upward: false };
+    let lowest = 0;
+    walk(t, view, {
+      frame: (_, __, y) => (lowest = Math.max(lowest, y)),
+      sliver: (_, y) => (lowest = Math.max(lowest, y)),
+    });
+    const seen = { ...view, height: 50, scroll: 19, upward: seed % 2 === 0 };
+    expect(deepestDrawn(t, seen)).toBe(lowest / ROW_HEIGHT);
+  }
+  const thin = tree(1_000_000, [
+    [0, 'wide', 999_900],
+    [0, 'thin', 10],
+    [2, 'below', 10],
+  ]);
+  expect(deepestBelow(thin, 0)).toBe(2);
+  expect(deepestDrawn(thin, WHOLE)).toBe(1);
+});
+
+it('tells beyond which edges rows go on', () => {
+  const view = { ...WHOLE, height: 2 * ROW_HEIGHT };
+  expect(hiddenBeyond(WHOLE, 2)).toEqual({ top: false, bottom: false });
+  expect(hiddenBeyond(view, 3)).toEqual({ top: false, bottom: true });
+  expect(hiddenBeyond({ ...view, upward: true }, 3)).toEqual({ top: true, bottom: false });
+  expect(hiddenBeyond({ ...view, scroll: 5 }, 3)).toEqual({ top: true, bottom: true });
+  expect(hiddenBeyond({ ...view, scroll: 2 * ROW_HEIGHT }, 3)).toEqual({ top: true, bottom: false });
 });
