@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import numpy as np
@@ -42,7 +42,8 @@ from storage.rolling.compact import compact
 from storage.rolling.fold import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from sqlalchemy import Engine
 
@@ -370,6 +371,21 @@ def _landing_on(url: str, files: list[Path]) -> Iterator[None]:
             rolling.result()
 
 
+def _start(start: threading.Barrier, running: Sequence[Future[Any]]) -> None:
+    """Wait until all are at the barrier. Raises what one of them failed of before."""
+    for each in running:
+        # A process that is killed breaks no barrier itself.
+        each.add_done_callback(lambda ended: start.abort() if ended.exception() else None)
+    try:
+        start.wait()
+    except threading.BrokenBarrierError:
+        for each in running:
+            error = each.exception()
+            if error is not None and not isinstance(error, threading.BrokenBarrierError):
+                raise error from None
+        raise
+
+
 def _land(server: EmbeddedPostgres, files: list[Path], warming: int, found: Found) -> None:
     url = server.url()
     context = multiprocessing.get_context("spawn")
@@ -379,7 +395,7 @@ def _land(server: EmbeddedPostgres, files: list[Path], warming: int, found: Foun
         rolling = pool.submit(landers.roll_beside, url, landed)
         running = [pool.submit(landers.land_all, url, str(path), warming, start) for path in files]
         try:
-            start.wait()
+            _start(start, running)
             before = tree_cpu_s(server.pid or 0)
             found.landings = [each.result() for each in running]
         finally:
