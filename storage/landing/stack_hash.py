@@ -3,8 +3,12 @@
 Two words, each a polynomial in an odd base modulo 2⁶⁴ whose coefficients are the function ids, mixed
 (splitmix64) so that neighbouring ids have nothing in common; the leaf's power is 0. Powers run on over
 all stacks and are divided out again at the end, so a word costs three passes over the calls and no
-Python. Ids are numbers the database gave out, not anybody's choice: of 10⁹ different stacks two share
-both words with probability 10⁻²¹. `stack.hash` holds the words, big-endian.
+Python. `stack.hash` holds the words, big-endian.
+
+Of 10⁹ different stacks that nobody crafted two share both words with probability 10⁻²¹. There is no secret
+in the words: whoever knows the ids of a program's functions can have it call them in an order that hashes as
+another stack does. Whichever of the two landed first is what both are stored as, so the program's samples
+are shown under another's stack, or another's under one of its own.
 """
 
 import numpy as np
