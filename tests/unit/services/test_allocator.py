@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from services import allocator
+
 PROGRAM = """
 import threading
 from pathlib import Path
@@ -131,3 +133,38 @@ def test_what_arrays_left_is_given_back() -> None:
     kept, left = map(int, ended.stdout.split())
     assert kept > 200 << 20
     assert left < 80 << 20
+
+
+_THRESHOLD, _TRIM, _PAD = -3, -1, -2
+
+
+class _Mallopt:
+    """A C library's that takes thresholds up to a bound, and anything else."""
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self.taken: list[tuple[int, int]] = []
+
+    def __call__(self, what: int, size: int) -> int:
+        if what == _THRESHOLD and size > self._largest:
+            return 0
+        self.taken.append((what, size))
+        return 1
+
+
+@pytest.mark.parametrize("largest", [1 << 30, 32 << 20])
+def test_the_threshold_is_the_largest_that_the_library_takes(
+    monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    library = _Mallopt(largest)
+    monkeypatch.setattr(allocator, "_function", lambda *_: library)
+    allocator.reuse_arrays()
+    assert library.taken[0] == (_THRESHOLD, largest)
+    assert [what for what, _ in library.taken] == [_THRESHOLD, _TRIM, _PAD]
+
+
+def test_without_a_threshold_the_library_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = _Mallopt(0)
+    monkeypatch.setattr(allocator, "_function", lambda *_: library)
+    allocator.reuse_arrays()
+    assert library.taken == []
