@@ -110,7 +110,7 @@ class HashTable:
     def _home(self, hashes: Hashes, slots: int) -> Int64s:
         """Where in a table of so many slots the look for each begins, by the bits that are compared."""
         key, *factors = self._secret
-        mixed = hashes[:, 0] ^ key
+        mixed: npt.NDArray[np.uint64] = hashes[:, 0] ^ key
         mixed *= factors[0]
         mixed ^= mixed >> _HALF
         mixed += hashes[:, 1] & ~_ID

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.landing import hash_table
 from storage.landing.hash_table import UNKNOWN, HashTable, Ids
 from storage.landing.stack_hash import Hashes
 
@@ -80,7 +79,7 @@ def test_when_memory_ends_the_table_holds_what_it_held(
     table, known = HashTable(), distinct(700 + more)
     table.add(known[:700], numbered(700))
     with monkeypatch.context() as patched:
-        patched.setattr(hash_table.np, name, failing_at(number, getattr(np, name)))
+        patched.setattr(np, name, failing_at(number, getattr(np, name)))
         try:
             table.add(known[700:], numbered(more, 701))
         except MemoryError:
