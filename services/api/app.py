@@ -10,14 +10,19 @@ from typing import Any
 from anyio import CapacityLimiter, create_task_group
 from fastapi import FastAPI
 from starlette.datastructures import Headers
-from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware, IdentityResponder
+from starlette.middleware.gzip import (
+    DEFAULT_EXCLUDED_CONTENT_TYPES,
+    GZipMiddleware,
+    GZipResponder,
+    IdentityResponder,
+)
 from starlette.types import Receive, Scope, Send
 
 from services.api import problems
 from services.api.auth import Access
 from services.api.experiments import experiments_router
 from services.api.formats import pprof
-from services.api.formats.accept import accepted_codings
+from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
 from services.api.guard import Guard
 from services.api.health import health_router
 from services.api.home import home_requests
@@ -65,19 +70,27 @@ class _Described(FastAPI):
 
 
 class _Zipping(GZipMiddleware):
-    """Starlette's, but for whoever says `gzip;q=0`: that is no gzip."""
+    """Starlette's, but that it reads `Accept-Encoding` as all answers here do: `gzip;q=0`, `*`, several lines."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, compressed if that is wanted."""
-        if scope["type"] == "http" and "gzip" not in accepted_codings(
-            Headers(scope=scope).get("accept-encoding", "")
-        ):
-            plain = IdentityResponder(
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        responder = (
+            GZipResponder(
+                self.app,
+                self.minimum_size,
+                compresslevel=self.compresslevel,
+                thread_minimum_size=self.thread_minimum_size,
+                exclude_content_types=self.exclude_content_types,
+            )
+            if GZIP in accepted_codings(accept_encoding(Headers(scope=scope)))
+            else IdentityResponder(
                 self.app, self.minimum_size, exclude_content_types=self.exclude_content_types
             )
-            await plain(scope, receive, send)
-        else:
-            await super().__call__(scope, receive, send)
+        )
+        await responder(scope, receive, send)
 
 
 def create_app(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
@@ -13,30 +14,40 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
-from services.api.formats.accept import GZIP, ZSTD, Coding, best_coding
+from services.api.formats.accept import GZIP, ZSTD, Coding, accept_encoding, best_coding
 
 Made = tuple[bytes, str]
 """An answer's bytes and their media type."""
-_SMALLEST_ZIPPED = 1400
+SMALLEST_ZIPPED: Final = 1400
 """Bytes: less fits one packet anyway."""
 GZIP_WINDOW = 31
 """zlib's window of 32 KiB, with gzip's header."""
-_NO_FIGURES: Final = (b"NaN", b"Infinity")
-"""What `to_json` writes for figures that are not finite, where `json` can be told to refuse them."""
+_NO_FIGURES: Final = {
+    b"NaN": re.compile(rb"NaN(?<=[:,\[]NaN)[,\]}]"),
+    b"Infinity": re.compile(rb"Infinity(?:(?<=[:,\[]Infinity)|(?<=[:,\[]-Infinity))[,\]}]"),
+}
+"""What `to_json` writes for figures that are not finite, where `json` can be told to refuse them; and that with what stands
+before and behind a figure. Each pattern begins with the word, which makes it six times as fast."""
 _GZIP_LEVEL: Final = 1
 _ZSTD_LEVEL: Final = 1
 """Of 863 kB of a flame graph it makes 141 kB in 1.5 ms, level 5 134 kB in 5.0; gzip's level 1 159 kB in 4.2."""
 
 
 def as_json(document: dict[str, Any]) -> Made:
-    """The document as compact JSON. Raises ValueError where a figure is not finite."""
+    """The document as compact JSON. Raises ValueError where a figure is not finite.
+
+    Documents are of what `json` writes: dicts with names, lists, tuples, texts, figures, True, False and None; these read
+    back the same, however they were written. `to_json` takes more that `json` refuses, and a document with it fails no more:
+    moments, dates and lengths of time (ISO 8601), sets, bytes, UUIDs, decimals and paths become texts and lists, models and
+    dataclasses objects.
+    """
     try:
         # A quarter of the time of `json`: 5 ms for a flame graph of 1.7 MB.
         content = to_json(document)
     except ValueError:  # a lone surrogate
         return _carefully(document), "application/json"
-    # As figures, or in a name: `isNaN` is the name of a function.
-    odd = any(word in content for word in _NO_FIGURES)
+    # Names have such words, too: `isNaN` is a function's. Where there is none, looking for the word alone costs nothing.
+    odd = any(word in content and figure.search(content) for word, figure in _NO_FIGURES.items())
     return _carefully(document) if odd else content, "application/json"
 
 
@@ -64,22 +75,28 @@ def zipped(
     headers = {"Cache-Control": "no-store", "Vary": vary}
     if file_name is not None:
         headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-    coding = None if packed else best_coding(request.headers.get("accept-encoding", ""))
+    coding = None if packed else best_coding(accept_encoding(request.headers))
     if not isinstance(content, bytes):
         if coding is not None:
             headers["Content-Encoding"] = coding
             content = _parts_packed(content, coding)
         return StreamingResponse(content, media_type=media_type, headers=headers)
-    if coding is not None and len(content) >= _SMALLEST_ZIPPED:
+    if coding is not None and len(content) >= SMALLEST_ZIPPED:
         headers["Content-Encoding"] = coding
-        content = _packed(content, coding)
+        content = packed_by(coding, content)
     return Response(content, media_type=media_type, headers=headers)
 
 
-def _packed(content: bytes, coding: Coding) -> bytes:
+def packed_by(coding: Coding, content: bytes) -> bytes:
+    """The content, compressed; the same of the same content each time."""
     if coding == ZSTD:
         return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(content)
     return gzip.compress(content, compresslevel=_GZIP_LEVEL, mtime=0)
+
+
+def unpacked_by(coding: Coding, content: bytes) -> bytes:
+    """What `packed_by` compressed."""
+    return zstandard.ZstdDecompressor().decompress(content) if coding == ZSTD else gzip.decompress(content)
 
 
 def _parts_packed(parts: Iterator[bytes], coding: Coding) -> Iterator[bytes]:

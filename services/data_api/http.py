@@ -14,7 +14,7 @@ from fleetpb import data_pb2
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.connections import cut_of
-from services.api.formats.accept import parse_accept
+from services.api.formats.accept import accept_encoding, parse_accept
 from services.api.parameters import Selected
 from services.api.problems import Problem
 from services.api.profiles.asker import PROBLEMS
@@ -136,7 +136,7 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
             record_bytes=max_record_bytes or MOST_RECORD_BYTES,
             only_matching=only_matching,
         )
-        packed = chosen(request.headers.get("accept-encoding", ""))
+        packed = chosen(accept_encoding(request.headers))
         return await stream(request, data_pb2.ProfileRecord, query, desk.streams.profiles, packed)
 
     @router.get(

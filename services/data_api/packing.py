@@ -68,7 +68,7 @@ class Zstd:
 
 
 def chosen(accept_encoding: str) -> tuple[str, Packer]:
-    """The best coding that a header accepts, zstd before gzip; `identity` if it names neither."""
+    """The best coding that a header accepts, zstd before gzip; `identity` if it accepts neither."""
     match best_coding(accept_encoding):
         case "zstd":
             return "zstd", Zstd()

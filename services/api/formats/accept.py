@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from starlette.datastructures import Headers
+
 Coding = Literal["zstd", "gzip"]
 """A content coding that answers are packed by."""
 ZSTD: Final = "zstd"
@@ -55,18 +57,29 @@ def parse_accept(header: str) -> Accept:
     return Accept(tuple(ranges), bool(header.strip()))
 
 
+def accept_encoding(headers: Headers) -> str:
+    """The lines of `Accept-Encoding` as the one that they mean together (section 5.3); empty: there is none."""
+    return ", ".join(headers.getlist("accept-encoding"))
+
+
 def accepted_codings(header: str) -> frozenset[str]:
-    """The content codings that an `Accept-Encoding` names and does not refuse (`q=0`), in lower case; `*` is no name."""
-    found = set()
+    """The content codings that an `Accept-Encoding` names and does not refuse (`q=0`), in lower case.
+
+    `*` is every coding that is not named; of these it stands for gzip alone, which all readers of `*` know.
+    """
+    found: set[str] = set()
+    refused: set[str] = set()
     for part in header.split(","):
         name, *parameters = (piece.strip().lower() for piece in part.split(";"))
         qualities = ("".join(p.split()).removeprefix("q=") for p in parameters if p.startswith("q"))
-        if name and all(quality.strip("0.") for quality in qualities):
-            found.add(name)
-    return frozenset(found)
+        wanted = all(quality.strip("0.") for quality in qualities)
+        (found if wanted else refused).add(name)
+    if "*" in found and GZIP not in refused:
+        found.add(GZIP)
+    return frozenset(found - {"", "*"})
 
 
 def best_coding(header: str) -> Coding | None:
-    """What to pack an answer by: zstd before gzip, whatever their qualities; None: the header names neither."""
+    """What to pack an answer by: zstd before gzip, whatever their qualities; None: the header accepts neither."""
     accepted = accepted_codings(header)
     return ZSTD if ZSTD in accepted else GZIP if GZIP in accepted else None

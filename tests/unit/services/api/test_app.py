@@ -10,9 +10,20 @@ from services.api.app import _Zipping
 
 
 @pytest.mark.parametrize(
-    ("accepted", "coding"), [("gzip;q=0", None), ("br", None), ("gzip", b"gzip"), ("gzip;q=0.5", b"gzip")]
+    ("accepted", "coding"),
+    [
+        (["gzip;q=0"], None),
+        (["br"], None),
+        (["gzip;q=0, *"], None),
+        (["*;q=0"], None),
+        ([], None),
+        (["gzip"], b"gzip"),
+        (["gzip;q=0.5"], b"gzip"),
+        (["br", "gzip"], b"gzip"),
+        (["*"], b"gzip"),
+    ],
 )
-def test_gzip_only_for_those_who_take_it(accepted: str, coding: bytes | None):
+def test_gzip_only_for_those_who_take_it(accepted: list[str], coding: bytes | None):
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
@@ -20,7 +31,8 @@ def test_gzip_only_for_those_who_take_it(accepted: str, coding: bytes | None):
 
     async def ask() -> None:
         app = _Zipping(PlainTextResponse("x" * 5000), minimum_size=1400)
-        scope = {"type": "http", "method": "GET", "headers": [(b"accept-encoding", accepted.encode())]}
+        headers = [(b"accept-encoding", line.encode()) for line in accepted]
+        scope = {"type": "http", "method": "GET", "headers": headers}
         await app(scope, anyio.sleep_forever, send)
 
     anyio.run(ask)

@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.datastructures import Headers
 
-from services.api.formats.accept import parse_accept
+from services.api.formats.accept import accept_encoding, accepted_codings, best_coding, parse_accept
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,29 @@ def test_the_closest_range_says_how_welcome_a_type_is(header: str, media_type: s
 @given(st.text(alphabet='ab*/;,q=01. "\\', max_size=60))
 def test_any_header_has_a_meaning(header: str) -> None:
     assert 0 <= parse_accept(header).quality("a/b") <= 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "coding"),
+    [
+        ([], None),
+        (["identity"], None),
+        (["br", "gzip"], "gzip"),
+        (["gzip", "zstd"], "zstd"),
+        (["gzip", "zstd;q=0"], "gzip"),
+        (["*"], "gzip"),
+        (["br, *;q=0.1"], "gzip"),
+        (["zstd, *"], "zstd"),
+        (["zstd;q=0, *"], "gzip"),
+        (["*;q=0"], None),
+        (["*", "gzip;q=0"], None),
+        (["br;q=1.0, *;q=0.000"], None),
+    ],
+)
+def test_what_an_answer_is_packed_by(lines: list[str], coding: str | None) -> None:
+    headers = Headers(raw=[(b"accept-encoding", line.encode()) for line in lines])
+    assert best_coding(accept_encoding(headers)) == coding
+
+
+def test_a_star_is_no_name_of_a_coding() -> None:
+    assert accepted_codings("br, *, , GZIP;q=0.5") == {"br", "gzip"}
