@@ -13,10 +13,13 @@ from pathlib import Path
 
 import zstandard
 from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from services.api.auth import SESSION_COOKIE, SESSION_SECONDS, Access, LoginRefused
-from services.api.formats.accept import ZSTD, Coding, best_coding
+from services.api.formats.accept import ZSTD, Coding, accept_encoding, best_coding
 from services.api.problems import Problem
 
 STATIC = Path(__file__).parent / "static"
@@ -24,6 +27,17 @@ _FOREVER = "public, max-age=31536000, immutable"
 _LONGEST_TOKEN = 500
 _PACKABLE = frozenset({".css", ".js", ".svg"})
 _ZSTD_LEVEL = 19
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_BUT_PAGES = "fleetprof.but_pages"
+"""In a scope that no page shall match."""
+
+
+class _Pages(APIRoute):
+    """A route that can be looked past, to find whether there is another."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether it answers such a request."""
+        return (Match.NONE, {}) if scope.get(_BUT_PAGES) else super().matches(scope)
 
 
 def login_router(access: Access, *, secure: bool) -> APIRouter:
@@ -55,29 +69,18 @@ def login_router(access: Access, *, secure: bool) -> APIRouter:
 
 def ui_router(static: Path) -> APIRouter:
     """Every other path: a file of the built UI, or its page, which finds its own way by the path."""
-    router = APIRouter()
+    router = APIRouter(route_class=_Pages)
     root = static.resolve()
 
     @router.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
     def ui(request: Request, path: str) -> Response:
         if path == "api" or path.startswith("api/"):
-            if request.method == "HEAD":
-                raise Problem(
-                    HTTPStatus.METHOD_NOT_ALLOWED,
-                    f"/{path} answers no HEAD: its headers are known when its answer is.",
-                    hint="Ask by GET, e.g. curl -sD - -o /dev/null URL.",
-                    headers={"Allow": "GET"},
-                )
-            raise Problem(
-                HTTPStatus.NOT_FOUND,
-                f"There is no /{path}.",
-                hint="/api/v1/openapi.json lists what there is.",
-            )
+            raise _no_answer(request)
         file = _file_below(root, path)
         if file is not None and file.name != "index.html":
             if not path.startswith("assets/"):
                 return FileResponse(file, headers={"Cache-Control": "no-cache"})
-            coding = best_coding(request.headers.get("accept-encoding", ""))
+            coding = best_coding(accept_encoding(request.headers))
             return _asset(file, coding if file.suffix in _PACKABLE else None)
         if "." in path.rpartition("/")[2]:
             raise Problem(HTTPStatus.NOT_FOUND, f"There is no /{path}.")
@@ -92,6 +95,34 @@ def ui_router(static: Path) -> APIRouter:
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
     return router
+
+
+def _no_answer(request: Request) -> Problem:
+    """Why a path below /api has no answer to this GET or HEAD: no such path, or other methods are for it."""
+    path = request.scope["path"]
+    asked = {"type": "http", "path": path, "root_path": request.scope.get("root_path", ""), _BUT_PAGES: True}
+    methods = [
+        method
+        for method in _METHODS
+        if any(route.matches({**asked, "method": method})[0] is Match.FULL for route in request.app.routes)
+    ]
+    if not methods:
+        return Problem(
+            HTTPStatus.NOT_FOUND,
+            f"There is no {path}.",
+            hint="/api/v1/openapi.json lists what there is.",
+        )
+    if "GET" in methods:
+        why = "its headers are known when its answer is."
+        hint = "Ask by GET, e.g. curl -sD - -o /dev/null URL."
+    else:
+        why, hint = f"it is for {' and '.join(methods)}.", "/api/v1/openapi.json describes it."
+    return Problem(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        f"{path} answers no {request.method}: {why}",
+        hint=hint,
+        headers={"Allow": ", ".join(methods)},
+    )
 
 
 def _asset(file: Path, coding: Coding | None) -> Response:

@@ -49,6 +49,8 @@ def test_heads_are_refused_where_only_answers_have_them(client: TestClient):
         refused = client.head(path)
         assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
     assert client.head("/").status_code == 200
+    for path in ("/api", "/api/v1/nothing", "/api/v1/table/nothing"):
+        assert [client.request(method, path).status_code for method in ("HEAD", "GET")] == [404, 404]
 
 
 @pytest.mark.parametrize(

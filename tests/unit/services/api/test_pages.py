@@ -1,0 +1,65 @@
+"""GIVEN a path below /api that has no answer to a GET or HEAD WHEN it is asked for THEN it is said why."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from fastapi import APIRouter, FastAPI, Request, Response
+from starlette.testclient import TestClient
+
+from services.api import problems
+from services.api.pages import ui_router
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> TestClient:
+    app = FastAPI(openapi_url="/api/v1/openapi.json")
+    router = APIRouter(prefix="/api/v1")
+    for path, methods in (
+        ("/table", ["GET"]),
+        ("/symbols", ["GET"]),
+        ("/symbols", ["POST"]),
+        ("/symbols/{key}", ["DELETE"]),
+        ("/sources", ["POST"]),
+    ):
+        router.add_api_route(path, dict, methods=methods)
+
+    @app.middleware("http")
+    async def with_id(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+        request.state.request_id = "id"
+        return await answer(request)
+
+    problems.install(app)
+    app.include_router(router)
+    app.include_router(ui_router(tmp_path))
+    return TestClient(app)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("HEAD", "/api/v1/table", 405, "GET"),
+        ("HEAD", "/api/v1/symbols", 405, "GET, POST"),
+        ("HEAD", "/api/v1/symbols/ab", 405, "DELETE"),
+        ("GET", "/api/v1/symbols/ab", 405, "DELETE"),
+        ("HEAD", "/api/v1/sources", 405, "POST"),
+        ("GET", "/api/v1/sources", 405, "POST"),
+        ("HEAD", "/api/v1/nothing", 404, None),
+        ("GET", "/api/v1/nothing", 404, None),
+        ("HEAD", "/api/v1/table/nothing", 404, None),
+        ("HEAD", "/api", 404, None),
+        ("HEAD", "/api/", 404, None),
+        ("GET", "/api/v1/table", 200, None),
+        ("HEAD", "/api/v1/openapi.json", 200, None),
+    ],
+)
+def test_methods_are_told_of_what_there_is(
+    client: TestClient, method: str, path: str, status: int, allow: str | None
+):
+    response = client.request(method, path)
+    assert (response.status_code, response.headers.get("allow")) == (status, allow)
+
+
+def test_who_asks_by_the_wrong_method_is_told_what_to_do(client: TestClient):
+    assert client.get("/api/v1/sources").json()["detail"] == "/api/v1/sources answers no GET: it is for POST."
+    assert "openapi.json" in client.get("/api/v1/nothing").json()["hint"]
