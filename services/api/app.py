@@ -135,7 +135,7 @@ def create_app(
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
             tasks.start_soon(kept.keep_warm, app)
-            tasks.start_soon(kept.begin, app, home_requests(access, secure=secure))
+            tasks.start_soon(kept.begin, app, home_requests(access))
             yield
             tasks.cancel_scope.cancel()
 

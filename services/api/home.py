@@ -17,15 +17,12 @@ HOME: Final = (
     ("/api/v1/flame", f"{_SELECTION}&nodes=200000", MEDIA_TYPE),
 )
 """Path, query and Accept of each."""
-_CODINGS: Final = (b"gzip, deflate, br, zstd", b"gzip, deflate")
-"""As browsers of today accept over TLS; and without TLS, if this machine is no exception to them (Firefox)."""
+_CODINGS: Final = b"gzip, deflate, br, zstd"
+"""As browsers of today accept over TLS. Who reads fewer, as Firefox without TLS, has the kept answer packed anew."""
 
 
-def home_requests(access: Access, *, secure: bool) -> list[Scope]:
-    """The page's questions as this process asks them itself, by a session with the least role.
-
-    `secure`: it is served over TLS; else they are asked a second time, for browsers that take no zstd then.
-    """
+def home_requests(access: Access) -> list[Scope]:
+    """The page's questions as this process asks them itself, by a session with the least role."""
     cookie = f"{SESSION_COOKIE}={access.own_session()}"
     return [
         {
@@ -41,13 +38,12 @@ def home_requests(access: Access, *, secure: bool) -> list[Scope]:
             "headers": [
                 (b"host", b"localhost"),
                 (b"accept", accept.encode()),
-                (b"accept-encoding", codings),
+                (b"accept-encoding", _CODINGS),
                 (b"cache-control", b"no-cache"),
                 (b"cookie", cookie.encode()),
             ],
             "client": None,
             "server": None,
         }
-        for codings in (_CODINGS[:1] if secure else _CODINGS)
         for path, query, accept in HOME
     ]

@@ -2,8 +2,9 @@
 
 An answer is given again for a few seconds at most (`fresh_s`), so no answer is older than that; whoever wants
 the very latest sends `Cache-Control: no-cache`. It is kept as it was sent, for the request's path, query
-and what it accepts: `now-1h` of five seconds ago is within the same promise. What was asked lately more than
-once, the home page and views that people keep open, is asked again before it is too old (`warming`), as
+and what it accepts: `now-1h` of five seconds ago is within the same promise. Whoever reads another content coding
+gets it packed anew, once for all who read that one: the database is asked once for all of them. What was asked lately
+more than once, the home page and views that people keep open, is asked again before it is too old (`warming`), as
 the one who asked last did; not if making it takes so long that it would be too old when it is there. The home page
 counts as asked when the process begins (`begin`). Source: DIGEST G13.
 """
@@ -13,16 +14,18 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from http import HTTPStatus
+from types import MappingProxyType
 
 import anyio
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Scope
 
-from services.api.formats.accept import Coding, best_coding
+from services.api.formats.accept import Coding, accept_encoding, best_coding
+from services.api.parcel import Parcel
+from services.api.replies import SMALLEST_ZIPPED
 from services.api.timing import HEADER
 from storage.query.cache_size import CacheSize
 
@@ -45,27 +48,30 @@ _LONGEST_REST_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What makes two requests the same."""
+    """What makes two requests the same, whatever codings they read."""
 
     path: str
     query: str
     accept: str
-    coding: Coding | None
 
     @classmethod
     def of(cls, request: Request) -> "Key":
         """That of a request."""
-        headers = request.headers
-        coding = best_coding(headers.get("accept-encoding", ""))
-        return cls(request.url.path, request.url.query, ", ".join(headers.getlist("accept")), coding)
+        accept = ", ".join(request.headers.getlist("accept"))
+        return cls(request.url.path, request.url.query, accept)
+
+
+_NOTHING: Mapping[Coding | None, Parcel] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An answer as it was sent."""
+    """An answer, as it was sent to whoever reads which coding."""
 
-    content: bytes
-    headers: tuple[tuple[str, str], ...]
+    sent: Mapping[Coding | None, Parcel]
+    """By the best coding that they read; empty where only the request is remembered."""
+    alike: bool
+    """It goes to everybody as it is: too small to be packed, or packed by its own form."""
     made_at: float
     scope: Scope
     """Of the request, to ask again."""
@@ -79,8 +85,11 @@ class Kept:
         """Bytes, about."""
         request = len(self.scope["path"]) + len(self.scope["query_string"])
         request += sum(len(name) + len(value) for name, value in self.scope["headers"])
-        sent = sum(len(name) + len(value) for name, value in self.headers)
-        return len(self.content) + sent + _COPIES * request + _OVERHEAD
+        return sum(sent.size for sent in self.sent.values()) + _COPIES * request + _OVERHEAD
+
+    def for_coding(self, coding: Coding | None) -> Parcel | None:
+        """As it goes to whoever reads this; None: it has to be packed anew."""
+        return next(iter(self.sent.values()), None) if self.alike else self.sent.get(coding)
 
 
 class KeptAnswers:
@@ -112,19 +121,30 @@ class KeptAnswers:
         with self._lock:
             return CacheSize(len(self._kept), self._bytes)
 
+    def at_once(self, request: Request) -> bool:
+        """Whether `answer` has nothing to pack: that takes milliseconds of a CPU, and is not for an event loop."""
+        with self._lock:
+            kept = self._kept.get(Key.of(request))
+            return kept is None or not kept.sent or kept.for_coding(_coding(request)) is not None
+
     def answer(self, request: Request) -> Response | None:
         """The answer to the same request of a moment ago; None: there is none."""
         if not self.on or request.scope.get(WARMED) or "no-cache" in request.headers.get("cache-control", ""):
             return None
+        key, coding = Key.of(request), _coding(request)
         with self._lock:
-            kept = self._kept.get(Key.of(request))
+            kept = self._kept.get(key)
             if kept is None or self._clock() - kept.made_at > self._fresh_s:
                 self.misses += 1
                 return None
             self.hits += 1
             asked = (*kept.asked[-1:], self._clock())
-            self._put(Key.of(request), replace(kept, scope=_lasting(request.scope), asked=asked))
-        given = _response(kept, request)
+            self._put(key, replace(kept, scope=_lasting(request.scope), asked=asked))
+        sent = kept.for_coding(coding)
+        if sent is None:
+            sent = next(iter(kept.sent.values())).packed_anew(coding)
+            self._add(key, kept, coding, sent)
+        given = _response(sent, request)
         given.headers[HEADER] = f'kept;desc="{self._clock() - kept.made_at:.1f} s old"'
         return given
 
@@ -143,18 +163,19 @@ class KeptAnswers:
         watched.sort(key=lambda kept: -kept.asked[-1])
         return [kept.scope for kept in watched[:_MOST_WARMED]]
 
-    def keep(self, request: Request, response: Response, *, asked_at: float) -> Response:
+    def keep(
+        self, request: Request, response: Response, *, asked_at: float, packed: bool = False
+    ) -> Response:
         """The answer with its tag, kept if it may be; 304 if the client has it already.
 
-        `asked_at` by the clock: what landed since then may not be in it.
+        `asked_at` by the clock: what landed since then may not be in it. `packed`: its form is compressed as such.
         """
-        content = bytes(response.body)
-        tag = f'"{blake2b(content, digest_size=16).hexdigest()}"'
-        headers = tuple((name, value) for name, value in response.headers.items() if name != "content-length")
+        sent, coding = Parcel.of(bytes(response.body), response.headers), _coding(request)
+        alike = packed or (sent.coding is None and len(sent.content) < SMALLEST_ZIPPED)
         again = request.scope.get(WARMED, False)
         scope = _lasting(request.scope)
         took_s = self._clock() - asked_at
-        kept = Kept(content, (*headers, ("etag", tag)), asked_at, scope, (asked_at,), took_s)
+        kept = Kept({coding: sent}, alike, asked_at, scope, (asked_at,), took_s)
         if self.on and kept.size <= self._most:
             with self._lock:
                 before = self._drop(Key.of(request))
@@ -162,7 +183,7 @@ class KeptAnswers:
                 if again and before is not None:
                     kept = replace(kept, scope=before.scope)  # somebody else may have asked meanwhile
                 self._put(Key.of(request), replace(kept, asked=asked if again else (*asked[-1:], asked_at)))
-        return _response(kept, request)
+        return _response(sent, request)
 
     async def begin(self, app: ASGIApp, scopes: Sequence[Scope]) -> None:
         """Ask the app for what somebody will ask soon, as if they had asked already; again only while the database is away.
@@ -206,6 +227,16 @@ class KeptAnswers:
         with self._lock:
             return Key.of(Request(scope)) in self._kept
 
+    def _add(self, key: Key, kept: Kept, coding: Coding | None, sent: Parcel) -> None:
+        """Keep what was packed anew beside the rest of the same answer, if that is still there and may be as large."""
+        with self._lock:
+            now = self._kept.get(key)
+            if now is None or now.made_at != kept.made_at or not now.sent:
+                return
+            more = replace(now, sent={**now.sent, coding: sent})
+            if more.size <= self._most:
+                self._put(key, more)
+
     def _put(self, key: Key, kept: Kept) -> None:
         """Instead of what there is; others go where there is no room for all. The newest answers stay longest, asked for or not."""
         before = self._kept.get(key)
@@ -226,7 +257,7 @@ class KeptAnswers:
                 continue
             self._bytes -= kept.size
             if kept.asked and now - kept.asked[-1] < _WATCHED_S:
-                self._kept[key] = old = replace(kept, content=b"", headers=())
+                self._kept[key] = old = replace(kept, sent=_NOTHING)
                 self._bytes += old.size
             else:
                 del self._kept[key]
@@ -281,11 +312,16 @@ def _lasting(scope: Scope) -> Scope:
     return {**scope, "state": {}}
 
 
-def _response(kept: Kept, request: Request) -> Response:
-    headers = dict(kept.headers)
+def _coding(request: Request) -> Coding | None:
+    """What an answer to it is packed by."""
+    return best_coding(accept_encoding(request.headers))
+
+
+def _response(sent: Parcel, request: Request) -> Response:
+    headers = dict(sent.headers)
     tags = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     if headers["etag"] in tags:
         del headers["content-type"]
         headers.pop("content-encoding", None)
         return Response(status_code=_NOT_MODIFIED, headers=headers)
-    return Response(kept.content, headers=headers)
+    return Response(sent.content, headers=headers)

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from time import perf_counter
 from typing import TypeVar
 
+import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -62,7 +63,10 @@ class Asker:
         """
         form = forms.chosen(request)
         name = file_name(request, form)
-        known = self.kept.answer(request)
+        if self.kept.at_once(request):
+            known = self.kept.answer(request)
+        else:
+            known = await anyio.to_thread.run_sync(self.kept.answer, request)
         if known is not None:
             return known
 
@@ -82,7 +86,7 @@ class Asker:
                     file_name=name,
                 )
                 if not form.in_parts:
-                    made = self.kept.keep(request, made, asked_at=asked_at)
+                    made = self.kept.keep(request, made, asked_at=asked_at, packed=form.packed)
             made.headers[HEADER] = timing.header
             return made
 

@@ -44,16 +44,13 @@ def test_they_are_what_the_page_asks():
 
 def test_they_are_asked_by_a_session_of_this_process(tmp_path: Path):
     access = Access(tmp_path)
-    for scope in home_requests(access, secure=True):
+    for scope in home_requests(access):
         name, _, value = dict(scope["headers"])[b"cookie"].decode().partition("=")
         assert name == "fleetprof_session"
         assert access.role_of_session(value) is not None
 
 
-def test_without_tls_they_are_asked_for_browsers_without_zstd_too(tmp_path: Path):
-    def codings(*, secure: bool) -> list[str | None]:
-        scopes = home_requests(Access(tmp_path), secure=secure)
-        return [best_coding(dict(scope["headers"])[b"accept-encoding"].decode()) for scope in scopes]
-
-    assert codings(secure=True) == ["zstd"] * len(HOME)
-    assert codings(secure=False) == ["zstd"] * len(HOME) + ["gzip"] * len(HOME)
+def test_each_is_asked_once_for_all_codings(tmp_path: Path):
+    scopes = home_requests(Access(tmp_path))
+    codings = [best_coding(dict(scope["headers"])[b"accept-encoding"].decode()) for scope in scopes]
+    assert codings == ["zstd"] * len(HOME)

@@ -1,16 +1,22 @@
 """GIVEN an answer of a moment ago WHEN the same is asked THEN it is given again, for as long as was promised."""
 
+import gzip
+from collections.abc import Callable
 from http import HTTPStatus
+from random import Random
 from typing import Any
 
 import anyio
 import pytest
+import zstandard
 from fastapi import Request, Response
 from starlette.middleware.gzip import GZipMiddleware
 
-from services.api import kept_answers
+from services.api import kept_answers, parcel
+from services.api.formats.accept import Coding
 from services.api.kept_answers import WARMED, KeptAnswers
 from services.api.problems import Problem, of_storage
+from services.api.replies import packed_by, zipped
 from storage.errors import DatabaseBusy, NotMigrated
 
 
@@ -94,8 +100,6 @@ def test_age_counts_from_the_question_on(kept: KeptAnswers, clock: Clock):
     [
         request("from=now-2h"),
         request(accept="text/csv"),
-        request(accept_encoding="gzip"),
-        request(accept_encoding="gzip, zstd"),
         request(cache_control="no-cache"),
     ],
 )
@@ -205,10 +209,127 @@ def test_connections_are_not_kept(kept: KeptAnswers, clock: Clock):
     assert [scope["state"] for scope in kept.warming()] == [{}]
 
 
-def test_gzip_that_is_refused_is_not_given(kept: KeptAnswers):
-    kept.keep(request(accept_encoding="gzip"), answer(b"packed"), asked_at=100.0)
-    assert kept.answer(request(accept_encoding="gzip;q=0")) is None
-    assert kept.answer(request(accept_encoding="br, GZIP;q=0.1")) is not None
+LONG = bytes(range(256)) * 8
+CODINGS = {None: "gzip;q=0", "gzip": "br, GZIP;q=0.1", "zstd": "gzip, zstd"}
+"""What somebody says who gets it."""
+UNPACK: dict[str | None, Callable[[bytes], bytes]] = {
+    None: bytes,
+    "gzip": gzip.decompress,
+    "zstd": zstandard.ZstdDecompressor().decompress,
+}
+
+
+def made(asked: Request, content: bytes = LONG, *, packed: bool = False) -> Response:
+    return zipped(asked, content, "application/json", packed=packed)
+
+
+@pytest.mark.parametrize("first", CODINGS)
+def test_one_question_serves_all_codings(
+    kept: KeptAnswers, monkeypatch: pytest.MonkeyPatch, first: str | None
+):
+    packings: list[str] = []
+
+    def counted(coding: Coding, content: bytes) -> bytes:
+        packings.append(coding)
+        return packed_by(coding, content)
+
+    monkeypatch.setattr(parcel, "packed_by", counted)
+    asked = request(accept_encoding=CODINGS[first])
+    kept.keep(asked, made(asked), asked_at=100.0)
+    for _ in range(2):
+        for coding, accepted in CODINGS.items():
+            again = request(accept_encoding=accepted)
+            direct = KeptAnswers(0, fresh_s=0.0).keep(again, made(again), asked_at=100.0)
+            given = kept.answer(again)
+            assert given is not None
+            assert given.headers.get("content-encoding") == coding
+            assert UNPACK[coding](bytes(given.body)) == LONG
+            assert given.body == direct.body
+            del given.headers["server-timing"]
+            assert dict(given.headers) == dict(direct.headers), "the tag, too"
+    assert (kept.hits, kept.misses, kept.size.rows) == (6, 0, 1)
+    assert len(packings) == len(set(packings)), "each is packed once"
+
+
+def tag_of(kept: KeptAnswers, accepted: str) -> str:
+    given = kept.answer(request(accept_encoding=accepted))
+    assert given is not None
+    return given.headers["etag"]
+
+
+def test_a_tag_is_of_one_coding(kept: KeptAnswers):
+    asked = request(accept_encoding="zstd")
+    kept.keep(asked, made(asked), asked_at=100.0)
+    tags = {accepted: tag_of(kept, accepted) for accepted in ("zstd", "gzip", "br")}
+    assert len(set(tags.values())) == 3
+    for accepted, tag in tags.items():
+        for other in tags:
+            given = kept.answer(request(accept_encoding=other, if_none_match=tag))
+            assert given is not None
+            assert given.status_code == (304 if other == accepted else 200)
+
+
+@pytest.mark.parametrize(("content", "packed"), [(b"{}", False), (LONG, True)])
+def test_what_is_not_packed_goes_to_everybody_as_it_is(kept: KeptAnswers, content: bytes, packed: bool):
+    for first in CODINGS.values():
+        asked = request(accept_encoding=first)
+        kept.keep(asked, made(asked, content, packed=packed), asked_at=100.0, packed=packed)
+        for accepted in CODINGS.values():
+            assert kept.at_once(request(accept_encoding=accepted))
+            given = kept.answer(request(accept_encoding=accepted))
+            assert given is not None
+            assert given.body == content
+            assert "content-encoding" not in given.headers
+
+
+def test_what_has_to_be_packed_first_is_not_for_the_event_loop(kept: KeptAnswers, clock: Clock):
+    plain, packing = request(accept_encoding="br"), request(accept_encoding="gzip")
+    assert kept.at_once(plain)
+    kept.keep(plain, made(plain), asked_at=100.0)
+    assert kept.at_once(plain)
+    assert not kept.at_once(packing)
+    assert kept.answer(packing) is not None
+    assert kept.at_once(packing)
+    kept.keep(plain, made(plain, LONG[1:]), asked_at=101.0)
+    assert not kept.at_once(packing), "that was of the answer before"
+    given = kept.answer(packing)
+    assert given is not None
+    assert gzip.decompress(bytes(given.body)) == LONG[1:]
+
+
+def test_codings_share_the_memory_and_the_age_of_their_answer(clock: Clock):
+    noise = Random(1).randbytes(3_000)
+    kept = KeptAnswers(9_000, fresh_s=10.0, clock=clock)  # room for one of two
+    asked = request(accept_encoding="zstd")
+    kept.keep(asked, made(asked, noise), asked_at=100.0)
+    for _ in range(2):
+        given = kept.answer(request(accept_encoding="gzip"))
+        assert given is not None, "packed each time, since both are too much"
+        assert gzip.decompress(bytes(given.body)) == noise
+        assert kept.size.bytes <= 9_000
+    large = KeptAnswers(100_000, fresh_s=10.0, clock=clock)
+    large.keep(asked, made(asked, noise), asked_at=100.0)
+    before = large.size.bytes
+    assert large.answer(request(accept_encoding="gzip")) is not None
+    assert large.size.bytes - before > 3_000
+    clock.now = 110.1
+    assert large.answer(request(accept_encoding="gzip")) is None
+    assert large.answer(request(accept_encoding="zstd")) is None
+
+
+def test_all_codings_are_warmed_by_one_question(kept: KeptAnswers, clock: Clock):
+    zstd, gzipped = request(accept_encoding="zstd"), request(accept_encoding="gzip")
+    kept.keep(zstd, made(zstd), asked_at=100.0)
+    assert kept.answer(gzipped) is not None
+    clock.now = 106.0
+    (scope,) = kept.warming()
+    assert scope["headers"] == gzipped.scope["headers"], "as who asked last did"
+    asked = Request({**scope, WARMED: True})
+    kept.keep(asked, made(asked, LONG[1:]), asked_at=106.0)
+    clock.now = 112.0
+    given = kept.answer(zstd)
+    assert given is not None
+    assert UNPACK["zstd"](bytes(given.body)) == LONG[1:]
 
 
 def test_whoever_asked_last_is_asked_for_again(kept: KeptAnswers, clock: Clock):
