@@ -4,6 +4,7 @@ Time is fitted on the top events joined with the parameters. A parameter is coup
 values depend on the parameter's, times what the event matters for the time: the parameter of the tightest pair is the one to tune.
 The paper does not print how it measures dependence. Here it is epsilon squared of Kruskal and Wallis: the share of the variance of
 ranks that lies between settings of the parameter, 0…1, which also sees settings that are best in the middle, or names.
+Where a parameter is not known says nothing of it: such a sample is left out of what depends on this parameter, and no other.
 Source: Kruskal and Wallis, Journal of the American Statistical Association 47 (1952); Kelley, PNAS 21 (1935).
 """
 
@@ -59,7 +60,7 @@ class Coupling:
 def couple(
     events: Mapping[str, ArrayLike], parameters: Mapping[str, ArrayLike], seconds: ArrayLike, *, seed: int
 ) -> Coupling:
-    """Couplings of 1…10 events with parameters over N samples; parameters are numbers, or codes of names.
+    """Couplings of 1…10 events with parameters over N samples; parameters are numbers, or codes of names, NaN where not known.
 
     Raises TooLittle below 50 samples, Constant where the time never varies, NotANumber, BadShape.
     """
@@ -69,10 +70,10 @@ def couple(
     if len(events) > MOST_EVENTS:
         raise BadShape(f"{len(events)} events: coupling looks at the top {MOST_EVENTS} of a ranking.")
     values = {name: numbers(f"event {name}", column) for name, column in events.items()}
-    settings = {name: numbers(f"parameter {name}", column) for name, column in parameters.items()}
+    settings = {name: _partly_known(f"parameter {name}", column) for name, column in parameters.items()}
     if any(len(column) != len(time) for column in (*values.values(), *settings.values())):
         raise BadShape("Every sample needs a value of each event and of each parameter.")
-    trees = grow(np.column_stack([*values.values(), *settings.values()]), time, seed)
+    trees = grow(np.column_stack([*values.values(), *map(_filled, settings.values())]), time, seed)
     importance = dict(zip((*values, *settings), trees.importance.tolist(), strict=True))
     names = [(event, parameter) for event in values for parameter in settings]
     found = [dependence(values[event], settings[parameter]) for event, parameter in names]
@@ -92,9 +93,10 @@ def couple(
 def dependence(values: Float, parameter: Float) -> tuple[float, float]:
     """Epsilon squared of values between settings of a parameter, 0…1, and the p-value that there is none; (N,) each.
 
-    0 and 1 where either does not vary.
+    Over the samples whose parameter is not NaN. 0 and 1 where either does not vary.
     """
-    setting = _settings(parameter)
+    known = ~np.isnan(parameter)
+    values, setting = values[known], _settings(parameter[known])
     counts = np.bincount(setting)
     n, k = len(values), len(counts)
     ranks, ties = _ranks(values)
@@ -104,6 +106,20 @@ def dependence(values: Float, parameter: Float) -> tuple[float, float]:
     sums = np.bincount(setting, weights=ranks)
     h = (12 / (n * (n + 1)) * float((sums**2 / counts).sum()) - 3 * (n + 1)) / untied
     return float(np.clip((h - k + 1) / (n - k), 0.0, 1.0)), float(special.chdtrc(k - 1, max(h, 0.0)))
+
+
+def _partly_known(what: str, column: ArrayLike) -> Float:
+    """The column as floats, finite or NaN, not all NaN. Raises NotANumber."""
+    values = np.asarray(column, np.float64)
+    known = values[~np.isnan(values)]
+    numbers(what, known if len(known) else values)
+    return values
+
+
+def _filled(parameter: Float) -> Float:
+    """With the median where it is not known: trees cannot leave a row out for one column, and this tells them least."""
+    unknown = np.isnan(parameter)
+    return np.where(unknown, np.median(parameter[~unknown]), parameter) if unknown.any() else parameter
 
 
 def _settings(parameter: Float) -> Int:

@@ -62,7 +62,7 @@ class EventInputs:
     run: Int64
     """Number of each interval's run, from 0."""
     parameters: Mapping[str, Float]
-    """Numbers, or codes of names, of each interval; only those that vary."""
+    """Numbers, or codes of names, of each interval, NaN where nobody read them; only those that vary."""
     inputs: Inputs
     left_out: Mapping[str, int]
 
@@ -104,7 +104,7 @@ def read_event_inputs(
         parameters=_parameters(
             machines,
             read_settings(connection, time, machines),
-            np.nan_to_num(cpus.hertz[kept]) / 1e6,
+            cpus.hertz[kept] / 1e6,
         ),
         inputs=Inputs(
             visits.coverage,
@@ -125,6 +125,11 @@ def explaining(counted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         if unit in UNITS_OF_TIME:
             of_time.add(name)
     return tuple(sorted(names - of_time))
+
+
+def varies(parameter: Float) -> bool:
+    """Whether at least two different settings are known; what nobody read is none."""
+    return len(np.unique(parameter[~np.isnan(parameter)])) > 1
 
 
 def _counted(reading: Reading, selection: Selection, visits: MachineVisits) -> tuple[str, ...]:
@@ -175,11 +180,11 @@ def _runs(visits: MachineVisits, counted: Bool) -> Int64:
 def _parameters(
     visits: MachineVisits, settings: Mapping[str, Sequence[str]], mhz: Float
 ) -> Mapping[str, Float]:
-    """Of the visits, what may have been set: codes of names, and the frequency in steps of 100 MHz."""
+    """Of the visits, what may have been set: codes of names, and the frequency in steps of 100 MHz; NaN where nobody read it."""
     found: dict[str, Float] = {label: visits.values[label].astype(np.float64) for label in _MACHINE_LABELS}
     for name, texts in settings.items():
-        found[name] = (
-            np.unique(np.array(texts, np.str_), return_inverse=True)[1].reshape(-1).astype(np.float64)
-        )
+        read = np.array(texts, np.str_)
+        codes = np.unique(read, return_inverse=True)[1].reshape(-1).astype(np.float64)
+        found[name] = np.where(read == "", np.nan, codes)
     found["frequency"] = np.round(mhz / _MHZ_STEP) * _MHZ_STEP
-    return {name: column for name, column in found.items() if len(np.unique(column)) > 1}
+    return {name: column for name, column in found.items() if varies(column)}

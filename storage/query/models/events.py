@@ -9,7 +9,7 @@ import numpy as np
 from analysis.errors import CannotSay
 from storage.errors import BadSelection
 from storage.query import budget
-from storage.query.models.event_inputs import EventInputs, read_event_inputs
+from storage.query.models.event_inputs import EventInputs, read_event_inputs, varies
 from storage.query.models.interference import refuse_applications
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.reader import Reading
@@ -125,9 +125,7 @@ def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unsa
         rows = np.flatnonzero(counted[:, ranked[:most]].all(axis=1))
         if len(rows) >= _LEAST_COUPLED:
             break
-    parameters = {
-        name: column[rows] for name, column in found.parameters.items() if len(np.unique(column[rows])) > 1
-    }
+    parameters = {name: column[rows] for name, column in found.parameters.items() if varies(column[rows])}
     if not parameters:
         return None, Unsaid(
             "constant", "All machines were set up alike: no parameter can be coupled to an event."

@@ -66,6 +66,33 @@ def test_dependence_on_nothing() -> None:
     assert p < 1e-9
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_where_a_parameter_is_not_known_says_nothing_of_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, parameter = rng.random(80), rng.integers(0, 3, 80).astype(float)
+    unknown = rng.random(80) < 0.4
+    values[unknown] += 10.0  # another kind of machine
+    known = dependence(values[~unknown], parameter[~unknown])
+    parameter[unknown] = np.nan
+    assert dependence(values, parameter) == known
+
+
+def test_machines_without_a_clock_are_no_reason_to_tune_it() -> None:
+    rng = np.random.default_rng(4)
+    virtual = np.arange(200) % 2 == 0
+    misses = rng.normal(5, 0.1, 200) + 10 * virtual
+    clock = np.where(virtual, np.nan, rng.choice([2400.0, 2500.0], 200))
+    found = couple({"misses": misses}, {"clock": clock}, 10 + misses, seed=0)
+    assert found.tune is None
+    assert (found.samples, found.pairs[0].dependence < 0.05) == (200, True)
+    governor = virtual.astype(float)
+    found = couple({"misses": misses}, {"clock": clock, "governor": governor}, 10 + misses, seed=0)
+    assert found.tune == "governor", "of others these machines say as much as any"
+    clock = np.where(virtual, np.nan, np.where(misses > 5, 2400.0, 2500.0))
+    assert couple({"misses": misses}, {"clock": clock}, 10 + misses, seed=0).tune == "clock"
+
+
 def test_what_cannot_be_coupled() -> None:
     events, parameters, seconds = made(np.random.default_rng(2), 60)
     with pytest.raises(TooLittle):
@@ -82,3 +109,5 @@ def test_what_cannot_be_coupled() -> None:
         couple(events, parameters, np.zeros(60), seed=0)
     with pytest.raises(NotANumber):
         couple(events, {"memory": np.full(60, np.nan)}, seconds, seed=0)
+    with pytest.raises(NotANumber):
+        couple(events, {"memory": np.array([np.inf, np.nan] * 30)}, seconds, seed=0)
