@@ -12,7 +12,7 @@ def decode(data: bytes) -> tuple[dict[str, Any], list[tuple[float, float, int, i
     """The JSON answer's members but `nodes`, and the nodes."""
     assert data[:4] == b"FPFL"
     version, nodes, functions, size, zero = struct.unpack("<5I", data[4:24])
-    assert (version, zero, size % 8) == (2, 0, 0)
+    assert (version, zero, size % 8) == (3, 0, 0)
     assert len(data) == 24 + size + 24 * nodes + 32 * functions
     head = json.loads(data[24 : 24 + size].decode("utf-8"))
     at = 24 + size

@@ -4,7 +4,7 @@ All numbers little-endian:
 
     offset     size  what
     0          4     "FPFL"
-    4          4     u32 version, 2
+    4          4     u32 version, 3: another layout has another version
     8          4     u32 n, nodes
     12         4     u32 f, functions
     16         4     u32 j, bytes of JSON, a multiple of 8
@@ -44,7 +44,7 @@ from storage.query.stacks.functions import FunctionRow
 MEDIA_TYPE = "application/vnd.fleetprof.flame"
 _HEADER = struct.Struct("<4s5I")
 _MAGIC = b"FPFL"
-_VERSION = 2
+_VERSION = 3
 _ALIGNMENT = 8
 
 

@@ -1,7 +1,7 @@
 /**
  * The binary form of `/api/v1/flame`, little-endian:
  *
- *     "FPFL"  u32 version = 2  u32 n nodes  u32 f functions  u32 j bytes of JSON  u32 0
+ *     "FPFL"  u32 version = 3  u32 n nodes  u32 f functions  u32 j bytes of JSON  u32 0
  *     JSON, utf-8, padded with spaces to a multiple of 8
  *     f64 total[n]  f64 self[n]  f64 effective[f]  i32 back[n]  i32 function[n]
  *     i32 id[f]  i32 file[f]  i32 binary[f]  i32 status[f]  i32 kind[f]  i32 label[f]
@@ -15,6 +15,7 @@ import { BadFlame, plant, type FlameFunction, type FlameTree } from './tree.ts';
 export const FLAME_MEDIA_TYPE = 'application/vnd.fleetprof.flame';
 
 const MAGIC = 0x4c465046; // "FPFL"
+const VERSION = 3;
 const HEADER = 24;
 const BYTES_PER_NODE = 24;
 const BYTES_PER_FUNCTION = 32;
@@ -41,8 +42,8 @@ export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameA
   const view = new DataView(buffer);
   if (view.getUint32(0, true) !== MAGIC) throw new BadFlame('the answer is not a flame graph');
   const version = view.getUint32(4, true);
-  if (version !== 2)
-    throw new BadFlame(`flame graph version ${version}; this page reads version 2: reload it`);
+  if (version !== VERSION)
+    throw new BadFlame(`flame graph version ${version}; this page reads version ${VERSION}: reload it`);
   const n = view.getUint32(8, true);
   const f = view.getUint32(12, true);
   const jsonBytes = view.getUint32(16, true);

@@ -20,7 +20,7 @@ function encode(): ArrayBuffer {
   const buffer = new ArrayBuffer(24 + padded + 24 * n + 32 * f);
   const view = new DataView(buffer);
   new Uint8Array(buffer).set(new TextEncoder().encode('FPFL'));
-  [2, n, f, padded, 0].forEach((v, k) => view.setUint32(4 + 4 * k, v, true));
+  [3, n, f, padded, 0].forEach((v, k) => view.setUint32(4 + 4 * k, v, true));
   new Uint8Array(buffer, 24, padded).fill(0x20).set(json);
   let at = 24 + padded;
   const floats = (values: Iterable<number>) => {
@@ -78,7 +78,8 @@ describe('decodeFlame', () => {
     ['nothing', (_: DataView) => new ArrayBuffer(0), /only 0 bytes/],
     ['a web page', (_) => new TextEncoder().encode('<!doctype html><html>…').buffer, /not a flame graph/],
     ['an older version', (v) => (v.setUint32(4, 1, true), v.buffer), /version 1;/],
-    ['a later version', (v) => (v.setUint32(4, 3, true), v.buffer), /version 3;/],
+    ['layouts that were both called 2', (v) => (v.setUint32(4, 2, true), v.buffer), /version 2;/],
+    ['a later version', (v) => (v.setUint32(4, 4, true), v.buffer), /version 4;/],
     ['more nodes than bytes', (v) => (v.setUint32(8, 4, true), v.buffer), /bytes/],
     ['absurdly many nodes', (v) => (v.setUint32(8, 0xffffffff, true), v.buffer), /too large/],
     ['absurdly many functions', (v) => (v.setUint32(12, 0xffffffff, true), v.buffer), /too large/],
