@@ -17,6 +17,7 @@ from storage.rolling.compact import compact
 from storage.rolling.cubes import HOURS_KEPT_DAYS
 from storage.rolling.expire import drop_hours
 from storage.rolling.roll import BATCH, WORTH_MERGING, Roller
+from storage.rolling.stack_functions import STACK_BYTES, StackFunctions
 from storage.schema import roll_queue
 
 COMPACT_S = 1800.0
@@ -34,6 +35,8 @@ class Merging:
     """A visit waits no longer than this, or until `WORTH_MERGING` do."""
     stopped: Callable[[], bool]
     """Asked between transactions."""
+    stack_bytes: int = STACK_BYTES
+    """Memory for the functions of stacks."""
     _roller: Roller = field(init=False)
     _merged_at: float = field(default=float("-inf"), init=False)
     _compacted_at: float = field(default=float("-inf"), init=False)
@@ -41,7 +44,7 @@ class Merging:
     """Buckets and days whose damaged parts were made again; once more would give the same."""
 
     def __post_init__(self) -> None:
-        self._roller = Roller(self.engine)
+        self._roller = Roller(self.engine, StackFunctions(self.stack_bytes))
 
     def merge(self, now: datetime) -> None:
         """Merge what is due. Raises `DatabaseError`; what was committed stays, the rest waits.

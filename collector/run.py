@@ -34,6 +34,7 @@ from storage.campaigns import Campaign, State
 from storage.captures import Due
 from storage.errors import ArchiveError
 from storage.retention.retain import Keep
+from storage.rolling.stack_functions import STACK_BYTES
 
 _log = structlog.get_logger("collector")
 
@@ -84,6 +85,8 @@ class Collector:
     """None: no gateway is ever asked for symbols."""
     tend_lake: Callable[[datetime, Callable[[], bool]], None] | None = None
     """Exports closed days, as of now, until it is to stop (`collector.lake`); None: there is no lake."""
+    stack_bytes: int = STACK_BYTES
+    """Memory for the functions of stacks, which merging needs."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     _room_made_on: date | None = field(default=None, init=False)
 
@@ -97,7 +100,9 @@ class Collector:
             self.send, resend_s=self.pace.resend_s, failed=lambda: self.watcher(ServerAway("broker"))
         )
         announcing = Dispatch(self.announce, resend_s=ANNOUNCE_AGAIN_S) if self.announce else None
-        merging = Merging(self.engine, every_s=self.pace.merge_s, stopped=stop.is_set)
+        merging = Merging(
+            self.engine, every_s=self.pace.merge_s, stopped=stop.is_set, stack_bytes=self.stack_bytes
+        )
         visiting = Visiting(
             self.engine,
             self.archive,

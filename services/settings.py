@@ -134,7 +134,7 @@ class Settings(BaseSettings):
         default=None, description="Unlocks the key of the authority that `fleetprof certs` signs with."
     )
     worker_processes: int = Field(
-        default=0, ge=0, description="Processes of one worker; 0: one for each CPU."
+        default=0, ge=0, description="Processes of one worker; 0: one for each CPU it may use."
     )
     worker_memory_bytes: int = Field(
         default=4 << 30,
@@ -153,6 +153,11 @@ class Settings(BaseSettings):
     )
     concurrent_visits: int = Field(
         default=32, ge=1, description="Machines one collector visits at the same time."
+    )
+    collector_stack_bytes: int = Field(
+        default=512 << 20,
+        ge=1 << 20,
+        description="Memory in which the collector remembers which functions stacks have, in bytes.",
     )
     symbol_asks_per_hour: int = Field(
         default=0,

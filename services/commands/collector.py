@@ -83,6 +83,7 @@ def collector(
                 watcher=metrics.watch,
                 asks=ask_terms(settings, engine, archive),
                 tend_lake=_lake_tender(settings, engine, metrics.watch),
+                stack_bytes=settings.collector_stack_bytes,
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
                     keep=Keep(

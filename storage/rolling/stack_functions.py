@@ -8,7 +8,7 @@ million stacks nearly the whole dictionary was unpacked for every batch, 5 to 7 
 kept as long as there is room; when there is none, stacks that no visit brought go first.
 """
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,28 +22,38 @@ from storage.stack_blocks import SPAN
 Int32 = npt.NDArray[np.int32]
 _T = TypeVar("_T", bound=np.generic)
 
-CAPACITY = 128_000_000
-"""Functions of all stacks held, 4 bytes each: those of some seven million stacks, of 18 functions each."""
+STACK_BYTES: Final = 512 << 20
+"""Of memory for what is held: six million stacks, of 18 functions each."""
+_OF_STACK: Final = 8 + 2 + 2 + 1
+_OF_FUNCTION: Final = 4
 _BLOCKS = 1024
 """Read at a time: some 200 MB while they are unpacked."""
+_PART = 1 << 14
+"""Stacks that are moved at a time: 8 MB beside what is held."""
 
 
 class StackFunctions:
     """The distinct functions of stacks, as one array with a slice for each stack."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        """Beyond `capacity` functions all is forgotten that no call asked for since the last time, or but the one at hand."""
-        self._capacity = capacity
-        self._clear()
+    def __init__(self, size: int = STACK_BYTES) -> None:
+        """Beyond `size` bytes all is forgotten that no call asked for since the last time, or but the one at hand.
 
-    def _clear(self) -> None:
+        What the call at hand asks for is held whatever it takes, and 4 bytes come on top for each id up to the largest.
+        """
+        self._size = size
         self._slot = np.full(1, -1, np.int32)  # by stack id
         self._first = np.zeros(0, np.int64)
         self._length = np.zeros(0, np.uint16)
         self._leaf_at = np.zeros(0, np.uint16)
         self._asked = np.zeros(0, np.bool_)
-        self._function = np.zeros(0, np.int32)
+        # All the room at once: pages that nobody writes to are no memory, and an array that grows is there twice.
+        self._function = np.empty(size // _OF_FUNCTION, np.int32)
         self._stacks = self._functions = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what is held."""
+        return _bytes(self._stacks, self._functions)
 
     def load(self, connection: Connection, stacks: Int64) -> None:
         """Have these (distinct) stacks ready for the calls below."""
@@ -62,30 +72,54 @@ class StackFunctions:
         """Hold the missing stacks of these blocks, and their neighbours if there is room."""
         near = ranges(blocks * SPAN, np.full(len(blocks), SPAN))
         ids, frames, lengths = read_stacks(connection, self._missing(near), limit=MAX_BYTES)
-        if self._functions + len(frames) > self._capacity:
+        if self.nbytes + _bytes(len(ids), len(frames)) > self._size:
             asked = np.isin(ids, missing)
             ids, frames, lengths = ids[asked], frames[np.repeat(asked, lengths)], lengths[asked]
-            if self._functions + len(frames) > self._capacity:
+            if self.nbytes + _bytes(len(ids), len(frames)) > self._size:
                 self._forget(stacks)
         self._add(ids, frames, lengths)
 
     def _forget(self, stacks: Int64) -> None:
         """Make room: what was asked for since the last time stays if it fills less than half, these stacks anyway."""
-        inside = stacks[stacks < len(self._slot)]
-        wanted = np.zeros(self._stacks, np.bool_)
-        wanted[self._slot[inside][self._slot[inside] >= 0]] = True
-        asked = self._asked[: self._stacks] | wanted
-        if 2 * int(self._length[: self._stacks][asked].sum(dtype=np.int64)) <= self._capacity:
-            kept = np.flatnonzero(asked)
-        else:
-            kept = np.flatnonzero(wanted)
-        ids = np.flatnonzero(self._slot >= 0)
-        id_of = np.zeros(self._stacks, np.int64)
-        id_of[self._slot[ids]] = ids
-        first, length = self.slices(kept)
-        leaf_at, function = self._leaf_at[kept], self._function[ranges(first, length)]
-        self._clear()
-        self._append(id_of[kept], function, length, leaf_at)
+        inside = self._slot[stacks[stacks < len(self._slot)]]
+        kept = np.zeros(self._stacks, np.bool_)
+        kept[inside[inside >= 0]] = True
+        asked = self._asked[: self._stacks] | kept
+        functions = int(self._length[: self._stacks].sum(dtype=np.int64, where=asked))
+        if 2 * _bytes(int(np.count_nonzero(asked)), functions) <= self._size:
+            kept = asked
+        self._close_up(kept)
+
+    def _close_up(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Let go of all but these slots; in place and a part at a time, for there is little room beside a full cache."""
+        place = np.empty(self._stacks + 1, np.int32)  # by old slot; the last stands for the slot -1
+        np.cumsum(kept, dtype=np.int32, out=place[:-1])
+        place -= 1
+        place[:-1][~kept] = -1
+        place[-1] = -1
+        for low in range(0, len(self._slot), _PART):
+            part = slice(low, low + _PART)
+            self._slot[part] = place[self._slot[part]]
+        stacks = functions = 0
+        for low in range(0, self._stacks, _PART):
+            # Slices stand in the order of slots, so what moves never overtakes what is to be moved.
+            old = low + np.flatnonzero(kept[low : low + _PART])
+            first, length = self.slices(old)
+            function = self._function[ranges(first, length)]
+            new = slice(stacks, stacks + len(old))
+            self._first[new] = functions + np.cumsum(length) - length
+            self._length[new] = length
+            self._leaf_at[new] = self._leaf_at[old]
+            self._function[functions : functions + len(function)] = function
+            stacks += len(old)
+            functions += len(function)
+        self._asked[: self._stacks] = False
+        self._stacks, self._functions = stacks, functions
+        if len(self._function) > (
+            room := max(self._size // _OF_FUNCTION, functions)
+        ):  # it was too much for once
+            held, self._function = self._function[:functions], np.empty(room, np.int32)
+            self._function[:functions] = held
 
     def slots(self, stacks: Int64) -> Int64:
         """Places of loaded stacks, for the calls below."""
@@ -139,6 +173,10 @@ class StackFunctions:
         self._slot[ids] = self._stacks + np.arange(len(ids))
         self._stacks += len(ids)
         self._functions += len(function)
+
+
+def _bytes(stacks: int, functions: int) -> int:
+    return _OF_STACK * stacks + _OF_FUNCTION * functions
 
 
 def _appended(held: npt.NDArray[_T], used: int, more: npt.NDArray[Any]) -> npt.NDArray[_T]:

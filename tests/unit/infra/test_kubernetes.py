@@ -10,6 +10,7 @@ import yaml
 from gateway.privileges.system_calls import REFUSED
 
 ROOT = Path(__file__).parents[3]
+MIB = 2**20
 BASE = ROOT / "infra/kubernetes/base"
 FILES = yaml.safe_load((BASE / "kustomization.yaml").read_text())["resources"]
 OBJECTS = [each for file in FILES for each in yaml.safe_load_all((BASE / file).read_text())]
@@ -58,13 +59,33 @@ def test_every_command_in_it_exists(name: str):
         command = command.commands[word]
 
 
-def test_the_collectors_lake_stays_below_its_limit():
-    (container,) = PODS["fleetprof-collector"]["containers"]
-    (lake,) = [each["value"] for each in container["env"] if each["name"] == "FLEETPROF_LAKE_MEMORY_BYTES"]
+def _memory(name: str) -> tuple[dict[str, int], int]:
+    """The settings of a pod that are numbers, without their prefix, and its limit in bytes."""
+    (container,) = PODS[f"fleetprof-{name}"]["containers"]
     limit = container["resources"]["limits"]["memory"]
     assert limit.endswith("Gi")
-    # An export was measured at half a gigabyte beside DuckDB, the collector itself at 164 MiB.
-    assert int(lake) + 700 * 2**20 <= int(limit[:-2]) * 2**30
+    given = {
+        each["name"].removeprefix("FLEETPROF_"): int(each["value"])
+        for each in container["env"]
+        if str(each.get("value", "")).isdigit()
+    }
+    return given, int(limit[:-2]) * 2**30
+
+
+def test_what_the_collector_takes_at_most_stays_below_its_limit():
+    given, limit = _memory("collector")
+    # What docs/settings.md adds up: the collector itself, growing arrays of the cache, a batch, an export beside DuckDB.
+    rest = 185 * MIB + 130 * MIB + 10**9 + 512 * MIB
+    assert given["COLLECTOR_STACK_BYTES"] + given["LAKE_MEMORY_BYTES"] + rest <= limit
+
+
+def test_what_the_workers_processes_may_take_stays_below_their_limit():
+    given, limit = _memory("worker")
+    each, stacks = given["WORKER_MEMORY_BYTES"], given["WORKER_STACK_BYTES"]
+    # The parent, and the one build of symbols for which 1 GiB and three times its file is allowed at least.
+    assert given["WORKER_PROCESSES"] * each + 256 * MIB + 2**30 <= limit
+    # All caches, the table of stacks while it doubles, and as much again for what a landing makes.
+    assert 2 * (stacks * 5 // 4 + 300 * MIB) <= each
 
 
 def test_the_image_reaches_the_object_store_that_the_page_names():
