@@ -15,7 +15,9 @@ _GIVE_BACK_S = 15.0
 def worker(
     processes: Annotated[
         int | None,
-        typer.Option(min=0, help="Pool processes; 0: one for each CPU. Default: FLEETPROF_WORKER_PROCESSES."),
+        typer.Option(
+            min=0, help="Pool processes; 0: one for each CPU it may use. Default: FLEETPROF_WORKER_PROCESSES."
+        ),
     ] = None,
     partitions: Annotated[
         str | None,
@@ -43,6 +45,7 @@ def worker(
     from celery.signals import worker_process_init, worker_ready  # noqa: PLC0415
 
     from services.allocator import keep_giving_back, reuse_arrays, share_arenas  # noqa: PLC0415
+    from services.cpus import usable_cpus  # noqa: PLC0415
     from services.observing import checks  # noqa: PLC0415
     from services.observing.address import allowed  # noqa: PLC0415
     from services.observing.readiness import Readiness  # noqa: PLC0415
@@ -56,7 +59,7 @@ def worker(
 
     settings = read_settings(worker_processes=processes, worker_partitions=partitions, worker_observe=observe)
     address = allowed(settings.worker_observe, openly=settings.observe_openly)
-    count = settings.worker_processes or len(os.sched_getaffinity(0))
+    count = settings.worker_processes or usable_cpus()
     metrics = WorkerMetrics(count, settings.needed_redis_url())
     observing = None
     if address is not None:

@@ -44,6 +44,11 @@ def test_every_setting_in_it_exists():
     assert used <= known
 
 
+def test_more_workers_are_not_each_one_for_every_cpu():
+    given = COMPOSE["services"]["worker"]["environment"]["FLEETPROF_WORKER_PROCESSES"]
+    assert re.fullmatch(r"\$\{FLEETPROF_WORKER_PROCESSES:-[1-9]\}", given)
+
+
 def test_every_command_in_it_exists():
     import typer.main
 
