@@ -98,7 +98,8 @@ def mixed(coefficients: ArrayLike, cpu_time: ArrayLike) -> float:
     oc, time = numbers_of(coefficients), np.atleast_1d(positives("CPU time", cpu_time))
     enough("applications of a mix", len(oc), 1)
     same_length("Applications of a mix", oc, time)
-    return float(oc @ time / time.sum())
+    # Rounding must not take it past them: a mean of ones that was 1 - 2⁻⁵³ is no coefficient, and the visit had no load.
+    return float(np.clip(oc @ time / time.sum(), oc.min(), oc.max()))
 
 
 def numbers_of(coefficients: ArrayLike) -> Float:
