@@ -96,6 +96,7 @@ def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: se
     assert found.totals.coverage.drawn == expected.totals.coverage.drawn
     assert found.totals.coverage.landed == expected.totals.coverage.landed
     assert found.totals.coverage.covered_s == expected.totals.coverage.covered_s
+    assert found.totals.coverage.weighed_s == expected.totals.coverage.weighed_s
     assert found.totals.coverage.uncovered == pytest.approx(expected.totals.coverage.uncovered)
     assert numbers(found.totals.estimate) == pytest.approx(numbers(expected.totals.estimate), rel=1e-6)
     rows, others = ({tuple(row.key.values()): row for row in a.table.rows} for a in (found, expected))
@@ -128,7 +129,7 @@ def paths(answer) -> dict[tuple[str, ...], float]:
 
 
 @settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
@@ -168,7 +169,7 @@ def test_cells_and_what_waits_say_what_all_chunks_say(
 
 
 @settings(
-    max_examples=4,
+    max_examples=3,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],

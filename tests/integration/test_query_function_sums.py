@@ -20,7 +20,9 @@ from storage.errors import BudgetExceeded
 from storage.landing.columns import pack_many
 from storage.query.cells.gathered import CannotTell, Gathered
 from storage.query.cells.kept import KeptBlocks
+from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.cells.unmerged import read_visits
+from storage.query.copy_binary import TooMuch
 from storage.query.engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, parse_selection
@@ -220,7 +222,7 @@ a_step = st.one_of(
 
 
 @settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
@@ -436,6 +438,22 @@ def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
     with patch.object(SampleSource, "merged", side_effect=TOO_MUCH):
         found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
     assert found.totals.path == "chunks"
+    assert sums(found) == expected
+
+
+@pytest.mark.parametrize(("error", "stacks"), [(TOO_MUCH, 1), (TooMuch("It is too much."), 0)])
+def test_what_does_not_fit_when_the_page_is_known_is_answered_otherwise(
+    engine: Engine, queries: QueryEngine, error: Exception, stacks: int
+) -> None:
+    """Which depends on what is kept: nobody is to be refused for that."""
+    store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    with patch.object(OpenBlocks, "of_functions", side_effect=error), counting_stacks() as made:
+        found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    assert made[0] == stacks
     assert sums(found) == expected
 
 
