@@ -70,7 +70,7 @@ def figure(
     if measure is Measure.CORE_SECONDS:
         return seconds if estimate else Figure(row[f"{part}_seconds"])
     if measure is Measure.CORES:
-        return _scaled(seconds, 1 / totals["covered_seconds"] if totals["covered_seconds"] else None)
+        return _scaled(seconds, 1 / totals["weighed_seconds"] if totals["weighed_seconds"] else None)
     return _scaled(seconds, None if price_per_core_hour is None else price_per_core_hour / _HOUR_S)
 
 

@@ -68,7 +68,7 @@ class BinarySymbols:
     unresolved_cpu_s: float
     estimated: Estimate | None
     """Of the time without names: share of the fleet's CPU, core-seconds; None: visits were not drawn at random."""
-    covered_s: float
+    weighed_s: float
     """Seconds that the estimate is about: core-seconds divided by it are cores."""
     files: tuple[DebugFile, ...]
     """Candidates, the best first, rejected ones last."""
@@ -87,7 +87,7 @@ class SymbolsPage:
     """Binaries in the whole list."""
     start: datetime
     end: datetime
-    covered_s: float
+    weighed_s: float
     """Seconds that estimates are about: core-seconds divided by it are cores."""
 
 
@@ -110,7 +110,7 @@ def read_symbols(
     known = _known(connection, held, which, matching)
     known.sort(key=lambda one: _rank(held, one, order))
     page = known[offset : offset + limit]
-    return SymbolsPage(tuple(_rows(connection, held, page)), len(known), start, end, held.covered_s)
+    return SymbolsPage(tuple(_rows(connection, held, page)), len(known), start, end, held.weighed_s)
 
 
 def read_binary(
@@ -235,7 +235,7 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
             cpu_s=0.0 if one.place < 0 else float(held.cpu_s[one.place]),
             unresolved_cpu_s=0.0 if one.place < 0 else float(held.unresolved_cpu_s[one.place]),
             estimated=None if one.place < 0 else held.estimated[one.place],
-            covered_s=held.covered_s,
+            weighed_s=held.weighed_s,
             files=tuple(files.get(one.key, ())),
             builds=tuple(builds.get(one.key, ())),
             asked=tuple(asked.get(one.key, ())),

@@ -162,10 +162,10 @@ def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> I
 
 
 def span(selection: Selection, totals: Totals) -> tuple[int, int]:
-    """(start since 1970, length) in nanoseconds; the length of what is covered, which estimates speak of."""
+    """(start since 1970, length) in nanoseconds; the length of the weighed time, which estimates are of."""
     start = _nanoseconds(selection.start)
-    covered_s = totals.coverage.covered_s if totals.coverage.random else 0.0
-    return start, round(covered_s * 1e9) or _nanoseconds(selection.end) - start
+    weighed_s = totals.coverage.weighed_s if totals.coverage.random else 0.0
+    return start, round(weighed_s * 1e9) or _nanoseconds(selection.end) - start
 
 
 def _period(table: StackTable) -> int:

@@ -30,7 +30,7 @@ class DiffRow(Answer):
     significant: bool = Field(description="q ≤ 0.05: of rows called so at most 5 % are chance, on average.")
     few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
     a_cores: IntervalAnswer | None = Field(
-        description="Cores busy with the row on average in the covered time of the selection; null for events not counted in "
+        description="Cores busy with the row on average in the weighed time of the selection; null for events not counted in "
         "time, and without a random design, like the two below."
     )
     b_cores: IntervalAnswer | None = Field(description="Likewise of its base.")

@@ -28,7 +28,10 @@ class SeriesStep(Answer):
         description="It reaches beyond the selection, or into the future: its totals are those of a part."
     )
     covered_seconds: float = Field(
-        description="Of it, those of the selection in which the campaign drew visits; estimates speak of them."
+        description="Of it, those of the selection in which the campaign drew visits."
+    )
+    weighed_seconds: float = Field(
+        description="Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores."
     )
     visits_drawn: int
 
@@ -47,7 +50,7 @@ class SeriesPoint(Answer):
     )
     hi: float | None = Field(ge=0, le=1)
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the step's covered time; a line's add up to that of the whole time."
+        description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time."
     )
     cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
     few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
@@ -98,6 +101,7 @@ def series_document(selection: Selection, found: FoundSeries) -> Json:
                 "end": format_time(step.end),
                 "partial": step.partial,
                 "covered_seconds": step.covered_s,
+                "weighed_seconds": step.weighed_s,
                 "visits_drawn": step.drawn,
             }
             for step in series.steps
@@ -187,7 +191,7 @@ def _point(step: Step, point: Point, scale: float | None) -> Json:
         "lo": estimate and estimate.share.lo,
         "hi": estimate and estimate.share.hi,
         "core_seconds": interval_document(units, scale),
-        "cores": interval_document(units, scale and step.covered_s and scale / step.covered_s),
+        "cores": interval_document(units, scale and step.weighed_s and scale / step.weighed_s),
         "few": estimate is not None and estimate.few,
         "visits": point.visits,
     }

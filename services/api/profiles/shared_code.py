@@ -32,7 +32,7 @@ class Cost(Answer):
     """What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set."""
 
     cores: IntervalAnswer | None = Field(description="Busy with it on average.")
-    core_hours: IntervalAnswer | None = Field(description="In the covered time.")
+    core_hours: IntervalAnswer | None = Field(description="In the weighed time.")
     money: IntervalAnswer | None = Field(description="The same at the price of a core-hour that is set.")
     money_a_year: IntervalAnswer | None = Field(description="If it went on so for a year.")
 
@@ -113,12 +113,12 @@ def shared_code_document(
 ) -> Json:
     """The answer of /shared-code."""
     shared, scale, price = found.shared, found.kind.seconds_per_unit, price_per_core_hour
-    covered = found.totals.coverage.covered_s
+    weighed = found.totals.coverage.weighed_s
     return {
         "selection": selection_document(question.selection, found.kind),
         "totals": totals_document(found.totals, scale),
         "by": [question.by],
-        "rows": [_shared(row, question, scale, covered, saving, price) for row in shared.rows],
+        "rows": [_shared(row, question, scale, weighed, saving, price) for row in shared.rows],
         "rows_total": shared.rows_total,
         "share": shared.share,
         "applications": shared.applications,
@@ -221,7 +221,7 @@ def _shared(  # noqa: PLR0917 - all that a row is told with
     found: SharedRow,
     question: SharedCodeQuestion,
     scale: float | None,
-    covered_s: float,
+    weighed_s: float,
     saving: float,
     price: float | None,
 ) -> Json:
@@ -233,8 +233,8 @@ def _shared(  # noqa: PLR0917 - all that a row is told with
         "largest_application": found.largest,
         "largest_share": found.largest_share,
         "largest_lo": found.largest_lo,
-        "cost": _cost(seconds, covered_s, price),
-        "saved": _cost(seconds and seconds.scaled(saving), covered_s, price),
+        "cost": _cost(seconds, weighed_s, price),
+        "saved": _cost(seconds and seconds.scaled(saving), weighed_s, price),
     }
 
 
@@ -243,11 +243,11 @@ def _seconds(row: Row, scale: float | None, *, own: bool) -> Interval | None:
     return None if estimate is None or scale is None else estimate.units.scaled(scale)
 
 
-def _cost(seconds: Interval | None, covered_s: float, price: float | None) -> Json:
+def _cost(seconds: Interval | None, weighed_s: float, price: float | None) -> Json:
     """Null where there is no estimate in core-seconds, or no price."""
-    a_year = price and covered_s and price * _YEAR_H / covered_s
+    a_year = price and weighed_s and price * _YEAR_H / weighed_s
     return {
-        "cores": interval_document(seconds, covered_s and 1 / covered_s),
+        "cores": interval_document(seconds, weighed_s and 1 / weighed_s),
         "core_hours": interval_document(seconds, 1 / _HOUR_S),
         "money": interval_document(seconds, price and price / _HOUR_S),
         "money_a_year": interval_document(seconds, a_year),

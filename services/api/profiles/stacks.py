@@ -57,7 +57,7 @@ class StackRow(Answer):
     lo: float | None = Field(description="95 % interval of the share; null without a random design.")
     hi: float | None
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the covered time; null for events not counted in time."
+        description="CPU time of the whole fleet in the weighed time; null for events not counted in time."
     )
     few: bool = Field(
         description="Too few visits contribute for a narrow interval to be honest: this one was widened."

@@ -62,7 +62,7 @@ class TableRow(Answer):
     total_lo: float | None = Field(ge=0, le=1)
     total_hi: float | None = Field(ge=0, le=1)
     self_core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the covered time; null for events not counted in time, like "
+        description="CPU time of the whole fleet in the weighed time; null for events not counted in time, like "
         "total_core_seconds."
     )
     total_core_seconds: IntervalAnswer | None

@@ -44,8 +44,10 @@ class TotalsAnswer(Answer):
         "stands for all of them. Observed figures are that part's."
     )
     asked_seconds: float = Field(description="Length of the selection.")
-    covered_seconds: float = Field(
-        description="Of those, the hours in which the campaign drew visits; estimates speak of them only."
+    covered_seconds: float = Field(description="Of those, the hours in which the campaign drew visits.")
+    weighed_seconds: float = Field(
+        description="Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds "
+        "are divided by to be cores."
     )
     population: float = Field(
         description="Machines the campaign draws from, a mean over the covered seconds."
@@ -58,12 +60,14 @@ class TotalsAnswer(Answer):
         description="Of those, landed and having watched the event, idle machines too."
     )
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the covered time; null without a random design, or for events "
+        description="CPU time of the whole fleet in the weighed time; null without a random design, or for events "
         "not counted in time."
     )
-    cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
+    cores: IntervalAnswer | None = Field(
+        description="The same as cores busy on average in the weighed time; null also if it is 0."
+    )
     estimate: IntervalAnswer | None = Field(
-        description="The whole fleet's units of the event in the covered time, for a gauge its mean level; null "
+        description="The whole fleet's units of the event in the weighed time, for a gauge its mean level; null "
         "without a random design."
     )
 
@@ -87,13 +91,14 @@ def totals_document(totals: Totals, scale: float | None) -> Json:
         "approximate": coverage.approximate,
         "asked_seconds": coverage.asked_s,
         "covered_seconds": coverage.covered_s,
+        "weighed_seconds": coverage.weighed_s,
         "population": coverage.population,
         "uncovered_share": coverage.uncovered,
         "visits_drawn": coverage.drawn,
         "visits_landed": coverage.landed,
         "core_seconds": interval_document(totals.estimate, scale),
         "cores": interval_document(
-            totals.estimate, scale and coverage.covered_s and scale / coverage.covered_s
+            totals.estimate, scale and coverage.weighed_s and scale / coverage.weighed_s
         ),
         "estimate": interval_document(totals.estimate, 1.0),
     }

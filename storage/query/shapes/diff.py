@@ -63,7 +63,7 @@ class DiffRow:
     evidence: Evidence | None
     """None like the next: one of them is no random sample."""
     levels: Levels | None
-    """None also for levels that time says nothing of (gauges), and where nothing was covered."""
+    """None also for levels that time says nothing of (gauges), and where nothing landed."""
 
     @property
     def delta(self) -> float:
@@ -220,7 +220,7 @@ def _result(sides: Sequence[Side], brought: Sequence[ByVisit]) -> Diff | None:
 def _levels(sides: Sequence[Side], brought: Sequence[ByVisit]) -> list[Levels] | None:
     found = []
     for side, pairs in zip(sides, brought, strict=True):
-        moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.covered_s
+        moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.weighed_s
         if moments is None or not seconds > 0 or side.samples.kind.gauge:
             return None
         found.append(estimate.totals(moments.scaled(1 / seconds)))

@@ -42,6 +42,8 @@ class Step:
     """It reaches beyond the selection, or into the future: its totals are those of a part."""
     covered_s: float
     """Seconds of it that the selection has and in which the campaign drew visits."""
+    weighed_s: float
+    """Of those, seconds of days on which something landed: core-seconds divided by it are cores."""
     drawn: int
     """Visits drawn at random, whatever came of them."""
 
@@ -146,7 +148,7 @@ class SeriesQuestion:
         lines = _points(evidence, _stacked(parts), over.of(times.of(evidence.id)), over.count)
         return Series(
             step_s=over.step_s,
-            steps=_steps(self.selection, times, over),
+            steps=_steps(self.selection, times, over, evidence.design.days),
             whole=lines[0],
             lines=tuple(Line(*name, line) for name, line in zip(names, lines[2:], strict=True)),
             lines_total=total,
@@ -154,14 +156,17 @@ class SeriesQuestion:
         )
 
 
-def _steps(selection: Selection, times: VisitTimes, over: Steps) -> tuple[Step, ...]:
+def _steps(selection: Selection, times: VisitTimes, over: Steps, landed: Int64) -> tuple[Step, ...]:
+    """`landed` are the days on which something landed."""
     begin, end = selection.start.timestamp(), selection.end.timestamp()
+    covered = weighed = np.zeros(over.count)
     if times.covered is not None:
         end = min(end, times.covered.until)
-    covered = np.zeros(over.count) if times.covered is None else times.covered.within(over.starts, over.ends)
+        covered = times.covered.within(over.starts, over.ends)
+        weighed = times.covered.of_days(landed).within(over.starts, over.ends)
     partial = (over.starts < begin) | (over.ends > end)
     drawn = np.bincount(over.of(times.drawn_at[times.at_random]), minlength=over.count)
-    columns = zip(partial.tolist(), covered.tolist(), drawn.tolist(), strict=True)
+    columns = zip(partial.tolist(), covered.tolist(), weighed.tolist(), drawn.tolist(), strict=True)
     return tuple(Step(over.time(i), over.time(i + 1), *values) for i, values in enumerate(columns))
 
 

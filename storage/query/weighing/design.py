@@ -79,6 +79,8 @@ class Coverage:
     asked_s: float
     covered_s: float = 0.0
     """Seconds in which the campaign drew visits; 0 for one that never draws."""
+    weighed_s: float = 0.0
+    """Of those, seconds of days on which something landed: what estimates are sums over, and a mean divides by."""
     population: float = 0.0
     """Machines, a mean over the covered seconds."""
     uncovered: float = 0.0
@@ -97,6 +99,8 @@ class Design:
     coverage: Coverage
     weights: Weights | None
     """None: visits were not drawn at random; each weighs 1 and there is no variance."""
+    days: Int64
+    """Since 1970 UTC, ascending: those on which something landed, whose seconds are `coverage.weighed_s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ def read_design(
     if campaign_id is not None:
         strata = read_strata(connection, campaign_id, start, selection.end)
     if strata is None or campaign_id is None:
-        return Design(Coverage(random=False, asked_s=asked), None), None
+        return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
     # Facts are gone before the visits that brought them: these would look like idle machines.
     strata = replace(strata, asked_s=asked)
     watched = read_watched(
@@ -159,9 +163,10 @@ def read_design(
     weight[inside] = weights.weight[at, klass]
     group = np.full(len(watched), -1, np.int64)
     group[inside] = weights.group[at, klass]
-    if gauge:  # a level is not accumulated over the time it stands for
-        weight *= watched.seconds / strata.total_covered_s if strata.total_covered_s > 0 else 0.0
     design = design_of(strata, weights, landed=len(watched), approximate=only is not None)
+    if gauge:  # a level is not accumulated over the time it stands for
+        weighed_s = design.coverage.weighed_s
+        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
     alike = watched.stratum.copy()
     alike[inside] = strata.alike[at]
     return design, VisitWeights(watched.id, weight, group, alike)
@@ -169,17 +174,19 @@ def read_design(
 
 def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: bool = False) -> Design:
     """The random design of these strata, weighed."""
+    days = np.unique(strata.day[(weights.group >= 0).any(axis=1)])
     coverage = Coverage(
         random=True,
         asked_s=strata.asked_s,
         covered_s=strata.total_covered_s,
+        weighed_s=strata.seconds_of(days),
         population=strata.machines,
         uncovered=weights.uncovered,
         drawn=int(strata.drawn.sum()),
         landed=landed,
         approximate=approximate,
     )
-    return Design(coverage, weights)
+    return Design(coverage, weights, days)
 
 
 def read_watched(

@@ -103,6 +103,12 @@ class Strata:
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
 
+    def seconds_of(self, days: Int64) -> float:
+        """Covered seconds of these days since 1970 UTC: all of them exactly where these are all there are."""
+        every, first = np.unique(self.day, return_index=True)
+        kept = np.isin(every, days)
+        return self.total_covered_s if kept.all() else float(self.covered_s[first[kept]].sum())
+
     def frame(self, row: Int64, utilisation_class: Int64, visits: Float, seconds: Float) -> Frame:
         """What `analysis.weights` weighs: these strata, and what landed in them.
 
@@ -191,6 +197,10 @@ class CoveredHours:
         """How many of each are the selection's."""
         low, high = self._edges
         return high - low
+
+    def of_days(self, days: Int64) -> "CoveredHours":
+        """Those of some days since 1970 UTC."""
+        return replace(self, hour=self.hour[np.isin(self.hour // HOURS, days)])
 
     def within(self, starts: Float, ends: Float) -> Float:
         """Covered seconds of each [start, end)."""

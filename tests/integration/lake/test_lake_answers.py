@@ -29,6 +29,7 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from tests.alike import differences
 from tests.facts import FactWriter
@@ -187,6 +188,16 @@ def test_a_day_the_lake_lacks_is_said_and_not_covered(store: Store):
     assert coverage.covered_s < whole.covered_s
     # A campaign goes on since before the day that is asked, also where the lake lacks its beginning.
     store.check(TableQuestion(minutes(2 * 1440, WHOLE), ("function",), Page()))
+
+
+def test_a_day_on_which_nothing_landed_is_weighed_by_neither(store: Store):
+    store.land([visit for visit in SOME if visit.minute < 1440 or visit.minute >= 2 * 1440])
+    store.land([Drawn(1440 + 60 * n, seconds=None) for n in range(24)])
+    store.export()
+    coverage = store.check(TableQuestion(minutes(0, WHOLE), ("function",), Page())).totals.coverage
+    assert coverage.covered_s - coverage.weighed_s == 86_400
+    series = store.check(SeriesQuestion(minutes(0, WHOLE), step_s=86_400)).series
+    assert [step.weighed_s > 0 for step in series.steps] == [True, False, True]
 
 
 def test_a_time_the_lake_has_nothing_of_is_refused(store: Store):

@@ -66,8 +66,19 @@ class TestNumbers:
         assert row.estimated.share.value == pytest.approx(500 / 4000)
         assert row.estimated.share.lo < 500 / 4000 < row.estimated.share.hi
         seen_s = 500 * PERIOD / 1e9
-        scale = 4 * page.covered_s / (4 * 5.0)
+        scale = 4 * page.weighed_s / (4 * 5.0)
         assert row.estimated.units.value == pytest.approx(seen_s * scale, rel=1e-6)
+
+    def test_speak_of_days_that_landed(self, fleet: Fleet):
+        """Captures of the second day wait: cores are core-seconds over the seconds of the first."""
+        noon = datetime(2026, 11, 10, 12, tzinfo=UTC)
+        for number in range(4):
+            fleet.visit({"aa": (600, 250)}, machine=number, at=noon)
+            fleet.visit({"aa": (600, 250)}, machine=number, at=noon + timedelta(days=1), landed=False)
+        with snapshot(fleet.engine) as connection:
+            alone, both = (read_symbols(connection, noon, noon + timedelta(days=n)) for n in (1, 2))
+        assert both.rows[0].estimated == alone.rows[0].estimated
+        assert both.rows[0].weighed_s == both.weighed_s == alone.weighed_s == HOUR.total_seconds()
 
     def test_without_a_random_design_there_is_no_estimate(self, fleet: Fleet):
         fleet.visit({"aa": (600, 200)})
@@ -127,7 +138,7 @@ class TestList:
         for listed_row in (row, early):
             alone = one(fleet, listed_row.binary_key)
             assert alone is not None
-            timeless = {"estimated": None, "covered_s": 0.0}  # time passes between the two
+            timeless = {"estimated": None, "weighed_s": 0.0}  # time passes between the two
             assert replace(alone, **timeless) == replace(listed_row, **timeless)
         assert one(fleet, "unheard of") is None
 

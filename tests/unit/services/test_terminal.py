@@ -124,6 +124,7 @@ FLEET = {
     "population": 200.0,
     "asked_seconds": 3600.0,
     "covered_seconds": 1800.0,
+    "weighed_seconds": 1350.0,
     "uncovered_share": 0.25,
     "cores": {"value": 50.0, "lo": 40.0, "hi": 62.5},
     "symbolized": 0.97,
@@ -193,7 +194,7 @@ def test_an_interval_narrower_than_a_digit_gets_another_digit():
 
 def test_every_measure_follows_from_the_answer():
     assert shown(Measure.CORE_SECONDS)[1].startswith("36,000 18,000–72,000 360,000 malloc")
-    assert shown(Measure.CORES)[1].startswith("20.0 10.0–40.0 200 malloc")
+    assert shown(Measure.CORES)[1].startswith("26.7 13.3–53.3 267 malloc")
     assert shown(Measure.MACHINES)[1].startswith("24.6 22.0–27.4 100 malloc")
     assert shown(Measure.MONEY, 0.05)[1].startswith("0.5 0.25–1 5 malloc")
     assert shown(Measure.SAMPLES)[1].startswith("310 3.10 – malloc")

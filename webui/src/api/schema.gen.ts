@@ -1338,7 +1338,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -1693,7 +1693,7 @@ export interface components {
          * @description What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set.
          */
         Cost: {
-            /** @description In the covered time. */
+            /** @description In the weighed time. */
             core_hours: components["schemas"]["IntervalAnswer"] | null;
             /** @description Busy with it on average. */
             cores: components["schemas"]["IntervalAnswer"] | null;
@@ -1916,7 +1916,7 @@ export interface components {
          * @description One row of both selections; null evidence: one of them is no random sample.
          */
         DiffRow: {
-            /** @description Cores busy with the row on average in the covered time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            /** @description Cores busy with the row on average in the weighed time of the selection; null for events not counted in time, and without a random design, like the two below. */
             a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
@@ -3079,7 +3079,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -3437,7 +3437,7 @@ export interface components {
          * @description A row that changed by more than chance and by enough to act on.
          */
         MoverAnswer: {
-            /** @description Cores busy with the row on average in the covered time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            /** @description Cores busy with the row on average in the weighed time of the selection; null for events not counted in time, and without a random design, like the two below. */
             a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
@@ -4142,7 +4142,7 @@ export interface components {
          * @description What a line has in one step; null: no visit of the step saw anything of the selection.
          */
         SeriesPoint: {
-            /** @description CPU time of the whole fleet in the step's covered time; a line's add up to that of the whole time. */
+            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** @description The same as cores busy on average. */
             cores: components["schemas"]["IntervalAnswer"] | null;
@@ -4188,7 +4188,7 @@ export interface components {
         SeriesStep: {
             /**
              * Covered Seconds
-             * @description Of it, those of the selection in which the campaign drew visits; estimates speak of them.
+             * @description Of it, those of the selection in which the campaign drew visits.
              */
             covered_seconds: number;
             /** End */
@@ -4205,6 +4205,11 @@ export interface components {
             start: string;
             /** Visits Drawn */
             visits_drawn: number;
+            /**
+             * Weighed Seconds
+             * @description Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores.
+             */
+            weighed_seconds: number;
         };
         /**
          * ServedAnswer
@@ -4343,7 +4348,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -4655,7 +4660,7 @@ export interface components {
          * @description A stack, of the profiles with one combination of the labels asked for.
          */
         StackRow: {
-            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time. */
+            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Few
@@ -4948,7 +4953,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -5062,13 +5067,13 @@ export interface components {
              * @description Share whose stack reaches the thread's start.
              */
             complete: number;
-            /** @description CPU time of the whole fleet in the covered time; null without a random design, or for events not counted in time. */
+            /** @description CPU time of the whole fleet in the weighed time; null without a random design, or for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same as cores busy on average. */
+            /** @description The same as cores busy on average in the weighed time; null also if it is 0. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Covered Seconds
-             * @description Of those, the hours in which the campaign drew visits; estimates speak of them only.
+             * @description Of those, the hours in which the campaign drew visits.
              */
             covered_seconds: number;
             /**
@@ -5077,7 +5082,7 @@ export interface components {
              * @enum {string}
              */
             design: "random" | "none";
-            /** @description The whole fleet's units of the event in the covered time, for a gauge its mean level; null without a random design. */
+            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level; null without a random design. */
             estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
@@ -5150,6 +5155,11 @@ export interface components {
              * @description Of those, landed and having watched the event, idle machines too.
              */
             visits_landed: number;
+            /**
+             * Weighed Seconds
+             * @description Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds are divided by to be cores.
+             */
+            weighed_seconds: number;
         };
         /**
          * TypeRow
@@ -5324,7 +5334,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the covered time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;

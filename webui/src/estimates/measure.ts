@@ -19,8 +19,8 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
 export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
   share: 'part of the selection’s CPU time',
   samples: 'samples that were taken: counted, not estimated',
-  'core-seconds': 'CPU time of the whole fleet in the covered time',
-  cores: 'cores busy with it, averaged over the covered time',
+  'core-seconds': 'CPU time of the whole fleet in the covered time of days on which visits landed',
+  cores: 'cores busy with it, averaged over the covered time of days on which visits landed',
   machines: 'so many of the fleet’s machines would do only this',
   money: 'core-hours times the price of one',
 };
@@ -32,8 +32,8 @@ export interface Ground {
    * the fleet, whose machines nobody has counted.
    */
   population: number;
-  /** Seconds of the asked range in which the campaign drew anyone. */
-  covered: number;
+  /** Seconds that core-seconds are of: of the covered ones, those of days on which visits landed. */
+  weighed: number;
   /** Of one core-hour. */
   price: number | null;
   /** The event is counted in time. */
@@ -46,7 +46,7 @@ export interface Ground {
 export function groundOf(totals: Totals, select: string, price: number | null): Ground {
   return {
     population: parseMatchers(select)?.every(isOnFrames) ? totals.population : 0,
-    covered: totals.covered_seconds,
+    weighed: totals.weighed_seconds,
     price,
     timed: totals.seconds !== null,
     random: totals.design === 'random',
@@ -55,7 +55,7 @@ export function groundOf(totals: Totals, select: string, price: number | null): 
 
 /** The measures that this answer can be shown in; `share` always. */
 export function offered(ground: Ground): Measure[] {
-  const fleet = ground.random && ground.timed && ground.covered > 0;
+  const fleet = ground.random && ground.timed && ground.weighed > 0;
   const possible: Record<Measure, boolean> = {
     share: true,
     samples: true,
@@ -104,7 +104,7 @@ export function measured(amount: Amount, measure: Measure, ground: Ground): Esti
     case 'core-seconds':
       return coreSeconds ?? exact(amount.seconds);
     case 'cores':
-      return coreSeconds && ground.covered > 0 ? times(coreSeconds, 1 / ground.covered) : null;
+      return coreSeconds && ground.weighed > 0 ? times(coreSeconds, 1 / ground.weighed) : null;
     case 'machines':
       return ground.random && ground.population > 0 ? times(share, ground.population) : null;
     case 'money':

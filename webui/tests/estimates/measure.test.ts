@@ -43,6 +43,15 @@ describe('measures', () => {
     expect(offered(groundOf(byHand, '{}', 0.04))).toEqual(['share', 'samples', 'core-seconds']);
   });
 
+  it('are of the days on which visits landed', () => {
+    const half = groundOf(totals({ weighed_seconds: 10_152, uncovered_share: 0.5 }), '{}', 0.04);
+    expect(measured(self, 'cores', half)!.value).toBeCloseTo(7200 / 10_152, 10);
+    expect(measured(self, 'core-seconds', half)).toEqual(measured(self, 'core-seconds', ground));
+    const none = groundOf(totals({ weighed_seconds: 0, uncovered_share: 1 }), '{}', 0.04);
+    expect(offered(none)).toEqual(['share', 'samples', 'core-seconds', 'machines']);
+    expect(measured(self, 'cores', none)).toBeNull();
+  });
+
   it('count machines of the whole fleet only', () => {
     const part = groundOf(totals(), '{application="search",function="f"}', null);
     expect(offered(part)).toEqual(['share', 'samples', 'core-seconds', 'cores']);

@@ -18,6 +18,7 @@ export function totals(more: Partial<Totals> = {}): Totals {
     approximate: false,
     asked_seconds: 21_600,
     covered_seconds: 20_304,
+    weighed_seconds: 20_304,
     population: 1000,
     uncovered_share: 0,
     visits_drawn: 240,

@@ -33,6 +33,20 @@ def test_a_row_is_found_by_stratum_and_day():
     assert rows.tolist() == [2, 1, 0, -1, -1]
 
 
+def test_days_have_the_seconds_that_each_of_their_strata_has():
+    of = strata().seconds_of
+    assert of(np.array([100])) == 3600
+    assert of(np.array([101])) == 60
+    assert of(np.array([], np.int64)) == 0
+    assert of(np.array([100, 101])) == 3660
+
+
+def test_hours_of_a_day_are_covered_as_they_were():
+    hours = CoveredHours(np.array([23, 24, 47, 48]), 23.5 * HOUR_S, 48.5 * HOUR_S)
+    assert hours.of_days(np.array([1])).seconds.tolist() == [HOUR_S, HOUR_S]
+    assert hours.of_days(np.array([0, 2])).seconds.tolist() == [HOUR_S / 2, HOUR_S / 2]
+
+
 def test_a_frame_adds_up_what_landed():
     frame = strata().frame(
         np.array([0, 0, 2]), np.array([1, 1, 0]), np.array([1.0, 2.0, -1.0]), np.array([5.0, 10.0, -5.0])
