@@ -60,8 +60,8 @@ class ProfileStream:
         weights = {(cell.stratum, cell.utilisation_class): cell.weight for cell in design.cells}
         weight = weights.get(key, 0.0)
         if visit.message.gauge:
-            covered = sum(each.covered_seconds for each in self.designs.values())
-            weight *= visit.message.watched_seconds / covered if covered else 0.0
+            weighed = sum(each.covered_seconds for each in self.designs.values() if each.visits)
+            weight *= visit.message.watched_seconds / weighed if weighed else 0.0
         return weight
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:

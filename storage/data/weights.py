@@ -5,11 +5,11 @@ the sum over its records is what a table of the month says.
 """
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Integer, column, select, values
 
 from analysis.weights import Weights, weigh
 from storage.data.asked import Asked
@@ -18,6 +18,11 @@ from storage.query.arrays import Float, Int64
 from storage.query.weighing.design import Watched, read_watched
 from storage.query.weighing.kept import facts_from
 from storage.query.weighing.strata import Strata, read_strata
+from storage.schema import capture_segment, visit
+from storage.schema.base import utc
+from storage.visits import BY_HAND
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +97,40 @@ def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | No
     if asked.kind.gauge:
         # A level is not accumulated over the time it stands for, which is the whole selection's.
         whole = read_strata(connection, asked.campaign_id, kept, selection.end)
-        covered = 0.0 if whole is None else whole.total_covered_s
-        weight *= watched.seconds / covered if covered > 0 else 0.0
+        weighed_s = 0.0 if whole is None else whole.seconds_of(_landed(connection, asked, kept, whole))
+        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
     return DayWeights(day, strata, weights, watched, weight, group, _number(strata, weights, watched))
+
+
+def _landed(connection: Connection, asked: Asked, start: datetime, whole: Strata) -> Int64:
+    """The days of the selection, from `start` on, on which a visit watched the event: the others weigh nothing."""
+    rows = []
+    for number in np.unique(whole.day).tolist():
+        begins = _EPOCH + timedelta(days=number)
+        rows.append((number, max(start, begins), min(asked.selection.end, begins + timedelta(days=1))))
+    if not rows:
+        return np.zeros(0, np.int64)
+    c = visit.c
+    of = values(column("day", Integer), column("low", utc), column("high", utc), name="of").data(rows)
+    seen = (
+        select(c.visit_id)
+        .join(capture_segment, capture_segment.c.visit_id == c.visit_id)
+        .where(
+            c.campaign_id == asked.campaign_id,
+            c.drawn_at >= of.c.low,
+            c.drawn_at < of.c.high,
+            c.round != BY_HAND,
+            capture_segment.c.sample_type_id == asked.kind.id,
+            capture_segment.c.stacks == asked.stacks,
+            capture_segment.c.seconds > 0,
+        )
+        .correlate(of)
+    )
+    return np.array(connection.scalars(select(of.c.day).where(seen.exists())).all(), np.int64)
 
 
 def _number(strata: Strata, weights: Weights, watched: Watched) -> int:
     digest = blake2b(digest_size=8, person=b"fp-design")
-    for column in (strata.stratum, weights.weight, weights.group, watched.id):
-        digest.update(np.ascontiguousarray(column).tobytes())
+    for part in (strata.stratum, weights.weight, weights.group, watched.id):
+        digest.update(np.ascontiguousarray(part).tobytes())
     return int.from_bytes(digest.digest(), "little") or 1

@@ -100,13 +100,15 @@ def test_leaves_and_levels_are_weighed_as_tables_weigh_them(engine: Engine, even
             .where(sample_type.c.event == event["event"])
             .values(kind="gauge" if gauge else "rate")
         )
+    land(engine, [Drawn(48 * 60 + 30 * n, "east", 0.3, None) for n in range(6)], campaign)
     texts = {"campaign": campaign, "event": event["event"]}
-    records = profiles(streams(engine), moment(22 * 60), moment(25 * 60), **texts)
+    records = profiles(streams(engine), moment(22 * 60), moment(51 * 60), **texts)
     queries = QueryEngine(engine)
-    table = queries.ask(TableQuestion(minutes(22 * 60, 25 * 60, **texts), ("function",), Page(limit=100)))
+    table = queries.ask(TableQuestion(minutes(22 * 60, 51 * 60, **texts), ("function",), Page(limit=100)))
+    assert table.totals.coverage.weighed_s < table.totals.coverage.covered_s
     queries.close()
     seen = visits(records)
-    assert (len(seen), kinds(records).count("design")) == (20, 2)
+    assert (len(seen), kinds(records).count("design")) == (20, 3)
     assert {(visit.gauge, visit.has_stacks) for visit in seen} == {(gauge, event.get("stacks", True))}
     estimated = Counter()
     for visit in seen:

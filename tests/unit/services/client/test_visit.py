@@ -93,6 +93,7 @@ def test_visits_are_weighed_by_the_design_that_closed_their_day():
         data_pb2.ProfileRecord(visit=record("hand", weight=0.0, design=1)),
         data_pb2.ProfileRecord(visit=gauge),
         data_pb2.ProfileRecord(design=design),
+        data_pb2.ProfileRecord(design=data_pb2.DayDesign(day="2026-11-21", design=3, covered_seconds=900)),
         end(),
     ]
     stream = ProfileStream(Resuming(lambda _: iter(records)))
