@@ -11,6 +11,10 @@ from services.api import problems
 from services.api.pages import ui_router
 
 
+def nothing() -> dict[str, str]:
+    return {}
+
+
 @pytest.fixture
 def client(tmp_path: Path) -> TestClient:
     app = FastAPI(openapi_url="/api/v1/openapi.json")
@@ -22,7 +26,7 @@ def client(tmp_path: Path) -> TestClient:
         ("/symbols/{key}", ["DELETE"]),
         ("/sources", ["POST"]),
     ):
-        router.add_api_route(path, dict, methods=methods)
+        router.add_api_route(path, nothing, methods=methods)
 
     @app.middleware("http")
     async def with_id(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
