@@ -53,11 +53,11 @@ class LakeReading(Reading):
         """The selection's samples, visit by visit. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
         return self.visits(selection, labels)
 
-    def functions_of(self, selection: Selection) -> Samples:
+    def functions_of(self, selection: Selection, make: object) -> Samples:  # noqa: ARG002 - as `Reading`
         """As `samples`."""
         return self.visits(selection)
 
-    def applications_of(self, selection: Selection) -> Samples:
+    def applications_of(self, selection: Selection, make: object) -> Samples:  # noqa: ARG002 - as `Reading`
         """As `samples`."""
         return self.visits(selection, APPLICATION.keys)
 

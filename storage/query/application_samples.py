@@ -4,7 +4,9 @@ What each application has stands in its cells; how many samples have no names or
 all of them, as for tables by function (`storage.query.function_samples`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -17,6 +19,8 @@ from storage.query.function_samples import Quality, tell, without_stacks
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections.selection import Selection
 from storage.query.weighing.evidence import Seen
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,17 @@ class ApplicationSamples:
 
 
 def read_applications(
-    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
-) -> ApplicationSamples | Samples | None:
-    """A selection by cells for rows that are applications; with the stacks if it takes these. None: cells cannot tell after all."""
+    source: SampleSource,
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    plan: Plan,
+    *,
+    make: Callable[[ApplicationSamples], _Found],
+) -> _Found | Samples | None:
+    """What is made of a selection by cells for rows that are applications; else as `read_functions`."""
 
-    def of_applications(gathered: Gathered) -> ApplicationSamples:
+    def of_applications(gathered: Gathered) -> _Found:
         told = tell(source, connection, gathered, merging=False)
         loose = gathered.loose.facts
         seen = Seen(
@@ -54,6 +64,6 @@ def read_applications(
             loose.application[loose.profile],
         )
         evidence = by_application(gathered, told.canonical)
-        return ApplicationSamples(kind, seen, evidence, gathered.units, told.quality)
+        return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))
 
     return without_stacks(source, connection, selection, kind, plan, samples_of=of_applications)

@@ -68,19 +68,28 @@ class FunctionSamples:
 
 
 def read_functions(
-    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
-) -> FunctionSamples | Samples | None:
-    """A selection by cells for rows that are functions; with the stacks if it takes these. None: cells cannot tell after all.
+    source: SampleSource,
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    plan: Plan,
+    *,
+    make: Callable[[FunctionSamples], _Found],
+) -> _Found | Samples | None:
+    """What is made of a selection by cells for rows that are functions; its samples if it takes its stacks. None: cells cannot tell after all.
 
-    What was taken of the question's budget before it turned out that stacks are needed, or that it is too much, is free again.
+    What was taken of the question's budget before it turned out that stacks are needed, or that it is too much, is free again,
+    and so it is where `make` takes too much: what cells know of the rows of a page is read only when that is known.
     """
 
-    def by_function(gathered: Gathered) -> FunctionSamples:
+    def by_function(gathered: Gathered) -> _Found:
         told = tell(source, connection, gathered, merging=True)
         loose = gathered.loose.facts
         seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, _NONE)
         evidence = gathered.evidence(told.canonical)
-        return FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality)
+        return make(
+            FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality)
+        )
 
     return without_stacks(source, connection, selection, kind, plan, samples_of=by_function)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -28,6 +29,9 @@ from storage.rolling.cubes import APPLICATION
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 _Found = TypeVar("_Found")
+_Cells = TypeVar("_Cells")
+_Make = Callable[[_Cells], _Found]
+"""What an answer is made by of what cells tell."""
 _Read = Callable[[SampleSource, Connection, Selection, SampleType, Plan], _Found | Samples | None]
 
 
@@ -58,13 +62,18 @@ class Reading:
                 samples = self.source.read_merged(self.connection, selection, kind, plan)
         return samples or self.visits(selection, labels)
 
-    def functions_of(self, selection: Selection) -> FunctionSamples | Samples:
-        """The selection's samples for rows that are functions and go by no label: by function if cells can tell. Raises as `samples` does."""
-        return self._without_stacks(selection, (), "function", read_functions)
+    def functions_of(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | Samples:
+        """What is made of the selection by function if cells can tell, for rows that are functions and go by no label.
 
-    def applications_of(self, selection: Selection) -> ApplicationSamples | Samples:
-        """The selection's samples for rows that are applications: with its stacks unread if cells can tell. Raises as `samples` does."""
-        return self._without_stacks(selection, APPLICATION.keys, None, read_applications)
+        Else its samples, also where making it turns out to be too much. Raises as `samples` does.
+        """
+        return self._without_stacks(selection, (), "function", partial(read_functions, make=make))
+
+    def applications_of(
+        self, selection: Selection, make: _Make[ApplicationSamples, _Found]
+    ) -> _Found | Samples:
+        """As `functions_of`, for rows that are applications."""
+        return self._without_stacks(selection, APPLICATION.keys, None, partial(read_applications, make=make))
 
     def _without_stacks(
         self, selection: Selection, labels: tuple[str, ...], frame: str | None, read: _Read[_Found]

@@ -7,6 +7,7 @@ additive, while self is: the rows and the remainder add up to the whole.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -95,16 +96,14 @@ class TableQuestion:
         keys = split_keys(self.by)
         rows: Rows
         if keys == ((), ("function",)):
-            by_function = reading.functions_of(self.selection)
-            if isinstance(by_function, FunctionSamples):
-                rows = FunctionRows(reading.functions, by_function)
-                return self._by_cells(by_function, rows)
+            by_function = reading.functions_of(self.selection, partial(self._of_functions, reading))
+            if isinstance(by_function, TableAnswer):
+                return by_function
             samples, rows = by_function, all_rows(reading, by_function, self.by)
         elif keys == ((APPLICATION,), ()):
-            applications = reading.applications_of(self.selection)
-            if isinstance(applications, ApplicationSamples):
-                rows = _application_rows(reading, applications.evidence, applications.seen)
-                return self._by_cells(applications, rows)
+            applications = reading.applications_of(self.selection, partial(self._of_applications, reading))
+            if isinstance(applications, TableAnswer):
+                return applications
             samples, rows = applications, all_rows(reading, applications, self.by)
         elif keys.by_line:
             lined = reading.lined(self.selection, keys.labels)
@@ -114,6 +113,12 @@ class TableQuestion:
             rows = all_rows(reading, samples, self.by)
         found = _tabulated(samples.whole, rows, self.by, self.page)
         return TableAnswer(samples.kind, totals(reading.functions, samples), found)
+
+    def _of_functions(self, reading: Reading, samples: FunctionSamples) -> TableAnswer:
+        return self._by_cells(samples, FunctionRows(reading.functions, samples))
+
+    def _of_applications(self, reading: Reading, samples: ApplicationSamples) -> TableAnswer:
+        return self._by_cells(samples, _application_rows(reading, samples.evidence, samples.seen))
 
     def _by_cells(self, samples: FunctionSamples | ApplicationSamples, rows: Rows) -> TableAnswer:
         found = _tabulated(samples.whole, rows, self.by, self.page)
