@@ -64,12 +64,19 @@ class KeptBlocks:
             return block
 
     def put(self, key: BlockKey, block: OpenBlock | ClosedBlock) -> None:
-        """Keep a block instead of the one that there was."""
+        """Keep a block instead of the one that there was.
+
+        One that is too large for that leaves one of the same rows where it is.
+        """
         size = array_bytes(block)
         with self._lock:
-            _, before = self._blocks.pop(key, (None, 0))
+            there, before = self._blocks.get(key, (None, 0))
+            too_large = size > self._limit // _LARGEST_PART
+            if too_large and there is not None and np.array_equal(there.rows, block.rows):
+                return
+            self._blocks.pop(key, None)
             self._bytes -= before
-            if size > self._limit // _LARGEST_PART:
+            if too_large:
                 return
             self._blocks[key] = block, size
             self._bytes += size

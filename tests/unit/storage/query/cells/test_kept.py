@@ -110,3 +110,14 @@ def test_amounts_of_any_size_come_back(unit: int, most: int) -> None:
     assert sums.total.tolist() == [(most + 3) * unit, unit]
     assert sums.own_weight.tolist() == pytest.approx([(most / 2 + 1) * unit, 0])
     assert sums.total_weight.tolist() == pytest.approx([((most + 1) / 2 + 2) * unit, unit])
+
+
+def test_what_is_too_large_leaves_the_block_of_the_same_rows() -> None:
+    kept = KeptBlocks(5 * size_of(block()))
+    small, large = block(), block(entries=1000)
+    kept.put(key(0), small)
+    kept.put(key(0), large)
+    assert kept.get(OpenBlock, key(0), ONE) is small
+    assert kept.size.bytes == size_of(small)
+    kept.put(key(0), replace(large, rows=TWO))
+    assert kept.size.rows == kept.size.bytes == 0, "of rows that are no more"
