@@ -98,6 +98,20 @@ class Unpacked:
         """Nothing is read yet."""
         self._blobs = blobs
 
+    def of(self, cells: Int64) -> "Unpacked":
+        """Those of some cells, in this order: not unpacked yet."""
+        return Unpacked([self._blobs[cell] for cell in cells.tolist()])
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the blobs."""
+        return sum(map(len, self._blobs))
+
+    @property
+    def rows(self) -> Int64:
+        """How many functions each cell has, or pairs of a function and a visit; told from the heads. Raises CorruptCell."""
+        return np.array([head[2] for head in self._parted[0]], np.int64)
+
     @property
     def size(self) -> int:
         """Bytes that `amounts` unpacks, most of which stay; told from the heads. Raises CorruptCell."""

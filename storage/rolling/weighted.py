@@ -201,6 +201,15 @@ class WeightedMoments:
         """Nothing is read yet."""
         self._blobs = blobs
 
+    def of(self, cells: Int64) -> "WeightedMoments":
+        """Those of some cells, in this order: not unpacked yet."""
+        return WeightedMoments([self._blobs[cell] for cell in cells.tolist()])
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the blobs."""
+        return sum(map(len, self._blobs))
+
     @property
     def counted(self) -> bool:
         """Of every cell it is known what was observed of its functions; told from the first bytes."""
@@ -210,6 +219,11 @@ class WeightedMoments:
     def size(self) -> int:
         """Bytes that `amounts` unpacks, half of which stay; told from the heads. Raises CorruptCell."""
         return _ROW_BYTES * int(self._parted.rows.sum())
+
+    @property
+    def whole_size(self) -> int:
+        """Bytes that `parts` unpacks besides what it gives; as `size`."""
+        return self.size + int(self._parted.sizes.sum())
 
     @property
     def rows(self) -> Int64:

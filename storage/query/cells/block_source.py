@@ -1,12 +1,13 @@
 """Where blocks of cells come from: the rows of the store, as tables of numbers in the order of their keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
 
 from storage.query.arrays import Bool, Int64, group_starts
+from storage.query.cells.blocks import ClosedBlock, OpenBlock, within
 from storage.query.cells.kept import BlockKey, KeptBlocks
 from storage.rolling import reading
 from storage.rolling.cover import Cover
@@ -18,11 +19,19 @@ HOT = 256
 """Functions with most units of their own, and as many with most in all, whose squares are kept with a block: more than a page
 shows, and the same ones in most answers."""
 MOST_KNOWN = 4096
-"""Functions of a block whose squares are kept at most; beyond it only those that were asked for last."""
+"""Functions of a block whose squares are kept at most: the hot ones and those of the last page. Of a larger page they are read
+for the answer alone."""
 ENTRY_BYTES = 96
-"""Of a function of a cell while blocks are made."""
+"""Of a function of a cell while a block is made."""
+SQUARE_BYTES = 120
+"""Of a function of a cell whose squares are known; as much twice more while they are unpacked."""
+PART_BYTES = 8 << 20
+"""Of cells that are read at a time when something is to be known besides what is kept of them."""
 TOGETHER = (HOUR, -1)
-"""In place of a level and bucket: hours and days that are not kept are one block."""
+"""In place of a level and bucket: hours and days that are not kept are one block, and the next lower buckets what would make
+that larger than `TOGETHER_ROWS`."""
+TOGETHER_ROWS = 1_000_000
+"""Functions of cells, or pairs of a function and a visit."""
 
 _KEY = ("level", "bucket", "k1", "k2")
 _COUNTED = ("profiles", "visits", "samples", "total", "version")
@@ -49,8 +58,20 @@ class BlockSource:
         return BlockKey(self.source, self.k1, *of)
 
     def keeps(self, of: Key) -> bool:
-        """Whether such a block is worth its room: hours and days of one application are hardly asked for twice."""
+        """Whether such a block is worth its room: hours and days of one application are hardly asked for twice.
+
+        Those of the hour that goes on are kept too, each instead of the one before: there is one at a time.
+        """
         return of[0] > DAY or self.k1 is None
+
+    def to_know(self, of: Key, block: OpenBlock | ClosedBlock, ids: Int64) -> tuple[Int64, bool]:
+        """The functions whose squares a block is to have that lacks some of these, and whether it is kept with them."""
+        here = ids[within(ids, block.function)]
+        if self.keeps(of):
+            known = np.union1d(here, hottest(block))
+            if len(known) <= MOST_KNOWN:
+                return known, True
+        return here, False
 
     def open(self, keys: Sequence[Key], functions: Functions) -> Cells:
         """The cells of hours and days with their versions, and of their moments what is wanted of functions."""
@@ -91,9 +112,18 @@ class BlockSource:
         keys = list(zip(level[begin].tolist(), bucket[begin].tolist(), strict=True))
         ends = [*begin[1:].tolist(), len(order)]
         places: Places = {}
+        level_together, bucket_together = TOGETHER
+        rows_together = 0
         for key, low, high in zip(keys, begin.tolist(), ends[: len(keys)], strict=True):
+            known = key
             # What is not kept stands before what is: levels ascend.
-            known = key if self.keeps(key) else TOGETHER
+            if not self.keeps(key):
+                more = int(cells.unpacked.rows[order[low:high]].sum())
+                if rows_together and rows_together + more > TOGETHER_ROWS:
+                    bucket_together -= 1
+                    rows_together = 0
+                rows_together += more
+                known = level_together, bucket_together
             places[known] = slice(places[known].start if known in places else low, high)
         return Arranged(order, rows, places)
 
@@ -112,12 +142,9 @@ class Arranged:
     places: Places
     """Where the cells of each block stand."""
 
-    @property
-    def rank(self) -> Int64:
-        """Where each cell went to."""
-        rank = np.empty(len(self.order), np.int64)
-        rank[self.order] = np.arange(len(self.order))
-        return rank
+    def cells(self, key: Key) -> Int64:
+        """Which cells are of a block, in the order of their keys."""
+        return self.order[self.places[key]]
 
 
 def _cover(keys: Sequence[Key]) -> Cover:
@@ -128,23 +155,32 @@ def _cover(keys: Sequence[Key]) -> Cover:
     )
 
 
-def hottest(function: Int64, own: Int64, total: Int64) -> Int64:
-    """Those functions with most units, ascending; some may stand there more than once."""
-    if len(function) <= HOT:
-        return np.unique(function)
-    chosen = []
-    for units in (own, total):
-        sums = np.bincount(function, units)
-        there = np.flatnonzero(sums)
-        first = max(len(there) - HOT, 0)
-        chosen.append(there[np.argpartition(sums[there], first)[first:]] if first else there)
-    return np.unique(np.concatenate(chosen))
+def hottest(block: OpenBlock | ClosedBlock) -> Int64:
+    """Those functions of a block with most units; ascending."""
+    chosen = [
+        np.argpartition(units, -HOT)[-HOT:] if len(units) > HOT else np.arange(len(units))
+        for units in (block.own, block.total)
+    ]
+    return block.function[np.unique(np.concatenate(chosen))].astype(np.int64)
 
 
-def known_after(before: Sequence[Int64], wanted: Int64) -> Int64:
-    """What blocks are to know that lack something of what is wanted."""
-    together = np.unique(np.concatenate((*before, wanted)))
-    return together if len(together) <= MOST_KNOWN else wanted
+def in_parts(blocks: Mapping[Key, OpenBlock | ClosedBlock]) -> Iterator[list[Key]]:
+    """Their keys, as many together as take about `PART_BYTES` as they are stored."""
+    part: list[Key] = []
+    stored = 0
+    for key, block in blocks.items():
+        if part and stored + block.stored > PART_BYTES:
+            yield part
+            part, stored = [], 0
+        part.append(key)
+        stored += block.stored
+    if part:
+        yield part
+
+
+def square_bytes(rows: Int64, known: Int64) -> int:
+    """Of the squares of known functions at most, where cells have so many."""
+    return SQUARE_BYTES * int(np.minimum(rows, len(known)).sum())
 
 
 def mask_of(ids: Int64) -> Bool:

@@ -1,16 +1,15 @@
 """The cells of one hour, day or bucket of days, decoded as far as tables by function ask for them.
 
-A block says of every function what was observed of it, and of those that were shown lately all that their intervals take: of
-forty numbers a function these are four for all of them and the rest for a thousand.
+A block says of every function what was observed of it, and of the hottest and those that were shown last all that their intervals
+take: of forty numbers a function these are four for all of them and the rest for a few hundred.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from storage.query.arrays import Bool, Float, Int32, Int64, group_starts, sum_at, weight_at
+from storage.query.arrays import Bool, Float, Int32, Int64, group_starts
 from storage.query.cells.function_sums import FunctionSums
 from storage.rolling.moments import Sums
 from storage.rolling.sorting import by_pair
@@ -63,6 +62,8 @@ class OpenBlock:
     """Functions of which `sums` has whatever the cells have; ascending."""
     sums: Sums
     """In units."""
+    stored: int = 0
+    """Bytes that the cells take as they are stored."""
 
     def amounts(self, weight: Float) -> FunctionSums:
         """What the functions have; `weight` is that of each cell."""
@@ -73,7 +74,7 @@ class OpenBlock:
 
 @dataclass(frozen=True, slots=True)
 class ClosedBlock:
-    """The cells of a bucket of days, in the order of their keys."""
+    """The cell of a bucket of days: of all there is, or of one application."""
 
     rows: Int64
     """As `block_source.CLOSED` names their columns."""
@@ -85,19 +86,32 @@ class ClosedBlock:
     known: Int64
     """Functions of which `parts` has whatever the cells have; ascending."""
     parts: Parts
+    stored: int = 0
+    """Bytes that the cell takes as it is stored."""
 
     @property
     def function(self) -> Int64:
         """Ascending, each once."""
         return self.sums.function
 
+    @property
+    def own(self) -> Int64:
+        """Units observed, like the next one."""
+        return self.sums.own
+
+    @property
+    def total(self) -> Int64:
+        """Of stacks that have the function."""
+        return self.sums.total
+
 
 def lacking(block: OpenBlock | ClosedBlock, functions: Int64) -> bool:
     """Whether any of these functions stands in the cells but is not among those that are known; they ascend."""
-    return bool((_within(functions, block.function) & ~_within(functions, block.known)).any())
+    return bool((within(functions, block.function) & ~within(functions, block.known)).any())
 
 
-def _within(ids: Int64, ascending: Narrow) -> Bool:
+def within(ids: Int64, ascending: Narrow) -> Bool:
+    """Which of these ids are among others, which ascend."""
     if not len(ascending):
         return np.zeros(len(ids), np.bool_)
     place = np.minimum(np.searchsorted(ascending, ids.astype(ascending.dtype)), len(ascending) - 1)
@@ -135,7 +149,7 @@ class Entries:
         return Entries(self.cell[lead], self.function[lead], own, total)
 
 
-def open_block(rows: Int64, heads: Sums, entries: Entries) -> OpenBlock:
+def open_block(rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0) -> OpenBlock:
     """A block of these entries, whose cells are counted from 0; squares of none of its functions are known."""
     e = entries.by_function()
     divisor = int(np.gcd.reduce(np.concatenate((e.own, e.total)), initial=0)) or 1
@@ -162,25 +176,15 @@ def open_block(rows: Int64, heads: Sums, entries: Entries) -> OpenBlock:
         spread,
         np.zeros(0, np.int64),
         heads,
+        stored,
     )
 
 
-def closed_block(
-    rows: Int64, heads: Parts, cells: Sequence[WeightedAmounts], *, counted: bool
-) -> ClosedBlock:
-    """A block of these cells, each of which has its functions in ascending order; squares of none are known."""
-    if len(cells) == 1:
-        (one,) = cells
-        sums = FunctionSums(one.function, one.own_units, one.total_units, one.own, one.total)
-    else:
-        function, place = np.unique(np.concatenate([c.function for c in cells]), return_inverse=True)
-        own, total = (
-            sum_at(place, np.concatenate([getattr(c, name) for c in cells]), len(function))
-            for name in ("own_units", "total_units")
-        )
-        own_weight, total_weight = (
-            weight_at(place, np.concatenate([getattr(c, name) for c in cells]), len(function))
-            for name in ("own", "total")
-        )
-        sums = FunctionSums(function, own, total, own_weight, total_weight)
-    return ClosedBlock(rows, heads, counted, sums, np.zeros(0, np.int64), heads)
+def closed_block(rows: Int64, heads: Parts, amounts: WeightedAmounts, *, stored: int = 0) -> ClosedBlock:
+    """A block of what its one cell has of functions; squares of none are known."""
+    a = amounts
+    # What is kept for days must not hold columns of what was unpacked beside it.
+    sums = FunctionSums(
+        a.function.copy(), a.own_units.copy(), a.total_units.copy(), a.own.copy(), a.total.copy()
+    )
+    return ClosedBlock(rows, heads, bool(a.counted.all()), sums, np.zeros(0, np.int64), heads, stored)

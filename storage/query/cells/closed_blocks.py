@@ -7,9 +7,18 @@ import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Bool, Int64
-from storage.query.cells.block_source import CLOSED, Arranged, BlockSource, Key, hottest, known_after, mask_of
+from storage.query.cells.block_source import (
+    CLOSED,
+    Arranged,
+    BlockSource,
+    Key,
+    in_parts,
+    mask_of,
+    square_bytes,
+)
 from storage.query.cells.blocks import ClosedBlock, closed_block, lacking
 from storage.query.cells.function_sums import FunctionSums
+from storage.query.cells.room import Room
 from storage.rolling import weighted
 from storage.rolling.cover import Cover
 from storage.rolling.reading import Functions, WeightedCells
@@ -22,7 +31,6 @@ class _Fresh:
 
     cells: WeightedCells
     arranged: Arranged
-    hot: Int64
 
 
 class ClosedBlocks:
@@ -31,6 +39,7 @@ class ClosedBlocks:
     def __init__(self, of: BlockSource, cover: Cover) -> None:
         """Reads what is not kept. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
         self._of = of
+        self._room = Room()
         self._fresh: _Fresh | None = None
         keys = list(cover.weighted)
         blocks = self._kept(keys)
@@ -66,27 +75,36 @@ class ClosedBlocks:
             yield block.sums
 
     def of_functions(self, wanted: Bool) -> Parts:
-        """The parts of all cells with those functions that are wanted by id. Raises `CorruptCell`, `TooMuch`."""
+        """The parts of all cells with those functions that are wanted by id. Raises `CorruptCell`, `BudgetExceeded`."""
         ids = np.flatnonzero(wanted)
-        short = {key for key, block in self._blocks.items() if lacking(block, ids)}
-        fresh = self._fresh
-        if fresh is not None and not short.isdisjoint(fresh.arranged.places):
-            self._learn(fresh.cells, fresh.arranged, short, np.union1d(fresh.hot, ids))
-            short.difference_update(fresh.arranged.places)
-        if short:
-            cells = self._of.closed(sorted(short), Functions.LATER)
-            self._learn(cells, self._of.arranged(cells), short, ids)
+        short = {key: block for key, block in self._blocks.items() if lacking(block, ids)}
+        for key, unpacked in self._unpacked(short):
+            self._learn(key, unpacked, ids)
         found = [block.parts.of_functions(wanted) for block in self._blocks.values()]
         return weighted.concatenated([weighted.NO_PARTS, *found])
 
-    def _learn(self, cells: WeightedCells, arranged: Arranged, short: set[Key], wanted: Int64) -> None:
-        """Have what these cells say of functions in their blocks."""
-        places = {key: place for key, place in arranged.places.items() if key in short}
-        known = known_after([self._blocks[key].known for key in places], wanted)
-        parts = cells.unpacked.parts(mask_of(known)).of(arranged.order)
-        for key, place in places.items():
-            of_block = parts.of(np.arange(place.start, place.stop))
-            self._blocks[key] = replace(self._blocks[key], known=known, parts=of_block)
+    def _unpacked(self, blocks: dict[Key, ClosedBlock]) -> Iterator[tuple[Key, WeightedMoments]]:
+        """What is stored of these blocks, read again if it is not held."""
+        fresh = self._fresh
+        held = {} if fresh is None else {key: blocks[key] for key in blocks if key in fresh.arranged.places}
+        if fresh is not None:
+            for key in held:
+                yield key, fresh.cells.unpacked.of(fresh.arranged.cells(key))
+        for part in in_parts({key: block for key, block in blocks.items() if key not in held}):
+            cells = self._of.closed(part, Functions.LATER)
+            arranged = self._of.arranged(cells)
+            for key in arranged.places:
+                yield key, cells.unpacked.of(arranged.cells(key))
+
+    def _learn(self, key: Key, unpacked: WeightedMoments, ids: Int64) -> None:
+        """Have what a block's cell says of these functions in it."""
+        block = self._blocks[key]
+        known, keep = self._of.to_know(key, block, ids)
+        squares = square_bytes(unpacked.rows, known)
+        budget.take(squares)
+        self._room.take(unpacked.whole_size + 2 * squares)
+        self._blocks[key] = replace(block, known=known, parts=unpacked.parts(mask_of(known)))
+        if keep:
             self._of.kept.put(self._of.key(key), self._blocks[key])
 
     def _kept(self, keys: list[Key]) -> dict[Key, ClosedBlock]:
@@ -106,23 +124,18 @@ class ClosedBlocks:
             return {}
         cells = self._of.closed(keys, Functions.LATER)
         arranged = self._of.arranged(cells)
-        budget.take(cells.unpacked.size)
-        amounts = cells.amounts()
-        hot = hottest(amounts.function, amounts.own_units, amounts.total_units)
-        self._fresh = _Fresh(cells, arranged, hot)
+        self._fresh = _Fresh(cells, arranged)
         heads = (cells.moments or weighted.NO_PARTS).of(arranged.order)
-        ends = np.cumsum(cells.unpacked.rows)
-        firsts = ends - cells.unpacked.rows
         blocks = {}
         for key, place in arranged.places.items():
-            budget.checkpoint()
-            cells_here = arranged.order[place].tolist()
-            of_block = [amounts.of(slice(firsts[cell], ends[cell])) for cell in cells_here]
+            unpacked = cells.unpacked.of(arranged.cells(key))
+            budget.take(unpacked.size // 2)
+            self._room.take(unpacked.size - unpacked.size // 2)
             blocks[key] = closed_block(
                 arranged.rows[:, place].copy(),
                 heads.of(np.arange(place.start, place.stop)),
-                of_block,
-                counted=bool(amounts.counted[cells_here].all()),
+                unpacked.amounts(),
+                stored=unpacked.stored,
             )
             self._of.kept.put(self._of.key(key), blocks[key])
         return blocks

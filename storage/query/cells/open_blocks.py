@@ -6,26 +6,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, sorting
+from storage.query.arrays import Bool, Float, Int64
+from storage.query.cache_size import array_bytes
 from storage.query.cells import block_source
 from storage.query.cells.block_source import (
     OPEN,
     Arranged,
     BlockSource,
     Key,
-    Places,
-    hottest,
-    known_after,
+    in_parts,
     mask_of,
+    square_bytes,
 )
 from storage.query.cells.blocks import Entries, OpenBlock, lacking, open_block
 from storage.query.cells.function_sums import FunctionSums
+from storage.query.cells.room import Room
 from storage.rolling import moments
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, Functions
+
+_HELD_BYTES = 256 << 20
+"""Of what is unpacked for sums and needed again for squares; the rest is unpacked twice."""
+_AT_ONCE = 1_000_000
+"""Functions of cells, or pairs of a function and a visit, that are unpacked at a time, unless a single cell has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,12 @@ class _Fresh:
 
     cells: Cells
     arranged: Arranged
-    hot: Int64
+    held: dict[Key, Unpacked]
+    """What is unpacked of some blocks."""
+
+    def of(self, key: Key) -> Unpacked:
+        """The cells of a block."""
+        return self.held.get(key) or self.cells.unpacked.of(self.arranged.cells(key))
 
 
 class OpenBlocks:
@@ -43,6 +54,7 @@ class OpenBlocks:
     def __init__(self, of: BlockSource, cover: Cover) -> None:
         """Reads what is not kept. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
         self._of = of
+        self._room = Room()
         self._fresh: _Fresh | None = None
         keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
         blocks = self._kept(keys)
@@ -75,27 +87,37 @@ class OpenBlocks:
             first = last
 
     def of_functions(self, wanted: Bool) -> Sums:
-        """The sums of all cells with those functions that are wanted by id, in units. Raises `CorruptCell`, `TooMuch`."""
+        """The sums of all cells with those functions that are wanted by id, in units. Raises `CorruptCell`, `BudgetExceeded`."""
         ids = np.flatnonzero(wanted)
-        short = {key for key, block in self._blocks.items() if lacking(block, ids)}
-        fresh = self._fresh
-        if fresh is not None and not short.isdisjoint(fresh.arranged.places):
-            self._learn(fresh.cells, fresh.arranged, short, np.union1d(fresh.hot, ids))
-            short.difference_update(fresh.arranged.places)
-        if short:
-            cells = self._of.open(sorted(short), Functions.LATER)
-            self._learn(cells, self._of.arranged(cells), short, ids)
+        short = {key: block for key, block in self._blocks.items() if lacking(block, ids)}
+        for key, unpacked in self._unpacked(short):
+            self._learn(key, unpacked, ids)
         parts = [block.sums.of_functions(wanted) for block in self._blocks.values()]
         return moments.concatenated([moments.empty(0), *parts])
 
-    def _learn(self, cells: Cells, arranged: Arranged, short: set[Key], wanted: Int64) -> None:
-        """Have what these cells say of functions in their blocks."""
-        places = {key: place for key, place in arranged.places.items() if key in short}
-        known = known_after([self._blocks[key].known for key in places], wanted)
-        sums = cells.unpacked.sums(mask_of(known)).in_units().of(arranged.order)
-        for key, place in places.items():
-            of_block = sums.of(np.arange(place.start, place.stop))
-            self._blocks[key] = replace(self._blocks[key], known=known, sums=of_block)
+    def _unpacked(self, blocks: dict[Key, OpenBlock]) -> Iterator[tuple[Key, Unpacked]]:
+        """What is stored of these blocks, read again if it is not held."""
+        fresh = self._fresh
+        held = {} if fresh is None else {key: blocks[key] for key in blocks if key in fresh.arranged.places}
+        if fresh is not None:
+            for key in held:
+                yield key, fresh.of(key)
+        for part in in_parts({key: block for key, block in blocks.items() if key not in held}):
+            cells = self._of.open(part, Functions.LATER)
+            arranged = self._of.arranged(cells)
+            for key in arranged.places:
+                yield key, cells.unpacked.of(arranged.cells(key))
+
+    def _learn(self, key: Key, unpacked: Unpacked, ids: Int64) -> None:
+        """Have what a block's cells say of these functions in it."""
+        block = self._blocks[key]
+        known, keep = self._of.to_know(key, block, ids)
+        squares = square_bytes(unpacked.rows, known)
+        budget.take(squares)
+        self._room.take(unpacked.size + 2 * squares)
+        sums = unpacked.sums(mask_of(known)).in_units()
+        self._blocks[key] = replace(block, known=known, sums=sums)
+        if keep:
             self._keep(key, self._blocks[key])
 
     def _keep(self, key: Key, block: OpenBlock) -> None:
@@ -119,43 +141,43 @@ class OpenBlocks:
             return {}
         cells = self._of.open(keys, Functions.LATER)
         arranged = self._of.arranged(cells)
-        budget.take(cells.unpacked.size)
-        entries = _entries(cells)
-        budget.take(block_source.ENTRY_BYTES * len(entries.cell))
-        hot = entries.function[:0]
-        if any(map(self._of.keeps, arranged.places)):
-            hot = hottest(entries.function, entries.own, entries.total)
-        self._fresh = _Fresh(cells, arranged, hot)
+        fresh = self._fresh = _Fresh(cells, arranged, {})
         heads = (cells.moments or moments.empty(0)).of(arranged.order)
         blocks = {}
-        parts = _split(entries, arranged.rank, arranged.places)
-        for (key, place), part in zip(arranged.places.items(), parts, strict=True):
-            budget.checkpoint()
+        held = 0
+        for key, place in arranged.places.items():
+            unpacked = fresh.of(key)
+            size = unpacked.size
+            entries = _entries(unpacked, self._room)
             heads_here = heads.of(np.arange(place.start, place.stop))
-            blocks[key] = open_block(arranged.rows[:, place].copy(), heads_here, part)
-            self._keep(key, blocks[key])
+            block = open_block(arranged.rows[:, place].copy(), heads_here, entries, stored=unpacked.stored)
+            budget.take(array_bytes(block))
+            blocks[key] = block
+            self._keep(key, block)
+            if held + size <= _HELD_BYTES:
+                budget.take(size)
+                held += size
+                fresh.held[key] = unpacked
         return blocks
 
 
-def _entries(cells: Cells) -> Entries:
-    """What the cells have of functions, in no order."""
+def _entries(unpacked: Unpacked, room: Room) -> Entries:
+    """What the cells have of functions, in no order. Takes the room for it, and for making a block of it, beforehand."""
     nothing = np.zeros(0, np.int64)
     parts = [Entries(nothing, nothing, nothing, nothing)]
-    for part in cells.amounts():
+    rows = int(unpacked.rows.sum())
+    at_once = min(max(_AT_ONCE, int(unpacked.rows.max(initial=0))), rows)
+    room.take(unpacked.size + block_source.ENTRY_BYTES * at_once)
+    added_up = 0
+    for part in unpacked.amounts():
         budget.checkpoint()
         divisor = np.repeat(part.divisor, part.rows)
         cell = np.repeat(part.cell, part.rows)
-        parts.append(Entries(cell, part.function, part.own * divisor, part.total * divisor))
+        entries = Entries(cell, part.function, part.own * divisor, part.total * divisor)
+        if rows > at_once:
+            # Of a cell that keeps its visits a function stands there once for each of them; and a cell is in one part alone.
+            entries = entries.by_function()
+        parts.append(entries)
+        added_up += len(entries.cell)
+        room.take(unpacked.size + block_source.ENTRY_BYTES * min(at_once + added_up, rows))
     return Entries(*(np.concatenate([getattr(p, name) for p in parts]) for name in Entries.__slots__))
-
-
-def _split(entries: Entries, rank: Int64, places: Places) -> Iterator[Entries]:
-    """The entries of each block, with its cells counted from 0."""
-    starts = [place.start for place in places.values()]
-    cell = rank[entries.cell]
-    block = np.searchsorted(np.array(starts, np.int64), cell, side="right") - 1
-    order = sorting(block)
-    bounds = np.searchsorted(block[order], np.arange(len(starts) + 1)).tolist()
-    for number, first in enumerate(starts):
-        here = order[bounds[number] : bounds[number + 1]]
-        yield replace(entries.of(here), cell=cell[here] - first)
