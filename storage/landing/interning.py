@@ -41,6 +41,9 @@ OTHERS_REMEMBERED: Final = 100_000
 NAMES_REMEMBERED: Final = 390_000
 """About as many as the images at hand keep; 23 MB when full, the names apart. With fewer than a fleet's hot
 programs have, more than half of a landing's time went into comparing names and looking them up."""
+NAMES_CHARACTERS: Final = 64 << 20
+"""Of so many names, 172 each, files and programs with them; twice as many are held at most. A JIT's names may
+have thousands each, and would fill gigabytes by their number alone."""
 NAMES_TURNS: Final = 32
 """Landings after which names that none of them had are let go."""
 
@@ -53,7 +56,9 @@ class Interner:
         self._engine = engine
         self._stacks = RememberedHashes.within(stack_bytes)
         self._others: dict[str, Remembered] = {}
-        self._names = RememberedObjects(NAMES_REMEMBERED, NAMES_TURNS)
+        self._names = RememberedObjects(
+            NAMES_REMEMBERED, NAMES_TURNS, size=_characters, size_limit=NAMES_CHARACTERS
+        )
         self._epoch: int | None = None
 
     def hold(self, connection: Connection) -> None:
@@ -187,6 +192,12 @@ class Interner:
             given = dict(zip(new, ids, strict=True))
             found = [given[key] if id_ is None else id_ for key, id_ in zip(keys, found, strict=True)]
         return np.array(found, np.int32)
+
+
+def _characters(name: FunctionName) -> int:
+    """At most so many are held for it: those of programs and files are shared with other names, mostly."""
+    raw = 0 if name.raw_name is name.name else len(name.raw_name)
+    return len(name.name) + raw + len(name.file) + len(name.binary_name) + len(name.binary_key or "")
 
 
 Identity = tuple[str, str, str] | tuple[str, int | None]

@@ -3,13 +3,15 @@
 `Remembered` is for keys of any kind, `RememberedObjects` before it for keys that take longer to
 compare than to recognize, `RememberedHashes` for stacks, of which a worker meets millions.
 
-None of them keeps a key: the labels of a fleet's containers are a kilobyte each, and there is no end of
-them. All of them forget by turns: when the younger of two generations is full the older is forgotten,
-and what is asked for again is young again. So 43 to 86 bytes for each of `limit` keys are the most.
+`Remembered` and `RememberedHashes` keep no key: the labels of a fleet's containers are a kilobyte each, and
+there is no end of them. `RememberedObjects` keeps its objects alive, and so has a bound of their size. All
+of them forget by turns: when the younger of two generations is full the older is forgotten, and what is
+asked for again is young again. So 43 to 86 bytes for each of `limit` keys are the most, objects apart.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -60,12 +62,16 @@ class RememberedObjects:
 
     It keeps alive those that were added or asked for in the last `turns` to twice as many questions, of
     them at least the last `limit` and at most twice as many. Most objects are met once: a name out of a
-    perf map is another object in each capture, and a small fleet's memory shall not fill with them.
+    perf map is another object in each capture, and a small fleet's memory shall not fill with them. Fewer
+    than the last `limit` are kept where those have a `size` of more than `size_limit` together, and of
+    all that is kept it is never more than twice that.
     """
 
-    def __init__(self, limit: int, turns: int) -> None:
+    def __init__(self, limit: int, turns: int, *, size: Callable[[Any], int], size_limit: int) -> None:
+        """`size` of one object, ≥ 0, in any unit."""
         self._limit = limit
         self._turns = turns
+        self._size, self._size_limit = size, size_limit
         self._questions = 0
         self._young, self._old = _Held(), _Held()
 
@@ -95,10 +101,16 @@ class RememberedObjects:
 
     def add(self, objects: Sequence[object], ids: Ids) -> None:
         """Remember the ids of distinct objects that are not in the younger generation."""
-        objects, ids = objects[-self._limit :], ids[-self._limit :]
-        if len(self._young.held) + len(objects) > self._limit:
+        sizes = np.fromiter(map(self._size, objects), np.int64, len(objects))
+        # The last of them, as many as a generation has room for.
+        fit = min(self._limit, int(np.searchsorted(np.cumsum(sizes[::-1]), self._size_limit, "right")))
+        first = len(objects) - fit
+        objects, ids, size = objects[first:], ids[first:], int(sizes[first:].sum())
+        full = len(self._young.held) + fit > self._limit or self._young.size + size > self._size_limit
+        if full:
             self._turn()
         self._young.held.extend(objects)
+        self._young.size += size
         self._young.table.add(_addresses(objects), ids)
 
     def clear(self) -> None:
@@ -117,6 +129,7 @@ class _Held:
         self.table = HashTable()
         self.held: list[object] = []
         """So that no other object gets the address of one remembered."""
+        self.size = 0
 
 
 class RememberedHashes:

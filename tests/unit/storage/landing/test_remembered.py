@@ -24,6 +24,10 @@ def ids(*numbers: int) -> Ids:
     return np.array(numbers, np.int32)
 
 
+def objects_of(limit: int, turns: int) -> RememberedObjects:
+    return RememberedObjects(limit, turns, size=lambda _: 1, size_limit=limit)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.lists(hashes, max_size=12))
 def test_hashes_are_never_taken_for_others_and_the_latest_stay(batches: list[list[tuple[int, int]]]) -> None:
@@ -109,7 +113,7 @@ def test_what_is_remembered_takes_no_more_the_longer_its_keys_are() -> None:
 
 
 def test_objects_are_told_apart_although_they_are_equal() -> None:
-    memory = RememberedObjects(3, turns=100)
+    memory = objects_of(3, turns=100)
     one, other = ("a", 1.5), tuple(["a", 1.5])  # noqa: C409 - a second object
     memory.add([one], ids(7))
     assert memory.ids([one, other]).tolist() == [7, UNKNOWN]
@@ -123,7 +127,7 @@ def test_objects_met_once_are_let_go() -> None:
     class Name:
         """Something that can be seen to go."""
 
-    memory, alive, kept = RememberedObjects(10, turns=1000), weakref.WeakSet(), Name()
+    memory, alive, kept = objects_of(10, turns=1000), weakref.WeakSet(), Name()
     for n in range(100):
         once = [Name() for _ in range(4)]
         alive.update(once)
@@ -142,7 +146,7 @@ def test_objects_that_nobody_asks_for_are_let_go_after_some_questions_though_the
     class Name:
         """Something that can be seen to go."""
 
-    memory, kept, once = RememberedObjects(1000, turns=4), Name(), Name()
+    memory, kept, once = objects_of(1000, turns=4), Name(), Name()
     gone = weakref.ref(once)
     memory.add([kept, once], ids(7, 8))
     del once
@@ -153,3 +157,29 @@ def test_objects_that_nobody_asks_for_are_let_go_after_some_questions_though_the
         assert memory.ids([kept]).tolist() == [7]
     assert gone() is None
     assert len(memory) <= 2
+
+
+def test_large_objects_are_let_go_before_they_are_many() -> None:
+    class Text(str):
+        """A name that can be seen to go."""
+
+        __slots__ = ("__weakref__",)
+
+    memory = RememberedObjects(1000, turns=1000, size=len, size_limit=100)
+    alive: weakref.WeakSet[Text] = weakref.WeakSet()
+    kept = Text("kept")
+    memory.add([kept], ids(7))
+    for n in range(60):
+        once = [Text("x" * (n % 40) + str(n)) for _ in range(2)]
+        alive.update(once)
+        memory.add(once, ids(1, 2))
+        assert memory.ids([once[1], kept]).tolist() == [2, 7], "what is asked for stays"
+        del once
+        assert sum(map(len, alive)) <= 200
+    # Of more at once than there is room for the last stay; of one too large nothing does.
+    many = [Text("y" * 30) for _ in range(10)]
+    memory.add(many, ids(*range(1, 11)))
+    assert memory.ids(many).tolist()[-3:] == [8, 9, 10]
+    assert not memory.ids(many[:4]).any()
+    memory.add([huge := Text("z" * 101)], ids(9))
+    assert memory.ids([huge]).tolist() == [UNKNOWN]
