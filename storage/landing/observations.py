@@ -10,11 +10,15 @@ from storage.landing.images import image_of
 from storage.landing.interning import Interner
 from storage.landing.resolved import ResolvedFrames, Status
 from storage.landing.rows import TableRows, VisitFacts
+from storage.landing.stacks import first_of_equal
 from storage.landing.sums import Int64s, sums_by
 from storage.schema import capture_binary, capture_segment
 
 _INT8_MAX = (1 << 63) - 1
 _BITS = 64
+_FEW_IMAGES = 1024
+"""Of more, a table of (stack, image) is sorted: 64 images take a pass over all frames, and a capture may have
+half a million mappings."""
 
 
 def segment_rows(
@@ -85,6 +89,12 @@ def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: I
     filled = np.flatnonzero(length)
     if not len(filled):
         return total
+    if images > _FEW_IMAGES:
+        place = np.repeat(np.arange(len(length)), length) * images
+        which = image[frames]
+        place = np.sort((place + which)[which >= 0])  # np.unique takes ten times as long
+        stack, which = np.divmod(place[first_of_equal(place)], images)
+        return np.stack([sums_by(which, values, images) for values in per_stack[:, stack]])
     starts = (np.cumsum(length) - length)[filled]
     # A bit for each image, so that a stack's frames become its images in one pass over them.
     for first in range(0, images, _BITS):
