@@ -12,7 +12,7 @@ from storage.query.copy_binary import TooMuch
 from storage.query.elsewhere import elsewhere
 from storage.query.facts.line_scan import LineFacts, line_parts_to_read, scan_lines
 from storage.query.facts.scan import WHOLE, campaign_of, parts_to_read, sample_type_of
-from storage.query.samples import Samples, SampleSource
+from storage.query.samples import Samples, SampleSource, of_fewer
 from storage.query.selections.selection import Selection
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.strata import draws
@@ -66,7 +66,7 @@ def read_lined(
         campaign_id = campaign_of(connection, selection)
         if parts == WHOLE or campaign_id is None or not draws(connection, campaign_id):
             raise
-    return _read_part(source, connection, selection, labels, parts)
+    return of_fewer(lambda fewer: _read_part(source, connection, selection, labels, fewer), parts)
 
 
 def _read_part(

@@ -1,7 +1,9 @@
 """The samples of a selection, hung onto the prefix tree: what tables and flame graphs are made of."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -38,6 +40,8 @@ from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Seen, Visits
 from storage.query.weighing.strata import draws
 from storage.schema import visit
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,21 @@ _NODE_BYTES = 80
 """Of a node of the tree while totals of a selection are made: its columns, and four sums."""
 
 
+def of_fewer(read: Callable[[int], _Read], parts: int) -> _Read:
+    """What is read of so many of the `WHOLE` parts of the visits, or of fewer where these are too much. Raises `TooMuch` of a single one.
+
+    Which visits are in a part is chance, and so is how much they hold.
+    """
+    while True:
+        try:
+            with budget.given_back():
+                return read(parts)
+        except TooMuch:
+            if parts == 1:
+                raise
+            parts = max(1, parts * 3 // 4)
+
+
 class SampleSource:
     """Reads samples and keeps, between queries, the stacks and functions it met."""
 
@@ -132,7 +151,7 @@ class SampleSource:
             campaign_id = campaign_of(connection, selection)
             if parts == WHOLE or campaign_id is None or not draws(connection, campaign_id):
                 raise
-        return self.read_part(connection, selection, kind, labels, parts)
+        return of_fewer(lambda fewer: self.read_part(connection, selection, kind, labels, fewer), parts)
 
     def read_part(
         self,

@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from storage.errors import BadSelection
 from storage.query.engine import QueryEngine
+from storage.query.facts.scan import WHOLE
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
@@ -280,6 +281,17 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
         assert share.lo - 0.02 < exact[row.key["function"]] < share.hi + 0.02
     again = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert again == part, "the part is always the same"
+
+
+def test_a_part_that_is_too_much_by_chance_is_made_smaller(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+):
+    land(engine, [Drawn(60 + i % 60, "east", 0.5, 5.0, (50, 60, 70)) for i in range(60)])
+    monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 60)
+    monkeypatch.setattr("storage.query.samples.parts_to_read", lambda *_: WHOLE - 1)
+    part = queries.ask(TableQuestion(minutes(60, 115), ("function",), Page()))
+    assert part.totals.coverage.approximate
+    assert 0 < part.totals.visits < 60
 
 
 def test_too_much_of_what_was_not_drawn_at_random_is_refused(
