@@ -117,4 +117,4 @@ def test_the_same_questions_take_no_more_memory_the_more_often_they_are_asked(
         tracemalloc.stop()
     *_, (before, _), (after, peak) = held
     assert peak > after + 50_000, "else nothing was measured"
-    assert after - before < 20_000, "drivers warm up still; one answer that is kept is more"
+    assert after - before < 40_000, "drivers warm up still; one answer that is kept is more"
