@@ -17,8 +17,8 @@ up: $(VENV)/.run $(STATIC) ## everything on this machine: profiles what runs her
 
 setup: $(VENV)/.dev $(STATIC) ## install what development needs into .venv
 
-test: $(VENV)/.dev $(STATIC) ## all tests, three files at a time: unit, integration, browser (ARGS="-k name")
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+test: $(VENV)/.dev $(STATIC) ## all tests, two files at a time: unit, integration, browser (ARGS="-k name")
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.dev ## formatting, lint, types, import contracts, generated code is current, the wire is compatible
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-types check-sources

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections import Counter
 from contextlib import ExitStack
@@ -65,21 +67,24 @@ class Window:
 def look(product: Product, programs: Sequence[Program], folder: Path, seconds: float, rate_hz: int) -> Window:
     """Run the programs and profile them with both. Raises PerfUnusable, ProductFailed."""
     recordings = folder / "dwarf.data", folder / "frame-pointer.data"
+    running: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
-        for program in programs:
-            if program.command and not program.starts_late:
-                _start(program, stack)
+        running.extend(
+            _start(program, stack) for program in programs if program.command and not program.starts_late
+        )
         with (
             peer.recording(recordings[0], rate_hz, "--call-graph", f"dwarf,{STACK_BYTES}"),
             peer.recording(recordings[1], rate_hz, "-g"),
         ):
-            visited = product.profile(seconds, rate_hz, _at_half_time(programs, stack))
-        # While the programs still run: perf reads what it needs from their files only.
+            visited = product.profile(seconds, rate_hz, _at_half_time(programs, stack, running))
+        # They are there still, but leave the CPUs to those who read what was recorded, which takes longer than recording it.
+        for process in running:
+            os.killpg(process.pid, signal.SIGSTOP)
         return _compared(product, visited, programs, recordings)
 
 
-def _start(program: Program, stack: ExitStack) -> None:
-    # A session of its own, so that what it started ends with it.
+def _start(program: Program, stack: ExitStack) -> subprocess.Popen[bytes]:
+    # A session of its own, so that what it started is stopped and ends with it.
     process = subprocess.Popen(
         program.command,
         stdin=subprocess.DEVNULL,
@@ -88,15 +93,18 @@ def _start(program: Program, stack: ExitStack) -> None:
         start_new_session=True,
     )
     stack.callback(process.wait)
-    stack.callback(process.kill)
+    stack.callback(os.killpg, process.pid, signal.SIGKILL)
+    return process
 
 
-def _at_half_time(programs: Sequence[Program], stack: ExitStack) -> Callable[[float, int], None]:
+def _at_half_time(
+    programs: Sequence[Program], stack: ExitStack, running: list[subprocess.Popen[bytes]]
+) -> Callable[[float, int], None]:
     waiting = [program for program in programs if program.starts_late]
 
     def on_progress(done: float, _samples: int) -> None:
         while waiting and done >= 0.5:
-            _start(waiting.pop(), stack)
+            running.append(_start(waiting.pop(), stack))
 
     return on_progress
 
