@@ -1,7 +1,8 @@
 """Where blocks of cells come from: the rows of the store, as tables of numbers in the order of their keys."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -39,6 +40,7 @@ OPEN = (*_KEY, "stratum", "utilisation_class", *_COUNTED)
 CLOSED = (*_KEY, *_COUNTED, "weighted_total")
 """Columns of the rows, doubles bit by bit."""
 
+_Cells = TypeVar("_Cells", Cells, WeightedCells)
 Key = tuple[int, int]
 """Level and bucket."""
 Places = dict[Key, slice]
@@ -75,21 +77,14 @@ class BlockSource:
 
     def open(self, keys: Sequence[Key], functions: Functions) -> Cells:
         """The cells of hours and days with their versions, and of their moments what is wanted of functions."""
-        return reading.read_cells(
-            self.connection,
-            self.source,
-            _cover(keys),
-            k1=self.k1,
-            facts=False,
-            moments=functions is not Functions.NONE,
-            functions=functions,
-            versions=True,
-            limit=ANSWER_BYTES,
-        )
+        return self._read(reading.read_cells, keys, functions)
 
     def closed(self, keys: Sequence[Key], functions: Functions) -> WeightedCells:
         """As `open`, of buckets of days."""
-        return reading.read_weighted(
+        return self._read(reading.read_weighted, keys, functions)
+
+    def _read(self, read: Callable[..., _Cells], keys: Sequence[Key], functions: Functions) -> _Cells:
+        return read(
             self.connection,
             self.source,
             _cover(keys),
