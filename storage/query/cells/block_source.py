@@ -41,6 +41,7 @@ CLOSED = (*_KEY, *_COUNTED, "weighted_total")
 """Columns of the rows, doubles bit by bit."""
 
 _Cells = TypeVar("_Cells", Cells, WeightedCells)
+_Block = TypeVar("_Block", OpenBlock, ClosedBlock)
 Key = tuple[int, int]
 """Level and bucket."""
 Places = dict[Key, slice]
@@ -95,6 +96,22 @@ class BlockSource:
             versions=True,
             limit=ANSWER_BYTES,
         )
+
+    def still_kept(
+        self,
+        kind: type[_Block],
+        keys: Sequence[Key],
+        read: Callable[[Sequence[Key], Functions], Cells | WeightedCells],
+    ) -> dict[Key, _Block]:
+        """Those of the blocks that are kept and whose rows are still the same."""
+        there = [key for key in keys if self.kept.has(self.key(key))]
+        if not there:
+            return {}
+        now = self.arranged(read(there, Functions.NONE))
+        found = {
+            key: self.kept.get(kind, self.key(key), now.rows[:, place]) for key, place in now.places.items()
+        }
+        return {key: block for key, block in found.items() if block is not None}
 
     def arranged(self, cells: Cells | WeightedCells) -> "Arranged":
         """The rows of cells in the order of their keys, and which of them are of one block."""

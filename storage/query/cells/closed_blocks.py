@@ -42,7 +42,7 @@ class ClosedBlocks:
         self._room = Room()
         self._fresh: _Fresh | None = None
         keys = list(cover.weighted)
-        blocks = self._kept(keys)
+        blocks = of.still_kept(ClosedBlock, keys, of.closed)
         blocks |= self._read([key for key in keys if key not in blocks])
         self._blocks = {key: blocks[key] for key in sorted(blocks)}
 
@@ -106,18 +106,6 @@ class ClosedBlocks:
         self._blocks[key] = replace(block, known=known, parts=unpacked.parts(mask_of(known)))
         if keep:
             self._of.kept.put(self._of.key(key), self._blocks[key])
-
-    def _kept(self, keys: list[Key]) -> dict[Key, ClosedBlock]:
-        """Those of the blocks that are kept and whose rows are still the same."""
-        there = [key for key in keys if self._of.kept.has(self._of.key(key))]
-        if not there:
-            return {}
-        now = self._of.arranged(self._of.closed(there, Functions.NONE))
-        found = {
-            key: self._of.kept.get(ClosedBlock, self._of.key(key), now.rows[:, place])
-            for key, place in now.places.items()
-        }
-        return {key: block for key, block in found.items() if block is not None}
 
     def _read(self, keys: list[Key]) -> dict[Key, ClosedBlock]:
         if not keys:

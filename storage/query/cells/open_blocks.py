@@ -57,7 +57,7 @@ class OpenBlocks:
         self._room = Room()
         self._fresh: _Fresh | None = None
         keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
-        blocks = self._kept(keys)
+        blocks = of.still_kept(OpenBlock, keys, of.open)
         blocks |= self._read([key for key in keys if key not in blocks])
         self._blocks = {key: blocks[key] for key in sorted(blocks)}
 
@@ -123,18 +123,6 @@ class OpenBlocks:
     def _keep(self, key: Key, block: OpenBlock) -> None:
         if self._of.keeps(key):
             self._of.kept.put(self._of.key(key), block)
-
-    def _kept(self, keys: list[Key]) -> dict[Key, OpenBlock]:
-        """Those of the blocks that are kept and whose rows are still the same."""
-        there = [key for key in keys if self._of.kept.has(self._of.key(key))]
-        if not there:
-            return {}
-        now = self._of.arranged(self._of.open(there, Functions.NONE))
-        found = {
-            key: self._of.kept.get(OpenBlock, self._of.key(key), now.rows[:, place])
-            for key, place in now.places.items()
-        }
-        return {key: block for key, block in found.items() if block is not None}
 
     def _read(self, keys: list[Key]) -> dict[Key, OpenBlock]:
         if not keys:
