@@ -5132,7 +5132,7 @@ export interface components {
             symbolized: number;
             /**
              * Uncovered Share
-             * @description Share of the covered machine-time in strata and days without a landed visit.
+             * @description Share of the covered machine-time on days without a landed visit.
              */
             uncovered_share: number;
             /**
