@@ -6,7 +6,8 @@ known less well the fewer visits contribute to the row: the number of samples is
 `DEGREES` degrees of freedom for each contributing visit. With fewer than `FEW` of them the row is marked:
 no narrow interval would be honest, and where most rows are so, 90 % instead of 95 % contain the truth. A total has the
 interval of Fay and Feuer, which is the same idea for a number without an upper end (exact Poisson).
-Rows that nobody has seen have an upper bound too: that of the visits, had each been one sample.
+Rows that nobody has seen have an upper bound too: that of the visits, had each been one sample. So has a selection of which
+nobody has seen anything: it is a row of what the visits saw.
 Sources: docs/numbers.md; Korn and Graubard, Survey Methodology 24 (1998); Fay and Feuer, Statistics in
 Medicine 16 (1997).
 """
@@ -93,7 +94,11 @@ def share_at(share: float, effective: float, level: float = LEVEL) -> tuple[floa
 
 
 def totals(moments: Moments, level: float = LEVEL) -> Estimates:
-    """Totals y in units of the moments, ≥ 0. Of a row that nobody has seen, at most what its share could be."""
+    """Totals y in units of the moments, ≥ 0. Of a row that nobody has seen, at most what its share could be.
+
+    Where nobody saw anything of the whole selection, a share of it bounds nothing: what the visits saw besides does
+    (`Moments.unseen`). `hi` is NaN where that is not known.
+    """
     y, variance = moments.y, moments.vyy
     known = (y > 0) & (variance > _ROUNDING * moments.second)
     n = np.where(
@@ -102,7 +107,9 @@ def totals(moments: Moments, level: float = LEVEL) -> Estimates:
     n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
     tail = (1 - level) / 2
     seen = y > 0
-    unseen = y if seen.all() else shares(moments, level).hi * moments.x
+    unseen: Float | float = moments.unseen
+    if moments.x > 0:
+        unseen = y if seen.all() else shares(moments, level).hi * moments.x
     return Estimates(
         value=y,
         lo=np.where(seen, y * special.gammaincinv(n, tail) / n, 0.0),
@@ -132,6 +139,7 @@ def whole(moments: Moments) -> Moments:
         visits=np.full(1, round(moments.landed), np.int64),
         landed=moments.landed,
         df=moments.df,
+        unseen=moments.unseen,
     )
 
 

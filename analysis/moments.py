@@ -17,6 +17,7 @@ stands for it, which is too wide rather than too narrow. The same numbers come f
 Wretman, Model Assisted Survey Sampling, §5.6, §9.8 and §15.6.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,9 @@ class Moments:
     """Landed visits, those without any sample too."""
     df: float
     """Degrees of freedom of the variances: visits less variance strata."""
+    unseen: float = math.nan
+    """Where no visit saw anything of the selection: what all of it can be at most, as far as the visits saw more than
+    the selection (`estimate.totals` of a row of that which nobody saw); NaN where they did not."""
 
     @property
     def contributing(self) -> Float:
@@ -80,6 +84,7 @@ class Moments:
             visits=self.visits + other.visits,
             landed=self.landed + other.landed,
             df=self.df + other.df,
+            unseen=self.unseen + other.unseen,
         )
 
     def of(self, rows: Int) -> "Moments":
@@ -96,6 +101,7 @@ class Moments:
             visits=self.visits[rows],
             landed=self.landed,
             df=self.df,
+            unseen=self.unseen,
         )
 
     def scaled(self, factor: float) -> "Moments":
@@ -112,6 +118,7 @@ class Moments:
             visits=self.visits,
             landed=self.landed,
             df=self.df,
+            unseen=self.unseen * factor,
         )
 
 

@@ -2,21 +2,23 @@
 
 * Entropy H = −Σ p·ln p over a profile's entries stays the same between representative profiles (DIGEST G25).
 * The Manhattan distance Σ|p_x − p_y| over the top k entries of x says what varies (DIGEST G26); 0…2.
-* The distance of a random subset of visits from the whole falls as C/√N with its N samples; C tells how many
-  samples, and at so many a visit how many visits, a wanted distance needs: N = (C/M)² (DIGEST G27).
+* The distance of a random subset of visits from the fleet falls with its N samples, in the end as C/√N; the curve tells
+  how many samples, and at so many a visit how many visits, a wanted distance needs (DIGEST G27; `convergence`).
 
-The subset is part of the whole it is compared with, which makes it look nearer than it is to the fleet, by
-√(1 − f) for a share f of the visits; the distances are divided by that before C is fitted.
+The fleet's profile is not known; that of the other visits is. A subset with a share f of the visits differs from the
+others as a profile with 1 − f of its samples would from the fleet's, as both vary: N(1 − f) is where its point lies.
 
-Of many visits C is fitted to a random part, always the same one: C does not depend on how many there are.
+Of many visits the curve is fitted to a random part, always the same one: its shape does not depend on how many there are.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse, special
 
 from analysis.arrays import Float, Int, sums
+from analysis.convergence import Curve, fit
 from analysis.measured import Measured
 from analysis.visit_table import VisitTable, scattered
 
@@ -40,23 +42,38 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """The fit of distance = C/√N."""
+    """The fit of distances by samples."""
 
+    curve: Curve
     constant: Measured
-    """C, distance × √samples."""
-    exponent: float
-    """Slope when it is fitted too, on logarithms: near −0.5 where the law holds."""
+    """C of the law C/√N through the present: the distance now × √samples."""
     samples: Float
-    """N of each point: mean samples of the random subsets."""
+    """N of each point: mean samples of the random subsets, less the share of the visits that these are."""
     distance: Float
-    """M of each point: their mean distance from all visits, as if these were another sample."""
+    """M of each point: their mean distance from the other visits."""
     samples_per_visit: float
     visits: int
     """That have the selection: those that `samples_per_visit` is a mean of."""
 
+    @property
+    def exponent(self) -> float:
+        """Slope of the curve now, on logarithms: near −0.5 where the law holds."""
+        return self.curve.slope(self.samples_now)
+
+    @property
+    def samples_now(self) -> float:
+        """Samples of all visits that have the selection."""
+        return self.visits * self.samples_per_visit
+
+    def distance_with(self, samples: float) -> Measured:
+        """The distance from the fleet to be expected of a profile with so many samples > 0."""
+        value = self.curve.distance(samples)
+        c = self.constant
+        return Measured(value, value * c.lo / c.value, value * c.hi / c.value) if c.value > 0 else c
+
     def samples_needed(self, distance: float) -> float:
         """Samples by which a profile comes as near as `distance` (0…2) to the fleet's."""
-        return (self.constant.value / distance) ** 2
+        return self.curve.samples(distance)
 
     def visits_needed(self, distance: float) -> float:
         """Visits with the selection that bring these samples, as many each as the present ones did."""
@@ -122,16 +139,22 @@ def converge(table: VisitTable, samples: Float, seed: int, top: int | None = Non
     part = seen[_part(table, seen)]
     profiles, of_part = _profiles(table.of(part)), samples[part]
     members, distances = _points(profiles, np.arange(len(part)), of_part, seed, top)
-    constant = _constant(members, distances)
+    curve = fit(members, distances)
+    now = float(samples[seen].sum())
+    constant = curve.distance(now) * float(np.sqrt(now))
     measured = Measured(0.0, 0.0, 0.0)
     if constant > 0:
-        measured = _constant_interval(constant, profiles, of_part, seed, top)
+
+        def constant_of(among: Int) -> float:
+            return fit(*_points(profiles, among, of_part, seed, top)).distance(now) * float(np.sqrt(now))
+
+        measured = _constant_interval(constant, constant_of, len(part))
     return Convergence(
+        curve=curve,
         constant=measured,
-        exponent=_slope(members, distances),
         samples=members,
         distance=distances,
-        samples_per_visit=float(samples[seen].mean()),
+        samples_per_visit=now / len(seen),
         visits=len(seen),
     )
 
@@ -150,9 +173,10 @@ def _part(table: VisitTable, among: Int) -> Int:
 def _points(
     profiles: sparse.csr_array, among: Int, samples: Float, seed: int, top: int | None
 ) -> tuple[Float, Float]:
-    """Mean samples and mean distance of random subsets of 1/2, 1/4, … of `among`, where neither is 0."""
+    """Points of random subsets of 1/2, 1/4, … of `among`, as in `Convergence`, where neither coordinate is 0."""
     random = np.random.default_rng(seed)
     mine = profiles[among]
+    units = np.asarray(mine.sum(axis=1), np.float64).ravel()
     whole = np.asarray(mine.sum(axis=0), np.float64).ravel()
     whole /= whole.sum()
     entries = np.argsort(-whole, kind="stable")[:top]
@@ -165,44 +189,26 @@ def _points(
         for row in inside:
             row[random.permutation(len(among))[:size]] = 1
         shares = _shares_of(inside, mine)
-        distance = float(np.abs(shares[:, entries] - whole[entries]).sum(axis=1).mean())
-        brought = float((inside @ samples[among]).mean())
-        if distance > _NOTHING and brought > 0:
-            found.append((brought, distance / np.sqrt(1 - size / len(among))))
+        # A subset and the others differ by what it and the whole do ÷ the others' share of the whole.
+        apart = np.abs(shares[:, entries] - whole[entries]).sum(axis=1)
+        distance = float((apart / (1 - inside @ units / units.sum())).mean())
+        taken = inside @ samples[among]
+        alone = float((taken * (1 - taken / samples[among].sum())).mean())
+        if distance > _NOTHING and alone > 0:
+            found.append((alone, distance))
         size //= 2
     points = np.array(found).reshape(-1, 2)
     return points[:, 0], points[:, 1]
 
 
-def _slope(samples: Float, distances: Float) -> float:
-    """Of the points on logarithms, by least squares; the law's where they do not tell."""
-    if len(samples) < 2:
-        return -0.5
-    x, y = np.log(samples), np.log(distances)
-    x = x - x.mean()
-    spread = float(x @ x)
-    return float(x @ y) / spread if spread > _NOTHING else -0.5
+def _constant_interval(constant: float, of: Callable[[Int], float], visits: int) -> Measured:
+    """The jackknife's, from the constants `of` some of the visits; on logarithms.
 
-
-def _constant(samples: Float, distances: Float) -> float:
-    """0 without points: nothing was found to differ."""
-    if not len(samples):
-        return 0.0
-    return float(np.exp(np.mean(np.log(distances) + 0.5 * np.log(samples))))
-
-
-def _constant_interval(
-    constant: float, profiles: sparse.csr_array, samples: Float, seed: int, top: int | None
-) -> Measured:
-    """On logarithms; on C itself where it is 0 without one of the groups.
-
-    That is so when a single visit differs from the others, as that of the first canary: the interval then
-    begins at 0.
+    On C itself where it is 0 without one of the groups: that is so when a single visit differs from the others,
+    as that of the first canary. The interval then begins at 0.
     """
-    without = np.zeros(min(_JACKKNIFE, len(samples)))
-    for number, left_out in enumerate(_groups(len(samples))):
-        among = np.setdiff1d(np.arange(len(samples)), left_out)
-        without[number] = _constant(*_points(profiles, among, samples, seed, top))
+    every = np.arange(visits)
+    without = np.array([of(np.setdiff1d(every, left_out)) for left_out in _groups(visits)])
     if np.any(without <= 0):
         found = _jackknifed(constant, without.tolist())
         return replace(found, lo=max(found.lo, 0.0))

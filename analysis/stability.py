@@ -1,6 +1,6 @@
 """The badge of a profile: whether one may trust it, in one word, and why (DIGEST G25–G27).
 
-Half of the Manhattan distance to the fleet's profile is the part of its samples that are at the wrong entries. What C/√N
+Half of the Manhattan distance to the fleet's profile is the part of its samples that are at the wrong entries. What its curve
 foretells of it, at the upper end of C's interval, makes a profile steady, fair or rough. Beside that, entropy over days tells
 whether it is always a profile of the same thing: two behaviours of one application differ by half a nat and more.
 """
@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 from scipy import special
 
+from analysis.convergence import FARTHEST
 from analysis.evidence import numbers, positive, same_length
 from analysis.measured import Measured
 from analysis.reliability import Convergence
@@ -74,16 +75,17 @@ def judge(
     shifted = shifted_days(entropies, visits=day_visits, samples=day_samples)
     if convergence is None:
         return Stability(Badge.FEW, None, samples, None, ())
-    root = 2 * np.sqrt(positive("samples", samples))
-    c = convergence.constant
-    misplaced = Measured(*(min(float(end / root), 1.0) for end in (c.value, c.lo, c.hi)))
+    far = convergence.distance_with(positive("samples", samples))
+    misplaced = Measured(*(min(end / FARTHEST, 1.0) for end in (far.value, far.lo, far.hi)))
     if shifted:
         badge = Badge.SHIFTING
     elif misplaced.hi <= STEADY:
         badge = Badge.STEADY
     else:
         badge = Badge.FAIR if misplaced.hi <= FAIR else Badge.ROUGH
-    needed = (c.hi / (2 * STEADY)) ** 2
+    # By the curve that is as much further away throughout as the interval's end is now.
+    farther = far.hi / far.value if far.value > 0 else 1.0
+    needed = convergence.samples_needed(FARTHEST * STEADY / farther)
     more = max(0.0, needed - samples) / convergence.samples_per_visit
     return Stability(badge, misplaced, samples, more, shifted)
 

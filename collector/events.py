@@ -79,7 +79,7 @@ class LakeTended:
     """Where a round of the lake is, or how it ended."""
 
     due: int
-    """Days still to be exported."""
+    """Days still to be exported, those too that wait for captures to land."""
     kept: int
     """Days that are not replaced, because the lake has more of them than the database."""
     whole: bool

@@ -25,6 +25,8 @@ class LakeTerms:
     lake: Lake
     keep_days: int
     limits: Limits
+    facts_days: int | None = None
+    """PostgreSQL keeps facts so long; None: for ever."""
 
 
 class _Stopped(Exception):
@@ -46,10 +48,11 @@ def tend(
     first = now.date() - timedelta(days=terms.keep_days)
     try:
         with engine.connect() as connection:
-            waiting = look(connection, terms.lake, now)
+            waiting = look(connection, terms.lake, now, terms.facts_days)
         days = [day for day in waiting.due if day >= first]
         why = {day: reason for day, reason in waiting.kept.items() if day >= first}
-        due, kept, whole = len(days), len(why), True
+        later = {day: reason for day, reason in waiting.unlanded.items() if day >= first}
+        due, kept, whole = len(days) + len(later), len(why), True
         watcher(LakeTended(due, kept, whole=False))
         for day, reason in why.items():
             _log.error(
@@ -57,6 +60,8 @@ def tend(
                 day=day.isoformat(),
                 why=reason,
             )
+        for day, reason in later.items():
+            _log.info("a day is not exported yet", day=day.isoformat(), why=reason)
         for day in days:
             if stopping():
                 return

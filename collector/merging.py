@@ -15,6 +15,7 @@ from sqlalchemy import Engine, func, select
 from storage.errors import DatabaseError, StorageError
 from storage.rolling.compact import compact
 from storage.rolling.cubes import HOURS_KEPT_DAYS
+from storage.rolling.dead_rows import DeadRows
 from storage.rolling.expire import drop_hours
 from storage.rolling.roll import BATCH, WORTH_MERGING, Roller
 from storage.rolling.stack_functions import STACK_BYTES, StackFunctions
@@ -38,6 +39,7 @@ class Merging:
     stack_bytes: int = STACK_BYTES
     """Memory for the functions of stacks."""
     _roller: Roller = field(init=False)
+    _dead_rows: DeadRows = field(init=False)
     _merged_at: float = field(default=float("-inf"), init=False)
     _compacted_at: float = field(default=float("-inf"), init=False)
     _mended: set[tuple[int, int]] = field(default_factory=set, init=False)
@@ -45,6 +47,7 @@ class Merging:
 
     def __post_init__(self) -> None:
         self._roller = Roller(self.engine, StackFunctions(self.stack_bytes))
+        self._dead_rows = DeadRows(self.engine)
 
     def merge(self, now: datetime) -> None:
         """Merge what is due. Raises `DatabaseError`; what was committed stays, the rest waits.
@@ -71,12 +74,21 @@ class Merging:
         left = self._waiting()
         while not self.stopped():
             rolled = self._roller.roll()
+            self._clear()
             if rolled.expired:
                 _log.warning("landed visits of dropped days stay out of the cells", visits=rolled.expired)
             # A part of a batch may have had many facts, or a damaged one: those that waited with it follow.
             left -= rolled.entries
             if not rolled.entries or (rolled.entries < BATCH and left <= 0):
                 return
+
+    def _clear(self) -> None:
+        if self.stopped():  # a vacuum may take a minute
+            return
+        try:
+            self._dead_rows.clear()
+        except DatabaseError as error:  # a table that is larger for a while is no reason not to merge
+            _log.warning("what merging left behind is not cleared", why=str(error))
 
     def _close_days(self, now: datetime) -> None:
         for level, bucket in compact(self.engine, now, mended=self._mended).buckets:

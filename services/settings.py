@@ -16,6 +16,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from services.errors import SettingsProblem
 from services.running import running_stack
 
+MOST_WARMED = 16
+"""Views that are asked about once a minute, each."""
+
 
 def default_state_dir() -> Path:
     """`/var/lib/fleetprof` for root, else below `$XDG_STATE_HOME`.
@@ -193,6 +196,10 @@ class Settings(BaseSettings):
         ge=0,
         description="Memory for answers that are given again, in bytes; those made longest ago go first.",
     )
+    warmed: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Views whose answers the API keeps warm as it does the home page's: paths with queries, `/api/v1/table?select=…`, separated by spaces.",
+    )
     collector_observe: str | None = Field(
         default=None,
         description="Where the collector answers `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Not set: nowhere.",
@@ -280,6 +287,20 @@ class Settings(BaseSettings):
                 raise ValueError(f"{parts.hostname or 'it'} is no URL such as https://debuginfod.example")
         return urls
 
+    @field_validator("warmed", mode="before")
+    @classmethod
+    def _views(cls, value: object) -> object:
+        """Whether the API has such routes and parameters it says itself (`services.api.home.check_views`)."""
+        views = tuple(value.split()) if isinstance(value, str) else value
+        if isinstance(views, tuple) and len(views) > MOST_WARMED:
+            raise ValueError(f"these are {len(views)} views, and at most {MOST_WARMED} are kept warm")
+        for view in views if isinstance(views, tuple) else ():
+            if not view.startswith("/api/v1/") or "#" in view:
+                raise ValueError(
+                    f"{view!r} is no path such as /api/v1/table?by=application; write a space in it as %20"
+                )
+        return views
+
     @field_validator("source_roots", mode="before")
     @classmethod
     def _roots(cls, value: object) -> object:
@@ -340,6 +361,13 @@ class Settings(BaseSettings):
                 "or run `fleetprof up`, which brings a broker."
             )
         return url
+
+
+def variables(name: str) -> frozenset[str]:
+    """Environment variables that a setting is read from, in capitals: they are found in any case."""
+    alias = Settings.model_fields[name].validation_alias
+    own = f"FLEETPROF_{name.upper()}"
+    return frozenset({own, *(map(str, alias.choices) if isinstance(alias, AliasChoices) else ())})
 
 
 def read_settings(**overrides: object) -> Settings:

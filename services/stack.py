@@ -28,7 +28,7 @@ from services.errors import CannotStart
 from services.observing.address import ObserveAddress
 from services.observing.asking import is_ok
 from services.running import RunningStack, observed_at, run_dir
-from services.settings import Settings
+from services.settings import Settings, variables
 from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, parts
 from services.simulate.seeding import make_up_past, seed
@@ -277,6 +277,11 @@ class Stack:
             "FLEETPROF_WORKER_OBSERVE": str(self._observed("worker")),
         }
 
+    def _left_out(self) -> frozenset[str]:
+        """Variables of settings that this stack has not, whatever the environment says: a part would read them there."""
+        left = Settings.model_fields.keys() - self._settings.model_fields_set
+        return frozenset().union(*map(variables, left))
+
     def _symbol_asks(self) -> int:
         """Its own gateway is asked, too, unless the user said otherwise: it finds files in containers, and deleted ones."""
         if "symbol_asks_per_hour" in self._settings.model_fields_set or self.fleet:
@@ -300,6 +305,7 @@ class Stack:
             log=self._logs / f"{name}.log",
             ready=ready,
             environment=self._environment() if module == "services" else {},
+            without=self._left_out(),
         )
 
     def _gateway(self) -> Part:

@@ -36,6 +36,8 @@ class Part:
     ready: Callable[[], bool]
     """Cheap, side-effect free; True once the process serves."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
+    """Variables, in capitals, that it does not inherit in any case."""
     ready_within_s: float = 30.0
     stop_within_s: float = 20.0
 
@@ -65,6 +67,7 @@ class Child:
             if os.getppid() != parent:  # it died between fork and prctl
                 os._exit(1)
 
+        inherited = {k: v for k, v in os.environ.items() if k.upper() not in self.part.without}
         self.part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         cut_long_log(self.part.log)
         with self.part.log.open("ab") as log:
@@ -74,7 +77,7 @@ class Child:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd="/",
-                env={**os.environ, **self.part.environment},
+                env={**inherited, **self.part.environment},
                 start_new_session=True,  # Ctrl-C reaches only `up`, which ends the parts in order
                 preexec_fn=follow_parent,  # noqa: PLW1509 - prctl has to run in the child; `up` has one thread here
             )

@@ -11,11 +11,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from analysis.convergence import Curve
 from services.measures import EVERYTHING, Figure, Measure, figure
 
 Answer = Mapping[str, Any]
 _WELL_COVERED = 0.95
 """Share of time or machine-time above which a gap is not worth a word."""
+
+_STRAIGHT = -0.45
+"""Slope up to which distances fall nearly as 1/√samples."""
+_TAIL = "many rows have few samples: more samples bring less than their root"
 
 FIRST = Text(
     "The first captures are being taken; the first of a new machine lands after about 20 s …", style="dim"
@@ -149,13 +154,15 @@ def trust(answer: Answer) -> RenderableType:
         lines.append(Text(f"all {fit['visits']:,} visits that have the selection show the same"))
     else:
         landed = answer["totals"]["visits_landed"]
+        curve = Curve(fit["scale"], fit["bend"])
+        now = curve.distance(fit["visits"] * fit["samples_per_visit"])
         lines.append(
-            Text(
-                f"distance from the fleet ≈ {fit['constant']['value']:.3g}/√samples (slope {fit['exponent']:.2f})"
-            )
+            Text(f"distance from the fleet now ≈ {now:.2g} of 2, ≈ {fit['constant']['value']:.3g}/√samples")
         )
+        if fit["exponent"] > _STRAIGHT:
+            lines.append(Text(f"{_TAIL} (slope {fit['exponent']:.2f}, not -0.5)", style="dim"))
         for distance in (0.2, 0.1, 0.05):
-            samples = (fit["constant"]["value"] / distance) ** 2
+            samples = curve.samples(distance)
             visits = samples / fit["samples_per_visit"]
             needed = f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits"
             if fit["visits"] < landed:
@@ -176,7 +183,7 @@ def totals_line(answer: Answer) -> Text:
 
 def _totals(totals: Answer) -> Text:
     if not totals["samples"]:
-        return Text("No samples have landed yet.")
+        return _nothing_seen(totals)
     parts = [f"{totals['samples']:,} samples"]
     if totals.get("design") == "random":
         cores = totals["cores"]
@@ -186,6 +193,8 @@ def _totals(totals: Answer) -> Text:
         parts.append(
             f"{_counted(totals['visits_landed'], 'visit')} of {_counted(totals['population'], 'machine')}"
         )
+        if totals.get("visits_waiting"):
+            parts.append(f"{_counted(totals['visits_waiting'], 'visit')} waiting to be landed")
         if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
             parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
         if totals["uncovered_share"] > 1 - _WELL_COVERED:
@@ -202,6 +211,23 @@ def _totals(totals: Answer) -> Text:
         parts.append("only a random part of the visits was read")
     parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]
     return Text(" · ".join(parts))
+
+
+def _nothing_seen(totals: Answer) -> Text:
+    """Who looked in vain, and what there may be all the same: that nobody saw it is no proof that it is nowhere."""
+    landed = totals.get("visits_landed")
+    if not landed:
+        return Text("No samples have landed yet.")
+    who = (
+        "The only landed visit saw none of it"
+        if landed == 1
+        else f"None of {landed:,} landed visits saw any of it"
+    )
+    cores = totals["cores"]
+    if cores is None:
+        return Text(f"{who}.")
+    most, _ = Figure(cores["hi"]).text(Measure.CORES)
+    return Text(f"{who}: with 95 % confidence it is below {most} {'core' if most == '1' else 'cores'}.")
 
 
 def _counted(number: float, noun: str) -> str:

@@ -22,21 +22,26 @@ _PIECE = 1 << 17
 
 def pack(function: npt.NDArray[np.integer], lengths: Int64s) -> tuple[Bytes, Int64s]:
     """The bytes of stacks whose functions (0…2³¹−1) stand one stack after the other, and how many each has."""
-    values = function.astype(np.int64)
-    if len(values) and not 0 <= int(values.min()) <= int(values.max()) < 1 << 31:
+    if len(function) and not 0 <= int(function.min()) <= int(function.max()) < 1 << 31:
         raise ValueError("function ids have 31 bits")
-    sizes = np.ones(len(values), np.int64)
-    for bits in range(7, 7 * _LONGEST, 7):
-        sizes += values >= 1 << bits
-    ends = np.cumsum(sizes)
-    packed = np.empty(int(sizes.sum()), np.uint8)
+    values = function.astype(np.uint32)
+    sizes = np.ones(len(values), np.uint8)
+    for n in range(1, _LONGEST):
+        sizes += values >= 1 << 7 * n
+    ends = np.cumsum(sizes, dtype=np.int64)
     at = ends - sizes
-    for n in range(_LONGEST):
+    packed = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    packed[at] = values & 0x7F | _continued(sizes > 1)
+    for n in range(1, int(sizes.max(initial=1))):
         here = np.flatnonzero(sizes > n)
-        more = np.where(sizes[here] > n + 1, 0x80, 0)
-        packed[at[here] + n] = (values[here] >> 7 * n) & 0x7F | more
+        packed[at[here] + n] = values[here] >> 7 * n & 0x7F | _continued(sizes[here] > n + 1)
     bounds = np.concatenate(([0], ends))[np.concatenate(([0], np.cumsum(lengths)))]
     return packed, np.diff(bounds)
+
+
+def _continued(more: npt.NDArray[np.bool_]) -> Bytes:
+    """The high bits of bytes that others follow."""
+    return more.view(np.uint8) << np.uint8(7)
 
 
 def unpack(packed: bytes | Bytes, sizes: Int64s) -> tuple[Int32s, Int64s]:

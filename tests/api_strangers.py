@@ -5,6 +5,7 @@ must be one that the document describes. `make fuzz-api` asks longer than CI doe
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,12 @@ CHECKS = (
     response_schema_conformance,
     negative_data_rejection,
 )
+_KINDS = {
+    "models": ("analysis",),
+    "data": ("data",),
+    "symbols": ("symbols", "debug-files", "sources", "source", "relandings"),
+}
+"""First words of routes; all others are views of profiles."""
 _SHOWN = 600
 """Characters of a failure."""
 
@@ -62,6 +70,8 @@ class Heard:
 
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     """By operation and status."""
+    problems: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    """By kind of operation, status and what the problem is called."""
     failures: dict[str, str] = field(default_factory=dict)
     """Of an operation, the first: what was wrong, and the request as a curl command."""
 
@@ -103,6 +113,9 @@ def ask_everything(
                 told["request"] = case.as_curl_command(headers=dict(headers))
                 response = case.call(base_url=BASE, session=client, headers=dict(headers))
                 heard.answers[operation.label, response.status_code] += 1  # noqa: B023 - called within
+                if response.status_code >= HTTPStatus.BAD_REQUEST:
+                    name = str(json.loads(response.content)["type"]).rpartition(":")[2]
+                    heard.problems[kind_of(operation.label), response.status_code, name] += 1  # noqa: B023
                 case.validate_response(response, checks=checks, headers=dict(headers))
 
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
@@ -124,6 +137,12 @@ def ask_everything(
                             operation.label, f"{type(wrong).__name__}: {wrong}"[:_SHOWN]
                         )
     return heard
+
+
+def kind_of(operation: str) -> str:
+    """What its route is about: models, data, symbols or views."""
+    first = operation.partition("/api/v1/")[2].partition("/")[0]
+    return next((kind for kind, routes in _KINDS.items() if first in routes), "views")
 
 
 def operations(app: FastAPI) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -207,6 +226,8 @@ def main() -> int:
         heard = ask_everything(app, headers, examples=options.examples, seed_=options.seed, only=options.only)
     for (operation, status), count in sorted(heard.answers.items()):
         sys.stdout.write(f"{count:6} {status} {operation}" + "\n")
+    for (kind, status, name), count in sorted(heard.problems.items()):
+        sys.stdout.write(f"{count:6} {status} {name} of {kind}" + "\n")
     for operation, wrong in heard.failures.items():
         sys.stdout.write(f"\n{operation}\n{wrong}" + "\n")
     sys.stdout.write(f"\n{heard.requests} requests, {len(heard.failures)} operations answered wrongly" + "\n")

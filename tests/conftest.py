@@ -1,5 +1,6 @@
 """Real servers for the tests: one PostgreSQL and one Valkey a session, one fresh database a test."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ import psycopg2
 import pytest
 import redis
 import structlog
+from hypothesis import is_hypothesis_test, settings
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
@@ -85,7 +87,8 @@ def module_engine(postgres_url: str, database_template: str) -> Iterator[Engine]
 @contextmanager
 def _database(postgres_url: str, template: str) -> Iterator[str]:
     name = f"test_{uuid4().hex[:12]}"
-    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {template}")
+    # Without fsync copying files is cheaper than writing every block to the log.
+    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
     yield sibling(postgres_url, name)
     administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -135,11 +138,43 @@ def administer(url: str, statement: str) -> None:
             cursor.execute(statement)
 
 
+def examples_times() -> int:
+    """FLEETPROF_EXAMPLES: how many times as many examples hypothesis tries as the tests say. 1 without it."""
+    return max(1, int(os.environ.get("FLEETPROF_EXAMPLES", "1")))
+
+
+def more_examples(item: pytest.Item, times: int) -> None:
+    """Have a test of hypothesis try so many times as many, in as much more time.
+
+    A profile would not do: it changes only tests that do not say themselves how many they try, which most do.
+    """
+    test = getattr(item, "function", None)
+    if times == 1 or not is_hypothesis_test(test) or hasattr(test, "fleetprof_times"):
+        return
+    said = vars(test)["_hypothesis_internal_use_settings"]
+    vars(test)["_hypothesis_internal_use_settings"] = settings(said, max_examples=times * said.max_examples)
+    vars(test)["fleetprof_times"] = times  # the function of many items, when it is parametrized
+
+
+def more_time(item: pytest.Item, times: int) -> None:
+    """Let it take as many times as long."""
+    if times == 1 or not is_hypothesis_test(getattr(item, "function", None)):
+        return
+    said = item.get_closest_marker("timeout")
+    limit = said.args[0] if said and said.args else float(item.config.getini("timeout") or 0)
+    if limit:
+        item.add_marker(pytest.mark.timeout(times * limit), append=False)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that may take longest go first, so that two at a time end together (`make test`).
 
     What a file may take is the longest limit of its tests; of equals those that start processes come first.
     """
+    times = examples_times()
+    for item in items:
+        more_examples(item, times)
+        more_time(item, times)
     longest = dict[Path, tuple[float, bool]]()
     for item in items:
         limit = item.get_closest_marker("timeout")
@@ -149,6 +184,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
         longest[item.path] = max(longest.get(item.path, its), its)
     items.sort(key=lambda item: longest[item.path], reverse=True)
+
+
+def pytest_collection() -> None:
+    """What collecting makes stays, so that nothing of it is garbage: to look for some takes a quarter of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Nor is it looked at again and again while tests run."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -63,6 +63,32 @@ class Campaign:
             utilisation=utilisation,
         )
 
+    def wait(
+        self,
+        drawn_at: datetime,
+        stratum: str,
+        *,
+        utilisation: float | None = None,
+        set_aside: str | None = None,
+    ) -> None:
+        """A visit that answered and whose capture has not landed: it waits, unless it was set aside."""
+        visit = self.draw(drawn_at, stratum)
+        self.connection.execute(
+            insert(capture).values(
+                visit_id=visit.visit_id, day=visit.day, blob="none", bytes=1, raw_bytes=1, sha256=b"",
+                samples=0, set_aside=set_aside,
+            )
+        )  # fmt: skip
+        visits.finish(
+            self.connection,
+            visit.visit_id,
+            outcome=Outcome.ANSWERED,
+            detail="",
+            ended_at=drawn_at,
+            seconds=5.0,
+            utilisation=utilisation,
+        )
+
     def answer(
         self,
         drawn_at: datetime,

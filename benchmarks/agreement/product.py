@@ -71,7 +71,7 @@ def gateway(socket: Path, log: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """A visit that answered and has landed."""
+    """A visit that answered."""
 
     appointment: Appointment
     capture: capture_pb2.Capture
@@ -116,8 +116,8 @@ class Product:
         with engine.begin() as connection:
             inventory.add(connection, NewMachine(MACHINE, gateway_address))
 
-    def profile(self, seconds: float, rate_hz: float, on_progress: Callable[[float, int], None]) -> Visited:
-        """Visit this machine and land what that brings. Raises ProductFailed."""
+    def visit(self, seconds: float, rate_hz: float, on_progress: Callable[[float, int], None]) -> Visited:
+        """Visit this machine and archive what that brings. Raises ProductFailed."""
         visitor = Visitor()
         appointment = by_hand.book(self._engine, MACHINE, visitor)
         visited = asyncio.run(
@@ -132,10 +132,14 @@ class Product:
         )
         if visited.brought is None:
             raise ProductFailed(f"The visit failed: {visited.outcome}. {visited.detail}")
-        landed = self._lander.land(appointment.visit_id)
-        if landed is None or landed.samples != visited.brought.samples:
-            raise ProductFailed(f"The capture of {visited.brought.samples} samples did not land: {landed}")
         return Visited(appointment, decode_capture(visited.brought.blob))
+
+    def land(self, visited: Visited) -> None:
+        """Name the capture's functions and store its samples. Raises ProductFailed."""
+        brought = sum(segment.samples for segment in visited.capture.segments)
+        landed = self._lander.land(visited.appointment.visit_id)
+        if landed is None or landed.samples != brought:
+            raise ProductFailed(f"The capture of {brought} samples did not land: {landed}")
 
     def table(self, visited: Visited, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
         """All rows of the visit's samples that the matchers select."""

@@ -76,10 +76,11 @@ def look(product: Product, programs: Sequence[Program], folder: Path, seconds: f
             peer.recording(recordings[0], rate_hz, "--call-graph", f"dwarf,{STACK_BYTES}"),
             peer.recording(recordings[1], rate_hz, "-g"),
         ):
-            visited = product.profile(seconds, rate_hz, _at_half_time(programs, stack, running))
+            visited = product.visit(seconds, rate_hz, _at_half_time(programs, stack, running))
         # They are there still, but leave the CPUs to those who read what was recorded, which takes longer than recording it.
         for process in running:
             os.killpg(process.pid, signal.SIGSTOP)
+        product.land(visited)
         return _compared(product, visited, programs, recordings)
 
 

@@ -40,6 +40,8 @@ from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, mea
 _STEPS: Final = 14
 _QUESTIONS: Final = {
     "app_week_flame": 20.0, "fleet_month_table": 60.0, "raw_filter": 250.0, "callers": 60.0, "http_flame": None,
+    "fleet_month_table_undecoded": None,
+    "app_week_flame_undecoded": None,
 }  # fmt: skip
 """Kinds of questions, and in how many milliseconds 95 of 100 are to be answered."""
 _SHOWN_FIRST: Final = "by processes that were shown every stack met and every name before"

@@ -27,6 +27,7 @@ from storage.landing.interning import Interner
 from storage.landing.land import ToLand, land_many
 from storage.landing.markers import Kind
 from storage.landing.stack_rows import StackRows
+from storage.rolling.dead_rows import DeadRows
 from storage.rolling.roll import WORTH_MERGING, Roller
 from symbolizer.worker.landing import DEFAULT_TERMS
 
@@ -175,7 +176,7 @@ def roll_beside(url: str, landed: Event) -> Rolling:
 def roll_all(url: str, landed: Event) -> Rolling:
     """Merge a batch as soon as one waits, as the collector does, and the rest when all has landed."""
     engine = open_engine(url, application="roller", pool_size=2)
-    roller = Roller(engine)
+    roller, dead_rows = Roller(engine), DeadRows(engine)
     facts, busy, longest = 0, 0.0, 0
     cpu = time.process_time()
     while True:
@@ -188,6 +189,7 @@ def roll_all(url: str, landed: Event) -> Rolling:
             rolled = roller.roll()
             facts += rolled.facts
             waiting -= rolled.entries
+            dead_rows.clear()
             if not rolled.entries:
                 break
         busy += time.monotonic() - began

@@ -1,6 +1,6 @@
 """The web application: routes, and what every request passes on its way to them."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from importlib.metadata import version
@@ -9,6 +9,7 @@ from typing import Any
 
 from anyio import CapacityLimiter, create_task_group
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import (
     DEFAULT_EXCLUDED_CONTENT_TYPES,
@@ -25,7 +26,7 @@ from services.api.formats import pprof
 from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
 from services.api.guard import Guard
 from services.api.health import health_router
-from services.api.home import home_requests
+from services.api.home import check_views, home_requests
 from services.api.kept_answers import KeptAnswers
 from services.api.leftovers import Leftovers
 from services.api.metrics import Metrics
@@ -108,6 +109,7 @@ def create_app(
     data: DataDesk | None = None,
     experiments: ExperimentDesk | None = None,
     kept: KeptAnswers | None = None,
+    views: Sequence[str] = (),
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
@@ -116,7 +118,8 @@ def create_app(
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
     the folder that is filled while something is uploaded; `connections`: how many to the database are in
     use, for the metrics; `data`: what is streamed, None: nothing is; `experiments`: those that are uploaded, None: none can be;
-    `kept`: the answers that are given again, None: none are.
+    `kept`: the answers that are given again, None: none are; `views`: paths with queries whose answers are kept warm
+    as the home page's are. Raises SettingsProblem for a view that cannot be asked for, or whose answers are not kept.
     """
     kept = kept or KeptAnswers(0, fresh_s=0.0)
     metrics = Metrics(
@@ -135,7 +138,7 @@ def create_app(
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
             tasks.start_soon(kept.keep_warm, app)
-            tasks.start_soon(kept.begin, app, home_requests(access))
+            tasks.start_soon(kept.begin, app, lambda: home_requests(access, views))
             yield
             tasks.cancel_scope.cancel()
 
@@ -152,16 +155,15 @@ def create_app(
     )
     problems.install(app)
     limiter = CapacityLimiter(concurrent_queries)
-    app.include_router(
-        api_router(
-            queries,
-            access,
-            limiter,
-            answered=leftovers.note,
-            kept=kept,
-            price_per_core_hour=price_per_core_hour,
-        )
+    profiles = api_router(
+        queries,
+        access,
+        limiter,
+        answered=leftovers.note,
+        kept=kept,
+        price_per_core_hour=price_per_core_hour,
     )
+    app.include_router(profiles)
     largest_bodies: dict[str, int] = {}
     if symbols is not None:
         app.include_router(symbols_router(symbols, access, limiter, uploads))
@@ -182,4 +184,8 @@ def create_app(
     )
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
     app.add_middleware(RequestLog, metrics=metrics)
+    if views:
+        # All of these answer by way of `kept`; no other route does.
+        answered = {route.path for route in profiles.routes if isinstance(route, APIRoute)}
+        check_views(views, app.openapi(), answered if kept.on else ())
     return app

@@ -5,8 +5,9 @@ the very latest sends `Cache-Control: no-cache`. It is kept as it was sent, for 
 and what it accepts: `now-1h` of five seconds ago is within the same promise. Whoever reads another content coding
 gets it packed anew, once for all who read that one: the database is asked once for all of them. What was asked lately
 more than once, the home page and views that people keep open, is asked again before it is too old (`warming`), as
-the one who asked last did; not if making it takes so long that it would be too old when it is there. The home page
-counts as asked when the process begins (`begin`). Source: DIGEST G13.
+the one who asked last did; not if making it takes so long that it would be too old when it is there. The home page and
+views an operator names count as asked when the process begins (`begin`), and while nobody watches them they are asked
+once a minute: what they read stays decoded. Source: DIGEST G13.
 """
 
 import gzip
@@ -16,10 +17,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from http import HTTPStatus
+from operator import itemgetter
 from types import MappingProxyType
+from urllib.parse import parse_qsl, urlencode
 
 import anyio
+import structlog
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Scope
 
@@ -29,11 +34,17 @@ from services.api.replies import SMALLEST_ZIPPED
 from services.api.timing import HEADER
 from storage.query.cache_size import CacheSize
 
+_log = structlog.get_logger()
+
 WARMED = "fleetprof.warmed"
 """In the scope of a request that nobody waits for."""
 _NOT_MODIFIED = 304
 _DATABASE_AWAY = {f"urn:fleetprof:problem:{kind}" for kind in ("database", "busy", "not-migrated")}
 """Types of problems that pass without another question being asked."""
+_TOO_SLOW = "urn:fleetprof:problem:too-slow"
+"""What was cold may take no longer than it may once the server has read it."""
+_SLOW_TRIES = 5
+"""Questions at the beginning for what is too slow each time."""
 _OVERHEAD = 4000
 """Bytes of an entry besides its texts."""
 _COPIES = 4
@@ -41,6 +52,10 @@ _COPIES = 4
 _WATCHED_S = 300.0
 """A page that is open asks more often than that."""
 _MOST_WARMED = 8
+_UNWATCHED_S = 60.0
+"""After so long what nobody watches is asked again, if it is one of those that always are."""
+_REST = 20
+"""Times as long as it took, at least: one that takes ten seconds is asked less often."""
 _FIRST_REST_S = 1.0
 """Until what the database was not there for at the beginning is asked again; each further time that doubles."""
 _LONGEST_REST_S = 60.0
@@ -58,7 +73,14 @@ class Key:
     def of(cls, request: Request) -> "Key":
         """That of a request."""
         accept = ", ".join(request.headers.getlist("accept"))
-        return cls(request.url.path, request.url.query, accept)
+        # As Starlette decodes it for the routes: two that are read differently must never be the same here.
+        return cls(request.scope["path"], _as_read(request.scope["query_string"].decode("latin-1")), accept)
+
+
+@lru_cache(maxsize=1024)
+def _as_read(query: str) -> str:
+    """The same text for all that are read as the same parameters: a browser writes `%7B` where a person writes `{`."""
+    return urlencode(sorted(parse_qsl(query, keep_blank_values=True), key=itemgetter(0)))
 
 
 _NOTHING: Mapping[Coding | None, Parcel] = MappingProxyType({})
@@ -92,6 +114,23 @@ class Kept:
         return next(iter(self.sent.values()), None) if self.alike else self.sent.get(coding)
 
 
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """When something that is always warmed was asked last, and how long that took."""
+
+    at: float
+    took_s: float
+
+    @property
+    def rest_s(self) -> float:
+        """Until it is asked again, though nobody watches."""
+        return max(_UNWATCHED_S, _REST * self.took_s)
+
+    def is_over(self, now: float) -> bool:
+        """Whether it is to be asked again, though nobody watches."""
+        return now - self.at >= self.rest_s
+
+
 class KeptAnswers:
     """The answers of one process. Safe to share between threads."""
 
@@ -106,6 +145,8 @@ class KeptAnswers:
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
         self._bytes = 0
         self._sorted_out_at = clock()
+        self._always: Callable[[], Sequence[Scope]] = tuple
+        self._turns: dict[Key, _Turn] = {}
         self.hits = 0
         """Requests answered from here."""
         self.misses = 0
@@ -149,19 +190,29 @@ class KeptAnswers:
         return given
 
     def warming(self) -> list[Scope]:
-        """Requests to ask again now, those asked last first: they were asked twice, lately, and are half as old as may be."""
+        """Requests to ask again now, those asked last first: they were asked twice, lately, and are half as old as may be.
+
+        Behind them those of `begin` that nobody watches, about once a minute.
+        """
         now = self._clock()
         with self._lock:
             watched = [
-                kept
-                for kept in self._kept.values()
+                (key, kept)
+                for key, kept in self._kept.items()
                 if len(kept.asked) > 1
                 and now - kept.asked[0] < _WATCHED_S
                 and now - kept.made_at > self._fresh_s / 2
                 and kept.took_s <= self._fresh_s / 2
             ]
-        watched.sort(key=lambda kept: -kept.asked[-1])
-        return [kept.scope for kept in watched[:_MOST_WARMED]]
+            unwatched = {key for key, turn in self._turns.items() if turn.is_over(now)}
+        watched.sort(key=lambda pair: -pair[1].asked[-1])
+        del watched[_MOST_WARMED:]
+        unwatched -= {key for key, _ in watched}
+        # Made anew each time: the session that they are asked by ends one day.
+        always = (
+            [scope for scope in self._always() if Key.of(Request(scope)) in unwatched] if unwatched else []
+        )
+        return [kept.scope for _, kept in watched] + always
 
     def keep(
         self, request: Request, response: Response, *, asked_at: float, packed: bool = False
@@ -185,27 +236,50 @@ class KeptAnswers:
                 self._put(Key.of(request), replace(kept, asked=asked if again else (*asked[-1:], asked_at)))
         return _response(sent, request)
 
-    async def begin(self, app: ASGIApp, scopes: Sequence[Scope]) -> None:
-        """Ask the app for what somebody will ask soon, as if they had asked already; again only while the database is away.
+    async def begin(self, app: ASGIApp, always: Callable[[], Sequence[Scope]]) -> None:
+        """Ask the app for what somebody will ask soon, as if they had asked already; again while the database is away.
+
+        From then on `warming` has it, watched or not; `always` makes the requests, each time anew.
 
         The requests say `Cache-Control: no-cache`. Each that is kept is asked twice: that is what makes it watched, and
-        the first question of a process takes longest, with its code, its connections and its stacks. An answer that
-        cannot be kept, or another problem than that of the database, ends it: it would come again.
+        the first question of a process takes longest, with its code, its connections and its stacks. What is too slow,
+        maybe for being cold, is asked again after a long rest, a few times. An answer that cannot be kept, or another
+        problem, ends it, and the log says so: it would come again.
         """
-        left, rest_s = list(scopes), _FIRST_REST_S
+        self._always = always
+        left = {Key.of(Request(scope)) for scope in always()}
+        slow: dict[Key, _Turn] = {}
+        tries, rest_s = dict.fromkeys(left, _SLOW_TRIES), _FIRST_REST_S
         while self.on and left:
-            away = []
-            for scope in left:
-                heard = _Heard()
+            away = set()
+            for scope in always():
+                key, heard, begun = Key.of(Request(scope)), _Heard(), self._clock()
+                if key not in left:
+                    continue
                 await app({**scope, "state": {}}, _never, heard.take)
-                if heard.database_away:
-                    away.append(scope)
+                if heard.problem in _DATABASE_AWAY:
+                    away.add(key)
+                elif heard.problem == _TOO_SLOW and tries[key] > 1:
+                    tries[key] -= 1
+                    slow[key] = _Turn(begun, self._clock() - begun)
                 elif heard.status == HTTPStatus.OK and self._has(scope):
-                    await app({**scope, "state": {}}, _never, _nowhere)
-            left = away
-            if left:  # the database may begin later than this process
+                    await self._take_turn(app, scope)
+                else:
+                    _log.warning(
+                        "not-kept-warm",
+                        path=scope["path"],
+                        query=scope["query_string"].decode(),
+                        status=heard.status,
+                    )
+            if away:  # the database may begin later than this process
+                left = away
                 await anyio.sleep(rest_s)
                 rest_s = min(2 * rest_s, _LONGEST_REST_S)
+            else:
+                left = set(slow)
+                if slow:
+                    await anyio.sleep(max(turn.rest_s for turn in slow.values()))
+                slow = {}
 
     async def keep_warm(self, app: ASGIApp) -> None:
         """Ask the app again and again for what is watched; until cancelled."""
@@ -217,7 +291,15 @@ class KeptAnswers:
         """Ask the app once for what is watched, one after the other."""
         for scope in self.warming():
             # Whoever it was asked for has their answer: nobody goes away, and nobody reads this one.
-            await app({**scope, WARMED: True, "state": {}}, _never, _nowhere)
+            await self._take_turn(app, {**scope, WARMED: True}, only_again=True)
+
+    async def _take_turn(self, app: ASGIApp, scope: Scope, *, only_again: bool = False) -> None:
+        """Ask, and note when if it is something that always is, as it is from its first turn on."""
+        key, begun = Key.of(Request(scope)), self._clock()
+        await app({**scope, "state": {}}, _never, _nowhere)
+        with self._lock:
+            if key in self._turns or not only_again:
+                self._turns[key] = _Turn(begun, self._clock() - begun)
 
     def now(self) -> float:
         """By the clock."""
@@ -275,8 +357,8 @@ class _Heard:
 
     status: int = 0
     zipped: bool = False
-    problem: bytearray = field(default_factory=bytearray)
-    """The document, of a service that is unavailable."""
+    document: bytearray = field(default_factory=bytearray)
+    """Of a service that is unavailable."""
 
     async def take(self, message: Message) -> None:
         """What the app sends, part by part."""
@@ -284,18 +366,19 @@ class _Heard:
             self.status = message["status"]
             self.zipped = (b"content-encoding", b"gzip") in [(k.lower(), v) for k, v in message["headers"]]
         elif self.status == HTTPStatus.SERVICE_UNAVAILABLE:
-            self.problem += message.get("body", b"")
+            self.document += message.get("body", b"")
 
     @property
-    def database_away(self) -> bool:
-        """The same may be answered when the database is there."""
+    def problem(self) -> str | None:
+        """Type of the problem for which the same may be answered later; None: there is none, or it is not said."""
         if self.status != HTTPStatus.SERVICE_UNAVAILABLE:
-            return False
+            return None
         try:
-            document = json.loads(gzip.decompress(self.problem) if self.zipped else self.problem)
+            document = json.loads(gzip.decompress(self.document) if self.zipped else self.document)
         except ValueError:
-            return False
-        return isinstance(document, dict) and document.get("type") in _DATABASE_AWAY
+            return None
+        kind = document.get("type") if isinstance(document, dict) else None
+        return kind if isinstance(kind, str) else None
 
 
 async def _never() -> Message:

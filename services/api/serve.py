@@ -106,12 +106,13 @@ def serve(
     price_per_core_hour: float | None = None,
     limits: Limits | None = None,
     kept: KeptAnswers | None = None,
+    views: Sequence[str] = (),
     symbols: SymbolStore,
     data: DataListen | None = None,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
-    `limits` bound each question, `kept` has the answers of a moment ago; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
+    `limits` bound each question, `kept` has the answers of a moment ago, those to `views` always; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
     SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
     check_exposure(listen, tokens)
@@ -137,6 +138,7 @@ def serve(
             secure=listen.secure,
             price_per_core_hour=price_per_core_hour,
             kept=kept,
+            views=views,
             symbols=SymbolDesk(
                 engine,
                 archive,

@@ -32,7 +32,7 @@ def api(
     to have workers use them at once. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
     FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them it refuses to start.
     """
-    from services.allocator import share_arenas  # noqa: PLC0415 - a command imports what it runs
+    from services.allocator import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
     from services.api.kept_answers import KeptAnswers  # noqa: PLC0415
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
     from services.data_api.server import DataListen  # noqa: PLC0415
@@ -40,6 +40,7 @@ def api(
     from storage.query.budget import Limits  # noqa: PLC0415
 
     share_arenas()
+    reuse_arrays()  # services.api.leftovers gives them back
     log_to_stderr()
     settings = read_settings(api_host=host, api_port=port, data_listen=grpc_listen)
     serve(
@@ -51,6 +52,7 @@ def api(
         price_per_core_hour=settings.price_per_core_hour,
         limits=Limits(settings.query_seconds, settings.query_bytes),
         kept=KeptAnswers(settings.answer_bytes, fresh_s=settings.answer_seconds),
+        views=settings.warmed,
         symbols=SymbolStore(
             settings.archive,
             settings.symbol_upload_bytes,

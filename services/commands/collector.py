@@ -106,5 +106,7 @@ def _lake_tender(
     from collector.lake import LakeTerms, tend  # noqa: PLC0415
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
 
-    terms = LakeTerms(needed_lake(settings), settings.lake_retention_days, limits_of(settings))
+    terms = LakeTerms(
+        needed_lake(settings), settings.lake_retention_days, limits_of(settings), settings.retention_days
+    )
     return lambda now, stopping: tend(engine, terms, now, stopping, watcher)

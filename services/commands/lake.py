@@ -23,7 +23,12 @@ Until = Annotated[
 def export(
     since: Since = None,
     until: Until = None,
-    again: Annotated[bool, typer.Option("--again", help="Also days whose copy is up to date.")] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Also days whose copy is up to date, or that wait for captures to land."
+        ),
+    ] = False,
     replace: Annotated[
         bool,
         typer.Option(
@@ -34,7 +39,8 @@ def export(
 ) -> None:
     """Export the days that are closed and not in the lake, or not as they are now; the collector does it every hour.
 
-    A day of which the lake has more than PostgreSQL, as after the restore of an older dump, is left alone.
+    A day with captures that are still to be landed waits for them, for five days at most. A day of which the lake has more
+    than PostgreSQL, as after the restore of an older dump, is left alone.
     A day counts once its files were read back and add up to what PostgreSQL has. Safe to break off, and to
     run beside everything else: what was being written does not count.
     """
@@ -59,10 +65,11 @@ def export(
     engine = open_engine(settings.needed_database_url(), application="lake")
     now = datetime.now(UTC)
     with engine.connect() as connection:
-        waiting = look(connection, lake, now)
+        waiting = look(connection, lake, now, settings.retention_days)
         kept = {} if replace else {day: why for day, why in waiting.kept.items() if asked(day)}
         chosen = landed.closed(connection, now) if again else sorted({*waiting.due, *waiting.kept})
         days = [day for day in chosen if asked(day) and day not in kept]
+        later = {} if again else {day: why for day, why in waiting.unlanded.items() if asked(day)}
         facts = {day: sum(total.facts for total in landed.totals(connection, day)) for day in days}
     failed = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -88,11 +95,13 @@ def export(
             else:
                 progress.console.print(f"{day}: {made.facts:,} facts, {made.bytes / 1e6:,.1f} MB.")
     engine.dispose()
+    for why in later.values():
+        typer.echo(why)
     for why in kept.values():
         typer.echo(f"{why} It is not replaced without --replace.", err=True)
     if failed or kept:
         raise typer.Exit(1)
-    if not days:
+    if not days and not later:
         typer.echo("Every closed day is in the lake.")
 
 
@@ -137,10 +146,12 @@ def status() -> None:
         return
     engine = open_engine(url, application="lake")
     with engine.connect() as connection:
-        waiting = look(connection, lake, datetime.now(UTC))
+        waiting = look(connection, lake, datetime.now(UTC), settings.retention_days)
     engine.dispose()
     if waiting.due:
         typer.echo(f"To be exported: {', '.join(map(str, waiting.due))}.")
+    for why in waiting.unlanded.values():
+        typer.echo(why)
     for why in waiting.kept.values():
         typer.echo(f"{why} It is not replaced without `fleetprof lake export --replace`.")
 

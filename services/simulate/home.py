@@ -10,23 +10,53 @@ WINDOW_S = 1.0
 VISITS_PER_ROUND = 30.0
 """Three a second: after a minute the hottest functions are known to a few percent of their size."""
 
+KEPT = frozenset(
+    {
+        "answer_bytes",
+        "answer_seconds",
+        "api_allowed_hosts",
+        "api_port",
+        "api_tokens",
+        "cell_retention_days",
+        "collector_stack_bytes",
+        "concurrent_visits",
+        "lake_memory_bytes",
+        "lake_retention_days",
+        "price_per_core_hour",
+        "query_bytes",
+        "query_seconds",
+        "retention_days",
+        "symbol_asks_per_hour",
+        "symbol_cache_bytes",
+        "symbol_copies_bytes",
+        "symbol_download_bytes",
+        "symbol_retention_days",
+        "symbol_upload_bytes",
+        "warmed",
+        "worker_memory_bytes",
+        "worker_partitions",
+        "worker_processes",
+        "worker_stack_bytes",
+    }
+)
+"""Settings that a made-up fleet shares with the real one: how much and how long, who may ask, and this machine's own
+port for the API. A setting that is not here is not taken over: it may name where real data is kept or goes to."""
+
 
 def simulated(
     settings: Settings, machines: int, *, rate_hz: float | None, past_days: int = 0
 ) -> tuple[Settings, Sampling, FleetPlan]:
     """What `up` needs to show a made-up fleet: everything in a folder and servers of its own.
 
-    Fleets of different sizes are different fleets: each has its past for itself. A database, broker or archive of the environment is left alone: it may hold what was really measured.
+    Fleets of different sizes are different fleets: each has its past for itself. Of the settings only those of `KEPT`
+    hold: a database, broker, archive or lake of the environment is left alone, since it may hold what was really
+    measured, and nobody outside is asked or listened to.
     """
     home = settings.state_dir / "simulated" / str(machines)
-    own = settings.model_copy(
-        update={
-            "state_dir": home,
-            "database_url": None,
-            "redis_url": None,
-            "archive_url": None,
-            "symbol_cache_dir": None,
-        }
+    said = settings.model_fields_set & KEPT
+    # Not by the constructor: it would read the environment again.
+    own = Settings.model_construct(
+        {"state_dir", *said}, state_dir=home, **{name: getattr(settings, name) for name in said}
     )
     sampling = Sampling(
         rate_hz=rate_hz, round_s=ROUND_S, window_s=WINDOW_S, visits_per_round=VISITS_PER_ROUND

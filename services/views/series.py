@@ -21,6 +21,8 @@ def series(answer: Answer) -> RenderableType:
     parts: list[RenderableType] = [_steps(answer["steps"], whole)]
     if any(step["partial"] for step in answer["steps"]):
         parts.append(Text("* a part of the step only", style="dim"))
+    if any(step["too_few_landed"] for step in answer["steps"]):
+        parts.append(Text("… too few of the step's visits have landed yet", style="dim"))
     rows = [line for line in answer["lines"] if line["role"] != "whole"]
     if rows:
         parts += [Text(""), _rows(rows)]
@@ -44,12 +46,18 @@ def _steps(steps: Sequence[Answer], points: Sequence[Answer]) -> Table:
         cores = point["cores"]
         table.add_row(
             step["start"][:16].replace("T", " ") + ("*" if step["partial"] else ""),
-            "–" if value is None else f"{value:,.1f}" if in_cores else seconds(value),
+            _figure(step, value, in_cores=in_cores),
             f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["few"] else "") if cores else "",
             f"{point['visits']:,} of {step['visits_drawn']:,}",
             Text("█" * round(_BAR * (value or 0.0) / most) if most else "", style="cyan"),
         )
     return table
+
+
+def _figure(step: Answer, value: float | None, *, in_cores: bool) -> str:
+    if value is None:
+        return "…" if step["too_few_landed"] else "–"
+    return f"{value:,.1f}" if in_cores else seconds(value)
 
 
 def _value(point: Answer, *, in_cores: bool) -> float | None:

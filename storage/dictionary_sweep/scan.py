@@ -13,12 +13,11 @@ from storage.dictionary_sweep.stream import Batch, stream
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
 from storage.landing.lines import decode_lines
-from storage.rolling import moments_codec, weighted
+from storage.rolling import moments_codec, weighted_codec
 from storage.rolling.errors import CorruptCell
 from storage.schema import (
     capture_counter,
     chunk,
-    fseries,
     function,
     line_chunk,
     profile,
@@ -33,8 +32,6 @@ LABELS = (
     "datacenter", "cluster", "platform", "kernel",
 )  # fmt: skip
 """Columns of a profile that are values of dimensions."""
-FUNCTIONS_A_BLOCK = 64
-"""Of `fseries.function_block`."""
 
 Blobs = list[bytes]
 
@@ -77,7 +74,6 @@ class Scan:
         self._read(
             select(capture_counter.c.application).distinct(), lambda batch: self._use("dim_value", batch, 0)
         )
-        self._read(select(fseries.c.function_block).distinct(), self._function_blocks)
 
     def functions(self) -> None:
         """Mark the functions of all stacks there are, and what functions are named as."""
@@ -132,10 +128,6 @@ class Scan:
 
         self._read(statement, mark)
 
-    def _function_blocks(self, batch: Batch) -> None:
-        first = FUNCTIONS_A_BLOCK * batch.ints(0)[:, None]
-        self._marks.use("function", (first + np.arange(FUNCTIONS_A_BLOCK)).ravel())
-
     def _decoded(self, decode: Callable[[Blobs, Int64s], Any], blobs: Blobs, counts: Int64s) -> Int64s:
         try:
             ids = decode(blobs, counts)
@@ -164,4 +156,4 @@ def _of_moments(blobs: Blobs, _: Int64s) -> Int64s:
 
 
 def _of_weighted(blobs: Blobs, _: Int64s) -> Int64s:
-    return weighted.decode(blobs).function
+    return weighted_codec.decode(blobs).function

@@ -15,8 +15,7 @@ CLOSED_AFTER = timedelta(hours=48)
 
 def closed(connection: Connection, now: datetime) -> list[date]:
     """The days that are over for 48 hours and whose facts are there, ascending."""
-    last = now.astimezone(UTC) - CLOSED_AFTER - timedelta(days=1)
-    return [day for day in partitions.existing(connection) if datetime.combine(day, time(), UTC) <= last]
+    return [day for day in partitions.existing(connection) if closed_at(day) <= now]
 
 
 def landed(connection: Connection, day: date) -> Landed:
@@ -30,6 +29,21 @@ def landed(connection: Connection, day: date) -> Landed:
         select(func.count(), func.count(visit.c.ended_at)).where(*of_day(connection, day))
     ).one()
     return Landed(captures, int(generations), visits, ended)
+
+
+def waiting(connection: Connection) -> dict[date, int]:
+    """Captures of each day that are to be landed for the first time, as its index counts them."""
+    rows = connection.execute(
+        select(capture.c.day, func.count())
+        .where(capture.c.landed == 0, capture.c.landed < capture.c.wanted, capture.c.set_aside.is_(None))
+        .group_by(capture.c.day)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def closed_at(day: date) -> datetime:
+    """When it is over for 48 hours."""
+    return datetime.combine(day, time(), UTC) + timedelta(days=1) + CLOSED_AFTER
 
 
 def of_day(connection: Connection, day: date) -> tuple[ColumnElement[bool], ...]:

@@ -1,8 +1,11 @@
-"""Which days are to be exported, and which the lake keeps as they are because it has more of them than PostgreSQL."""
+"""Which days are to be exported, which wait for captures to land first, and which the lake keeps as they are.
+
+It keeps those of which it has more than PostgreSQL.
+"""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from sqlalchemy import Connection
 
@@ -13,6 +16,9 @@ from storage.lake.errors import LakeDamaged
 from storage.lake.manifest import Landed, Manifest
 from storage.lake.place import Lake
 
+PATIENCE = timedelta(days=5)
+"""Of a day's export with captures that have not landed, from when the day is closed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -22,20 +28,45 @@ class Waiting:
     """Ascending: to be exported."""
     kept: Mapping[date, str]
     """Why the lake's copy is not replaced unless somebody says so; ascending."""
+    unlanded: Mapping[date, str]
+    """Why days are not exported yet, though they are not in the lake as they are; ascending."""
 
 
-def look(connection: Connection, lake: Lake, now: datetime) -> Waiting:
-    """What is to be done. Raises `LakeUnavailable`, `DatabaseError`."""
+def look(connection: Connection, lake: Lake, now: datetime, facts_days: int | None = None) -> Waiting:
+    """What is to be done. Raises `LakeUnavailable`, `DatabaseError`.
+
+    A day whose captures wait to be landed waits for them: exported at once it would be exported again as they land, and
+    until then miss them. It waits no longer than `PATIENCE`, nor into the last day on which PostgreSQL, which keeps facts
+    for `facts_days` (None: for ever), has it.
+    """
     names = identity.known(connection)
     due: list[date] = []
     kept: dict[date, str] = {}
+    unlanded: dict[date, str] = {}
+    captures = landed.waiting(connection)
     for day in landed.closed(connection, now):
         there, found = _known(lake, day), landed.landed(connection, day)
         if there is not None and (why := _better(there, found, names)):
             kept[day] = why
         elif there is None or (there.landed, there.database) != (found, names.current):
-            due.append(day)
-    return Waiting(tuple(due), kept)
+            until = _patience_ends(day, facts_days)
+            if day in captures and now < until:
+                unlanded[day] = (
+                    f"{captures[day]:,} captures of {day} are still to be landed."
+                    f" It is exported when they are, or else after {until:%Y-%m-%d %H:%M} UTC."
+                )
+            else:
+                due.append(day)
+    return Waiting(tuple(due), kept, unlanded)
+
+
+def _patience_ends(day: date, facts_days: int | None) -> datetime:
+    closed = landed.closed_at(day)
+    until = closed + PATIENCE
+    if facts_days is not None:
+        last = closed - landed.CLOSED_AFTER + timedelta(days=facts_days - 1)
+        until = min(until, last)
+    return until
 
 
 def reason_to_keep(connection: Connection, lake: Lake, day: date) -> str | None:

@@ -15,8 +15,8 @@ compress; decompress, slice), numpy does the rest.
 """
 
 import threading
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -82,13 +82,23 @@ def pack_many(columns: Sequence[Ints], counts: Ints) -> list[bytes]:
             listed = np.flatnonzero(values >= escape)
             values, ends = values[listed], np.searchsorted(listed, ends)
     pieces = [(level.source, level.cuts) for level in chain(*levels) if level.source]
-    compress = _codecs.compressor.compress
-    blobs = []
-    for i in range(len(counts)):
-        payload = b"".join([source[cuts[i] : cuts[i + 1]] for source, cuts in pieces])
-        frame = compress(payload) if len(payload) >= _WORTH_COMPRESSING else payload
-        blobs.append(_TAG_ZSTD + frame if len(frame) < len(payload) else _TAG_STORED + payload)
-    return blobs
+    return [
+        _blob(b"".join([source[cuts[i] : cuts[i + 1]] for source, cuts in pieces]))
+        for i in range(len(counts))
+    ]
+
+
+def pack_bytes(column: npt.NDArray[np.uint8], counts: Ints) -> list[bytes]:
+    """The blobs of a column of bytes that holds one blob's rows after the other's; the inverse of `unpack_bytes`."""
+    source, ends = column.tobytes(), np.cumsum(counts).tolist()
+    if len(source) != (ends[-1] if ends else 0):
+        raise ValueError("the column has as many rows as the counts say")
+    return [_blob(source[low:high]) for low, high in pairwise([0, *ends])]
+
+
+def _blob(payload: bytes) -> bytes:
+    frame = _codecs.compressor.compress(payload) if len(payload) >= _WORTH_COMPRESSING else payload
+    return _TAG_ZSTD + frame if len(frame) < len(payload) else _TAG_STORED + payload
 
 
 class _Level:
@@ -142,6 +152,42 @@ def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> lis
             escaped[c] = listed if where is None else where[listed]
     if not np.array_equal(at, first + lengths):
         raise CorruptChunk(_misfit(int(np.flatnonzero(at != first + lengths)[0]), lengths, rows, width))
+    return columns
+
+
+def unpack_bytes(blobs: Sequence[bytes | memoryview], counts: Ints) -> npt.NDArray[np.uint8]:
+    """The bytes of many blobs, concatenated in order; `counts` says how many each holds. Raises CorruptChunk."""
+    payloads = [_payload(blob, n, 1) for blob, n in zip(blobs, counts.tolist(), strict=True)]
+    if any(len(payload) != n for payload, n in zip(payloads, counts.tolist(), strict=True)):
+        raise CorruptChunk("a blob holds more or fewer bytes than it should")
+    return np.frombuffer(b"".join(payloads), np.uint8)
+
+
+def unpack_two(
+    of_one: npt.NDArray[np.bool_],
+    counts: Ints,
+    one: Callable[[Ints], Sequence[Ints]],
+    other: Callable[[Ints], Sequence[Ints]],
+) -> Sequence[Ints]:
+    """The columns of blobs in two forms, each column concatenated over the blobs in order.
+
+    `of_one` says which blobs are in the one form, `counts` how many rows each blob holds; `one` and `other` read those of
+    their form, given their places.
+    """
+    places = np.flatnonzero(of_one), np.flatnonzero(~of_one)
+    if not len(places[0]):
+        return other(places[1])
+    if not len(places[1]):
+        return one(places[0])
+    columns = [np.concatenate(parts) for parts in zip(one(places[0]), other(places[1]), strict=True)]
+    # Where each blob's rows lie now that those of one form stand before those of the other.
+    order = np.concatenate(places)
+    begins = np.empty(len(counts), np.int64)
+    begins[order] = np.cumsum(counts[order]) - counts[order]
+    at = np.repeat(begins - (np.cumsum(counts) - counts), counts)
+    at += np.arange(len(at))
+    for c, column in enumerate(columns):  # one at a time, or there would be two of each
+        columns[c] = column[at]
     return columns
 
 

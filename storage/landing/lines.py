@@ -2,6 +2,10 @@
 
 Rows are sorted by (function id, line). A function's first line is stored as it is, the next ones
 as differences; `total` as what it exceeds `self` by.
+
+    blob = 3 (1 byte) · steps of the functions, then the lines (storage/landing/jumps.py)
+             · self and total − self (storage/landing/amounts.py)
+         | 1 or 2: packed columns of the four (storage/landing/columns.py), as all were once
 """
 
 from collections.abc import Sequence
@@ -10,10 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.columns import Ints, pack_many, unpack
+from storage.landing.amounts import pack_amounts, unpack_amounts
+from storage.landing.columns import Ints, unpack, unpack_two
 from storage.landing.errors import CorruptChunk
+from storage.landing.jumps import pack_jumps, unpack_jumps
 
 _WIDTH = 4
+_APART = 3
+_TAG_APART = bytes((_APART,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,12 @@ def encode_lines_many(lines: Lines, counts: npt.ArrayLike) -> list[bytes]:
     within = line.copy()
     same = np.flatnonzero((steps == 0) & ~fresh)
     within[same] -= line[same - 1]
-    return pack_many((steps, within, lines.self_samples, lines.total_samples - lines.self_samples), rows)
+    parts = (
+        pack_jumps(steps, rows),
+        pack_jumps(within, rows),
+        pack_amounts(lines.self_samples, lines.total_samples - lines.self_samples, rows),
+    )
+    return [_TAG_APART + step + line + amount for step, line, amount in zip(*parts, strict=True)]
 
 
 def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> Lines:
@@ -60,7 +73,7 @@ def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> 
     Raises CorruptChunk.
     """
     rows = np.asarray(counts, np.int64)
-    steps, within, own, rest = unpack(blobs, rows, _WIDTH)
+    steps, within, own, rest = _unpack(blobs, rows)
     if not len(steps):
         empty = np.empty(0, np.int32)
         return Lines(empty, empty, own, rest)
@@ -74,6 +87,28 @@ def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> 
     line = np.cumsum(within)
     line -= np.repeat(line[starts] - within[starts], np.diff(np.append(starts, len(line))))
     limit = np.iinfo(np.int32).max
-    if int(function.max()) > limit or int(line.max()) > limit or int(line.min()) < 0:
+    if max(int(function.max()), int(line.max())) > limit or min(int(function.min()), int(line.min())) < 0:
         raise CorruptChunk("a function id or a line beyond 31 bits")
-    return Lines(function.astype(np.int32), line.astype(np.int32), own, own + rest)
+    total = own + rest
+    if int(total.min()) < 0:
+        raise CorruptChunk("a total beyond 63 bits")
+    return Lines(function.astype(np.int32), line.astype(np.int32), own, total)
+
+
+def _unpack_apart(blobs: Sequence[bytes | memoryview], rows: Ints) -> list[Ints]:
+    steps, behind = unpack_jumps([memoryview(blob)[1:] for blob in blobs], rows)
+    within, behind = unpack_jumps(behind, rows)
+    return [steps, within, *unpack_amounts(behind, rows)]
+
+
+def _unpack(blobs: Sequence[bytes | memoryview], rows: Ints) -> Sequence[Ints]:
+    """The four columns of blobs in either form, in order."""
+    if len(rows) != len(blobs):
+        raise ValueError("one count for each blob")
+    apart = np.array([len(blob) > 0 and blob[0] == _APART for blob in blobs], np.bool_)
+    return unpack_two(
+        apart,
+        rows,
+        lambda of: _unpack_apart([blobs[i] for i in of.tolist()], rows[of]),
+        lambda of: unpack([blobs[i] for i in of.tolist()], rows[of], _WIDTH),
+    )

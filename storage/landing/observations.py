@@ -101,12 +101,13 @@ def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: I
         bit = np.zeros(len(image), np.uint64)
         here = np.flatnonzero((image >= first) & (image < first + _BITS))
         bit[here] = np.uint64(1) << (image[here] - first).astype(np.uint64)
-        through = np.bitwise_or.reduceat(bit[frames], starts)
-        bits = np.unpackbits(through.astype("<u8").view(np.uint8), bitorder="little")
-        stack, which = np.divmod(np.flatnonzero(bits.view(bool)), _BITS)
+        # Few sets of images are met, each by many stacks.
+        sets, of = np.unique(np.bitwise_or.reduceat(bit.take(frames), starts), return_inverse=True)
+        bits = np.unpackbits(sets.astype("<u8").view(np.uint8), bitorder="little")
+        one, which = np.divmod(np.flatnonzero(bits.view(bool)), _BITS)
         mine = slice(first, min(first + _BITS, images))
-        for row, values in zip(total, per_stack[:, filled[stack]], strict=True):
-            row[mine] = sums_by(which, values, mine.stop - first)
+        for row, values in zip(total, per_stack[:, filled], strict=True):
+            row[mine] = sums_by(which, sums_by(of, values, len(sets))[one], mine.stop - first)
     return total
 
 

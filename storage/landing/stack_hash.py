@@ -55,7 +55,7 @@ def hash_runs(
     """Shape (n, 2): hashes of the n runs place[offsets[i]:offsets[i + 1]] of indexes into `function`."""
     hashes = np.empty((len(offsets) - 1, 2), np.uint64)
     for word, (salt, up, down) in enumerate(zip(_SALTS, _UP, _DOWN, strict=True)):
-        terms = _mixed(function, salt)[place]
+        terms = _mixed(function, salt).take(place)
         terms *= up.upto(len(place))
         sums = np.zeros(len(place) + 1, np.uint64)
         np.cumsum(terms, out=sums[1:])

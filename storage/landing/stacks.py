@@ -14,6 +14,7 @@ the calls of the stacks are indexes of places, in the order in which the gateway
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -173,14 +174,39 @@ def facts_of(profiles: Sequence[capture_pb2.GroupProfile]) -> Facts:
     return Facts(np.repeat(np.arange(len(sizes)), sizes), stack, count)
 
 
-def sum_by_key(group: Int64s, key: Int64s, value: Int64s, groups: int) -> Grouped:
-    """Σ value for every (group, key), exact in int64, sorted by both; 0 ≤ key < 2³², groups < 2³¹."""
-    place = (group << 32) | key  # one number sorts several times faster than two columns
-    order = np.argsort(place)
-    place = place[order]
+def sum_by_key(
+    group: npt.NDArray[np.integer], key: npt.NDArray[np.integer], value: Int64s, groups: int
+) -> Grouped:
+    """Σ value for every (group, key), exact in int64, sorted by both; 0 ≤ group < groups, key and value ≥ 0.
+
+    Group, key and value are packed into one number and sorted as that, of 32 bits if they fit: twice as fast
+    as of 64, which is four times as fast as to sort positions.
+    """
+    if not len(key):
+        nothing = np.empty(0, np.int64)
+        return Grouped(np.zeros(groups + 1, np.int64), nothing, nothing)
+    key_bits, value_bits = int(key.max()).bit_length(), int(value.max()).bit_length()
+    bits = (groups - 1).bit_length() + key_bits
+    kind = np.int32 if bits + value_bits < 32 else np.int64
+    place: npt.NDArray[np.signedinteger[Any]] = group.astype(kind)
+    place <<= key_bits
+    place |= key.astype(kind, copy=False)
+    if bits + value_bits < 64:
+        place <<= value_bits
+        place |= value.astype(kind, copy=False)
+        place.sort()
+        value = place & (1 << value_bits) - 1
+        place >>= value_bits
+    else:
+        order = np.argsort(place)
+        place, value = place[order], value[order]
     at = np.flatnonzero(first_of_equal(place))
-    total = np.add.reduceat(value[order], at) if len(at) else np.empty(0, np.int64)
-    return Grouped(np.searchsorted(place[at], np.arange(groups + 1) << 32), place[at] & 0xFFFFFFFF, total)
+    distinct = place.take(at).astype(np.int64)
+    return Grouped(
+        np.searchsorted(distinct, np.arange(groups + 1) << key_bits),
+        distinct & ((1 << key_bits) - 1),
+        np.add.reduceat(value, at, dtype=np.int64),
+    )
 
 
 def first_of_equal(ascending: npt.NDArray[np.integer]) -> Bools:

@@ -18,6 +18,7 @@ from storage.query.facts.scan import SampleType
 from storage.query.function_samples import Quality, tell, without_stacks
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections.selection import Selection
+from storage.query.unseen import bounded
 from storage.query.weighing.evidence import Seen
 
 _Found = TypeVar("_Found")
@@ -63,7 +64,9 @@ def read_applications(
             loose.units,
             loose.application[loose.profile],
         )
-        evidence = by_application(gathered, told.canonical)
+        evidence = bounded(
+            by_application(gathered, told.canonical), connection, selection, kind, source.blocks
+        )
         return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))
 
     return without_stacks(source, connection, selection, kind, plan, samples_of=of_applications)

@@ -16,6 +16,7 @@ from storage.database import snapshot
 from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
 from storage.query.cells.kept import KeptBlocks
+from storage.query.facts.kept_chunks import KeptChunks
 from storage.query.reader import Question, Reading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
@@ -24,7 +25,7 @@ _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
 _KEPT_PART = 8
-"""Cells of closed days are kept in such a part of what one question may take."""
+"""Cells of closed days are kept in such a part of what one question may take, and chunks of single applications in another."""
 _FIRST_REST_S = 60.0
 """Until a tree is built again after that failed; each further failure doubles it."""
 _LONGEST_REST_S = 3600.0
@@ -37,7 +38,8 @@ log = logging.getLogger(__name__)
 class QueryEngine:
     """Answers selections; each answer is of one snapshot. Safe to share between threads.
 
-    It remembers stacks and functions (`caches`), never samples: what has landed is in the next answer.
+    It remembers stacks, functions and decoded cells and chunks whose rows are still the same (`caches`): what has landed is in the
+    next answer.
     """
 
     def __init__(
@@ -46,7 +48,9 @@ class QueryEngine:
         """`limits` bound each question; `clock` tells seconds."""
         self._engine = engine
         self._limits = limits or Limits()
-        self._source = SampleSource(blocks=KeptBlocks(self._limits.bytes // _KEPT_PART))
+        self._blocks = KeptBlocks(self._limits.bytes // _KEPT_PART)
+        self._chunks = KeptChunks(self._limits.bytes // _KEPT_PART)
+        self._source = SampleSource(blocks=self._blocks, chunks=self._chunks)
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
         self._building = threading.Lock()
         self._kept_warm = False
@@ -69,6 +73,11 @@ class QueryEngine:
         """A budget to offer with a question, for whoever wants to be able to stop it."""
         return Budget(self._limits)
 
+    def forget_decoded(self) -> None:
+        """Keep no decoded cells and chunks of the questions so far: the next one reads and decodes its own."""
+        self._blocks.clear()
+        self._chunks.clear()
+
     def caches(self) -> dict[str, CacheSize]:
         """What is kept between queries, by name."""
         source = self._source
@@ -76,6 +85,7 @@ class QueryEngine:
             "stacks": source.stacks.size,
             "functions": source.functions.size,
             "cells": source.blocks.size,
+            "chunks": source.chunks.size,
         }
 
     def warm(self) -> None:

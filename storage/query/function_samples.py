@@ -28,6 +28,7 @@ from storage.query.selections.selection import Selection
 from storage.query.stacks import node_marks
 from storage.query.stacks.functions import Functions, Naming
 from storage.query.stacks.stack_tree import Shape
+from storage.query.unseen import bounded
 from storage.query.weighing.evidence import Seen
 
 _Found = TypeVar("_Found")
@@ -86,7 +87,7 @@ def read_functions(
         told = tell(source, connection, gathered, merging=True)
         loose = gathered.loose.facts
         seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, _NONE)
-        evidence = gathered.evidence(told.canonical)
+        evidence = bounded(gathered.evidence(told.canonical), connection, selection, kind, source.blocks)
         return make(
             FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality)
         )

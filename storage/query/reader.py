@@ -67,17 +67,31 @@ class Reading:
 
         Else its samples, also where making it turns out to be too much. Raises as `samples` does.
         """
-        return self._without_stacks(selection, (), "function", partial(read_functions, make=make))
+        read = partial(read_functions, make=make)
+        return self._without_stacks(selection, (), "function", read) or self.visits(selection)
+
+    def functions_of_cells(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | None:
+        """As `functions_of`; None where the functions' sums do not say it."""
+        found = self._without_stacks(selection, (), "function", partial(read_functions, make=make))
+        return None if isinstance(found, Samples) else found
 
     def applications_of(
         self, selection: Selection, make: _Make[ApplicationSamples, _Found]
     ) -> _Found | Samples:
         """As `functions_of`, for rows that are applications."""
-        return self._without_stacks(selection, APPLICATION.keys, None, partial(read_applications, make=make))
+        labels, read = APPLICATION.keys, partial(read_applications, make=make)
+        return self._without_stacks(selection, labels, None, read) or self.visits(selection, labels)
+
+    def applications_of_cells(
+        self, selection: Selection, make: _Make[ApplicationSamples, _Found]
+    ) -> _Found | None:
+        """As `functions_of_cells`, for rows that are applications."""
+        found = self._without_stacks(selection, APPLICATION.keys, None, partial(read_applications, make=make))
+        return None if isinstance(found, Samples) else found
 
     def _without_stacks(
         self, selection: Selection, labels: tuple[str, ...], frame: str | None, read: _Read[_Found]
-    ) -> _Found | Samples:
+    ) -> _Found | Samples | None:
         kind = sample_type_of(self.connection, selection)
         plan = planner.plan(self.connection, selection, kind, labels, frame=frame)
         found: _Found | Samples | None = None
@@ -90,7 +104,7 @@ class Reading:
             except BudgetExceeded as error:
                 if error.limit != "memory":
                     raise
-        return found or self.visits(selection, labels)
+        return found
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""

@@ -17,6 +17,7 @@ from storage.query.cells.kept import KEPT_BYTES, KeptBlocks
 from storage.query.cells.planner import Plan
 from storage.query.cells.samples import CellSamples, samples_of
 from storage.query.copy_binary import TooMuch
+from storage.query.facts.kept_chunks import KeptChunks
 from storage.query.facts.scan import (
     MAX_BYTES,
     WHOLE,
@@ -36,6 +37,7 @@ from storage.query.stacks.functions import Functions, Naming
 from storage.query.stacks.node_marks import NodeMarks
 from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
+from storage.query.unseen import bounded
 from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Seen, Visits
 from storage.query.weighing.strata import draws
@@ -129,10 +131,12 @@ class SampleSource:
         functions: Functions | None = None,
         stacks: Stacks = NO_STACKS,
         blocks: KeptBlocks | None = None,
+        chunks: KeptChunks | None = None,
     ) -> None:
-        """`stacks` have the functions' present names, as `Functions.canonical` says them; `blocks` are those kept already."""
+        """`stacks` have the functions' present names, as `Functions.canonical` says them; `blocks` and `chunks` are those kept already."""
         self.functions = functions or Functions()
         self.blocks = blocks or KeptBlocks(KEPT_BYTES)
+        self.chunks = chunks or KeptChunks()
         self.stacks = StackTree(stacks)
         self.marks = NodeMarks(self.functions)
 
@@ -162,7 +166,7 @@ class SampleSource:
         parts: int,
     ) -> Samples:
         """As `read`, of so many of the `WHOLE` parts of the visits. Raises `TooMuch`."""
-        profiles, facts = scan(connection, selection, kind, labels, parts=parts)
+        profiles, facts = scan(connection, selection, kind, labels, parts=parts, kept=self.chunks)
         design, weights = read_design(
             connection,
             selection,
@@ -174,6 +178,8 @@ class SampleSource:
         )
         shape, _ = self.shape(connection, facts.stack)
         visits = _visits(design, weights, profiles, facts)
+        if parts == WHOLE:
+            visits = bounded(visits, connection, selection, kind, self.blocks)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return self._filtered(samples, selection) if selection.filters_stacks else samples
@@ -186,7 +192,10 @@ class SampleSource:
         if campaign_id is None:
             return None
         gathered = gather(connection, selection, kind, campaign_id, plan)
-        return None if gathered is None else self.merged(connection, kind, plan, samples_of(gathered))
+        if gathered is None:
+            return None
+        samples = self.merged(connection, kind, plan, samples_of(gathered))
+        return replace(samples, evidence=bounded(samples.evidence, connection, selection, kind, self.blocks))
 
     def merged(self, connection: Connection, kind: SampleType, plan: Plan, cells: CellSamples) -> Samples:
         """The samples that these sums by stack are."""
@@ -194,7 +203,7 @@ class SampleSource:
         loose = cells.of.loose.facts
         seen = Seen(
             visit=loose.visit[loose.profile],
-            leaf=shape.leaf[np.searchsorted(cells.stack, loose.stack)],
+            leaf=shape.leaf[cells.loose],
             samples=loose.values,
             units=loose.units,
             application=loose.application[loose.profile] if plan.by_application else _NONE,
@@ -219,7 +228,7 @@ class SampleSource:
         used = np.unique(stacks.frames).astype(np.int64)
         functions = self.functions.only(used)
         functions.load(connection, used)
-        return SampleSource(functions, _named(stacks, functions), self.blocks)
+        return SampleSource(functions, _named(stacks, functions), self.blocks, self.chunks)
 
     def shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
         """Their part of the tree, and what functions are called in it."""

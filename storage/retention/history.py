@@ -19,7 +19,6 @@ from storage.schema import (
     capture_system,
     coverage,
     exposure,
-    fseries,
     roll,
     roll_built,
     roll_weighted,
@@ -58,7 +57,7 @@ def drop_cells(connection: Connection, before: date) -> int:
                 and_(roll.c.level == HOUR, roll.c.bucket < first * HOURS_A_DAY),
             )
         ),
-        *(delete(table).where(table.c.day < before) for table in (fseries, exposure, coverage)),
+        *(delete(table).where(table.c.day < before) for table in (exposure, coverage)),
     )
     return sum(connection.execute(statement).rowcount for statement in statements) + days.forget(
         connection, first

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storage.landing.columns import pack_many
 from storage.rolling import moments, moments_codec, visit_list_codec, visit_lists
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import HEAD, ONE, ONE_CELL, VERSION, parted
+from storage.rolling.single_visit_codec import pack_functions
 from storage.rolling.sorting import Bool, Int64
 from storage.rolling.visit_lists import VisitLists
 
@@ -29,11 +29,9 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
     bad = np.zeros(n, np.bool_)
 
     listed = np.flatnonzero(kept | ~there)
-    old = np.flatnonzero(kept)
-    found = visit_lists.concatenated(decode_lists(blobs_of(old)), visit_lists.none(1))
-    place = np.full(n, len(old), np.int64)  # a cell that is not there is the empty one behind the last
-    place[old] = np.arange(len(old))
-    visits, bad[listed] = visit_lists.add(found.of(place[listed]), gained.of(listed))
+    old = np.searchsorted(listed, np.flatnonzero(kept))
+    found = [lists.spread(old[cells], len(listed)) for cells, lists in _decoded(blobs_of(listed[old]))]
+    visits, bad[listed] = visit_lists.add(*found, gained.of(listed))
 
     summed = np.flatnonzero(there & ~kept)
     sums = moments_codec.decode(blobs_of(summed))
@@ -77,13 +75,14 @@ def keeps_visits(blob: bytes | memoryview) -> bool:
 
 
 def encode_lists(lists: VisitLists) -> list[bytes]:
-    """One blob for each cell: its visits, or their sums where these are smaller. Raises `CorruptCell`."""
-    visit_list_codec.check(lists)
+    """One blob for each cell: its visits, or their sums where it has many (`VisitLists.listed`). Raises `CorruptCell`."""
     single = (lists.visits == 1) & (lists.pairs > 0)
     listed = (lists.visits > 1) & lists.listed()
     blobs: list[bytes] = [b""] * len(lists)
     alone = np.flatnonzero(single)
-    for place, blob in zip(alone.tolist(), _encode_ones(lists.of(alone)), strict=True):
+    ones = lists.of(alone)
+    visit_list_codec.check(ones)
+    for place, blob in zip(alone.tolist(), _encode_ones(ones), strict=True):
         blobs[place] = blob
     kept = np.flatnonzero(listed)
     part = lists.of(kept)
@@ -91,7 +90,9 @@ def encode_lists(lists: VisitLists) -> list[bytes]:
     for place, head, body in zip(kept.tolist(), heads, visit_list_codec.encode(part), strict=True):
         blobs[place] = HEAD.pack(VERSION, visit_list_codec.KIND, *head) + body
     summed = np.flatnonzero(~(single | listed))
-    for place, blob in zip(summed.tolist(), moments_codec.encode(lists.of(summed).sums()), strict=True):
+    larger = lists.of(summed)
+    visit_list_codec.check(larger)
+    for place, blob in zip(summed.tolist(), moments_codec.encode(larger.sums()), strict=True):
         blobs[place] = blob
     return blobs
 
@@ -107,7 +108,7 @@ def _encode_ones(lists: VisitLists) -> list[bytes]:
         pairs.tolist(), lists.divisor.tolist(), lists.machine_bit.tolist(), x.tolist(),
         (x * lists.event).tolist(), strict=True,
     )  # fmt: skip
-    packed = pack_many((steps, lists.own, lists.total - lists.own), pairs)
+    packed = pack_functions(steps, lists.own, lists.total - lists.own, pairs)
     return [
         HEAD.pack(VERSION, ONE, rows, divisor) + ONE_CELL.pack(*cell) + body
         for (rows, divisor, *cell), body in zip(cells, packed, strict=True)
@@ -116,13 +117,20 @@ def _encode_ones(lists: VisitLists) -> list[bytes]:
 
 def decode_lists(blobs: Sequence[bytes | memoryview]) -> VisitLists:
     """The visits of many cells that keep them, in order. Raises CorruptCell."""
+    (single, ones), (several, lists) = _decoded(blobs)
+    return visit_lists.concatenated(ones, lists).of(np.argsort(np.concatenate((single, several))))
+
+
+def _decoded(
+    blobs: Sequence[bytes | memoryview],
+) -> tuple[tuple[Int64, VisitLists], tuple[Int64, VisitLists]]:
+    """Which cells have one visit and which have several, and of both the visits. Raises CorruptCell."""
     kinds = np.array([blob[1] for blob in blobs], np.int64)
     single, several = np.flatnonzero(kinds == ONE), np.flatnonzero(kinds != ONE)
     ones = _single_visits(moments_codec.decode([blobs[i] for i in single.tolist()]))
     heads, bodies = parted([blobs[i] for i in several.tolist()])
     rows, divisor = (np.array([head[i] for head in heads], np.int64) for i in (2, 3))
-    lists = visit_lists.concatenated(ones, visit_list_codec.decode(bodies, rows, divisor))
-    return lists.of(np.argsort(np.concatenate((single, several))))
+    return (single, ones), (several, visit_list_codec.decode(bodies, rows, divisor))
 
 
 def _single_visits(sums: Sums) -> VisitLists:

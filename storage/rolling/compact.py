@@ -20,7 +20,7 @@ from storage.landing.codec import encode_many
 from storage.query.copy_binary import among
 from storage.query.weighing.strata import read_strata
 from storage.rolling import days as states
-from storage.rolling import rows, weighted
+from storage.rolling import rows, weighted, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import (
     CUBES,
@@ -364,8 +364,8 @@ def _write(connection: Connection, source: Source, level: int, bucket: int, merg
     columns["weighted_total"] = merged.weighted_total
     blobs: dict[str, list[bytes]] = {
         "data": encode_many(merged.facts.stack, merged.facts.units, count),
-        "weighted": weighted.encode_doubles(merged.facts.weighted, count),
+        "weighted": weighted_codec.encode_doubles(merged.facts.weighted, count),
     }
     if merged.parts is not None:
-        blobs["moments"] = weighted.encode(merged.parts)
+        blobs["moments"] = weighted_codec.encode(merged.parts)
     rows.write(connection, roll_weighted, columns, blobs)

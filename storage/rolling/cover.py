@@ -80,6 +80,11 @@ def cover(state: State, first: int, end: int, *, weighted: bool = True) -> Cover
     return _part_days(state, edges, whole, tuple(buckets))
 
 
+def cover_by_hour(state: State, first: int, end: int) -> Cover:
+    """The hours [first, end) since 1970 UTC, each in its own cells; those that are not surely kept are the rest."""
+    return _part_days(state, [(first, end)], [], ())
+
+
 def _whole_days(
     state: State, first: int, end: int, *, weighted: bool
 ) -> tuple[list[int], list[tuple[int, int]]]:

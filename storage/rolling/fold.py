@@ -35,8 +35,10 @@ _PAIRS = 2_000_000
 _CLASSES = (-1, 0, 1, 2, 3)
 _SOURCE = ("cube", "campaign_id", "stacks", "sample_type_id")
 _COUNTS = ("profiles", "visits", "samples", "total")
-_SIZE = cast(func.sum(roll.c.facts + func.coalesce(func.octet_length(roll.c.moments), 0) // 2), BigInteger)
-"""Pairs of cells: a (function, visit) takes two bytes, what ten bytes of sums take is decoded to as much as five."""
+_SIZE = cast(
+    func.sum(roll.c.facts + func.coalesce(func.octet_length(roll.c.moments), 0) * 3 // 4), BigInteger
+)
+"""Pairs of cells: a (function, visit) takes a byte and a third, what twelve bytes of sums take is decoded to as much as five."""
 
 _log = structlog.get_logger("rolling")
 

@@ -56,11 +56,10 @@ def sum_facts(cell: Int64, stack: Int64, units: Int64, cells: int) -> Facts:
     order, first = by_pair(cell, stack)
     if not len(order):
         return Facts(np.zeros(cells, np.int64), stack, units)
-    total = np.add.reduceat(units[order], first)
-    lead = order[first]
-    kept = total != 0
-    lead = lead[kept]
-    return Facts(counts(cell[lead], cells), stack[lead], total[kept])
+    total = np.add.reduceat(units.take(order), first)
+    kept = np.flatnonzero(total)
+    lead = order.take(first.take(kept))
+    return Facts(counts(cell.take(lead), cells), stack.take(lead), total.take(kept))
 
 
 @dataclass(frozen=True, slots=True)

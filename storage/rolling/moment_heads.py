@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from storage.rolling import moments_codec, weighted
+from storage.rolling import moments_codec, weighted_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, empty
 from storage.rolling.weighted import Parts
@@ -66,7 +66,7 @@ _SIZE = _MANY.itemsize
 def decode_parts(blobs: Blobs) -> Parts:
     """The parts of many closed cells, without functions. Raises CorruptCell."""
     try:
-        heads = [weighted.HEAD.unpack_from(blob) for blob in blobs]
+        heads = [weighted_codec.HEAD.unpack_from(blob) for blob in blobs]
     except struct.error as error:
         raise CorruptCell(f"weighted moments without a head: {error}") from error
     scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T

@@ -2,7 +2,7 @@
 
     blob   = version (1) · kind (1) · rows u32 · divisor u64 · cell · packed columns, little-endian
     kind 1 = one visit: everything follows from x and each function's self and total
-             cell: machine bits i64, x f64, X·x f64; columns: function step, self, total − self
+             cell: machine bits i64, x f64, X·x f64; columns: storage/rolling/single_visit_codec.py
     kind 2 = several: cell: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
              columns: function step, visits, machine bits, self, total − self, and the six sums
     kind 3 = several, each by itself: storage/rolling/visit_list_codec.py
@@ -25,6 +25,7 @@ from storage.landing.errors import CorruptChunk
 from storage.rolling import visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, concatenated, empty
+from storage.rolling.single_visit_codec import pack_functions, unpack_functions
 from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 from storage.rolling.visit_lists import VisitLists
 
@@ -32,7 +33,7 @@ VERSION = 1
 ONE, MANY = 1, 2
 HEAD = struct.Struct("<BBIQ")
 ONE_CELL, MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
-_ONE_WIDTH, _MANY_WIDTH = 3, 11
+_MANY_WIDTH = 11
 _EXACT = float(1 << 53)
 _PAIRS_AT_ONCE = 1_000_000
 _ONE_BYTES, _MANY_BYTES = 48, 120
@@ -59,7 +60,7 @@ def encode(sums: Sums) -> list[bytes]:
         steps = _steps(part)
         rest = part.total - part.own
         if kind == ONE:
-            packed = pack_many((steps, part.own, rest), part.count)
+            packed = pack_functions(steps, part.own, rest, part.count)
         else:
             columns = (steps, part.row_visits, part.row_machines, part.own, rest, *_implied(part))
             packed = pack_many(columns, part.count)
@@ -315,7 +316,7 @@ class _Ones:
 
     @classmethod
     def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Ones":
-        steps, own, rest = unpack([body[ONE_CELL.size :] for body in bodies], rows, _ONE_WIDTH)
+        steps, own, rest = unpack_functions([memoryview(body)[ONE_CELL.size :] for body in bodies], rows)
         heads = [ONE_CELL.unpack_from(body) for body in bodies]
         return cls(heads, rows, divisor, _functions(steps, rows), own, _total(own, rest))
 
@@ -408,7 +409,7 @@ class _Lists:
         )
 
     def _decoded(self) -> Iterator[VisitLists]:
-        """A part at a time: a pair of two bytes takes two hundred while it is added up."""
+        """A part at a time: a pair of a byte or two takes two hundred while it is added up."""
         if self.kept is not None:
             yield self.kept
             return

@@ -33,14 +33,15 @@ from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
 from storage.query import budget
 from storage.query.copy_binary import among, among_given
-from storage.rolling import moment_heads, moments_codec, rows, weighted
+from storage.rolling import moment_heads, moments_codec, rows, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
 from storage.rolling.rows import MAX_BYTES, Columns
 from storage.rolling.sorting import Bool, Float64, Int64
-from storage.rolling.weighted import Parts, WeightedAmounts, WeightedMoments
+from storage.rolling.weighted import Parts
+from storage.rolling.weighted_codec import WeightedAmounts, WeightedMoments
 from storage.schema import exposure, roll, roll_weighted, stratum
 
 _CLASSES = (-1, 0, 1, 2, 3)
@@ -257,13 +258,13 @@ def read_weighted(
     columns = _joined(tables, [*_WEIGHTED, "version", "facts"])
     stack, units = _facts(found[0] if facts else [], columns["facts"])
     if facts and estimates:
-        doubles = weighted.decode_doubles(found[1], columns["facts"])
+        doubles = weighted_codec.decode_doubles(found[1], columns["facts"])
     else:
         doubles = np.zeros(len(units))
     parts = None
     if moments:
         read = functions is Functions.READ
-        parts = weighted.decode(found[-1]) if read else moment_heads.decode_parts(found[-1])
+        parts = weighted_codec.decode(found[-1]) if read else moment_heads.decode_parts(found[-1])
     arguments: list[Any] = [columns[name] for name in _WEIGHTED]
     arguments += [columns["facts"], stack, units, doubles, parts]
     arguments += [WeightedMoments(found[-1] if moments else ()), columns["version"]]
@@ -283,7 +284,7 @@ def counts_functions(
         .where(
             c.level == level,
             among(c.bucket, [bucket for of, bucket in cover.weighted if of == level]),
-            version == weighted.UNCOUNTED,
+            version == weighted_codec.UNCOUNTED,
         )
         .exists()
         for source in sources

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from storage.query.stacks.stack_reading import read_stacks
 from storage.rolling.rows import MAX_BYTES
-from storage.rolling.sorting import Int64, by_pair, counts, ranges
+from storage.rolling.sorting import Int64, ranges, starts
 from storage.stack_blocks import SPAN
 
 Int32 = npt.NDArray[np.int32]
@@ -147,15 +147,17 @@ class StackFunctions:
     def _add(self, ids: Int64, frames: Int32, lengths: Int64) -> None:
         if not len(ids):
             return
-        of = np.repeat(np.arange(len(ids)), lengths)
-        order, first = by_pair(of, frames.astype(np.int64))
-        lead = order[first]
-        length = counts(of[lead], len(ids))
-        leaf = np.zeros(len(ids), np.int64)
-        filled = lengths > 0
-        leaf[filled] = frames[np.cumsum(lengths)[filled] - 1]
-        before = counts(of[lead][frames[lead] < leaf[of[lead]]], len(ids))
-        self._append(ids, frames[lead], length, before)
+        bits = int(frames.max(initial=0)).bit_length()
+        calls = np.repeat(np.arange(len(ids)) << bits, lengths)
+        calls |= frames
+        calls.sort()
+        once = calls.take(starts(calls))
+        bounds = np.searchsorted(once, np.arange(len(ids) + 1) << bits)
+        leaf_at = np.zeros(len(ids), np.int64)
+        filled = np.flatnonzero(lengths)
+        innermost = frames[np.cumsum(lengths)[filled] - 1]
+        leaf_at[filled] = np.searchsorted(once, (filled << bits) | innermost) - bounds[filled]
+        self._append(ids, (once & ((1 << bits) - 1)).astype(np.int32), np.diff(bounds), leaf_at)
 
     def _append(self, ids: Int64, function: Int32, length: Int64, leaf_at: npt.NDArray[np.integer]) -> None:
         """Hold stacks whose functions, each once, stand one stack after the other."""

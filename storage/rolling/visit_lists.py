@@ -1,9 +1,9 @@
 """Cells as lists of their visits: what each brought of each function, from which all sums follow.
 
-Most functions of a cell were seen by one to three of its visits. A pair (function, visit) takes two bytes;
-the ten sums over visits (`moments.Sums`) take ten, and more the more they are. So a cell keeps its visits
-as long as that is smaller (`listed`), and sums afterwards. A visit that is taken out is found again by
-what it brought.
+Most functions of a cell were seen by one to three of its visits. A pair (function, visit) takes one or two
+bytes; the ten sums over visits (`moments.Sums`) take ten, and more the more they are. But to read a cell is to
+read all its pairs. So it keeps its visits as long as its functions have few of them (`listed`), and sums
+afterwards, even where these take more. A visit that is taken out is found again by what it brought.
 """
 
 import itertools
@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.rolling.moments import Sums
-from storage.rolling.sorting import Bool, Int64, added_up, among, by_pair, counts, ranges, starts
+from storage.rolling.sorting import Bool, Int64, added_up, among, by_pair, counts, ranges, slices, starts
 
 MOST_VISITS = 255
 """Of a cell that keeps them: their numbers are one byte each."""
 _PAIRS_A_ROW = 5
-"""Pairs that take as much as one function's sums."""
+"""Pairs a function beyond which sums are kept: a balance of bytes, of which nine pairs may still take less, and time of reading."""
+_CELL, _VISIT = 1, 6
+"""Fields of `VisitLists` that count from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +58,35 @@ class VisitLists:
     @property
     def pairs(self) -> Int64:
         """How many each cell has."""
-        return counts(self.cell[self.visit], len(self))
+        return np.diff(self._bounds())
 
     def of(self, cells: Int64) -> "VisitLists":
         """Those of some cells, in this order."""
         if len(cells) == len(self) and (cells == np.arange(len(cells))).all():
             return self
-        visits, pairs = self.visits, self.pairs
+        visits, bounds = self.visits, self._bounds()
+        pairs = np.diff(bounds)[cells]
         first_visit = np.cumsum(visits) - visits
         at = ranges(first_visit[cells], visits[cells])
-        rows = ranges((np.cumsum(pairs) - pairs)[cells], pairs[cells])
         # Each cell's visits move together.
         moved = (np.cumsum(visits[cells]) - visits[cells]) - first_visit[cells]
+        columns = (self.visit, self.function, self.own, self.total)
+        visit, function, own, total = slices(columns, bounds[cells], pairs)
+        visit += np.repeat(moved, pairs)
         return VisitLists(
             self.divisor[cells], np.repeat(np.arange(len(cells)), visits[cells]), self.sign[at],
-            self.machine_bit[at], self.x[at], self.event[at], self.visit[rows] + np.repeat(moved, pairs[cells]),
-            self.function[rows], self.own[rows], self.total[rows],
+            self.machine_bit[at], self.x[at], self.event[at], visit, function, own, total,
         )  # fmt: skip
+
+    def spread(self, place: Int64, cells: int) -> "VisitLists":
+        """The same among cells that have no visits: cell i is `place[i]` of so many, ascending."""
+        divisor = np.zeros(cells, np.int64)
+        divisor[place] = self.divisor
+        return replace(self, divisor=divisor, cell=place[self.cell])
 
     def portions(self, most: int) -> Iterator[tuple[int, int, "VisitLists"]]:
         """Cells [low, high) and what they are, in order: of one and less than `most` pairs of others behind it."""
-        bounds = np.concatenate(([0], np.cumsum(self.pairs)))
+        bounds = self._bounds()
         groups = np.flatnonzero(np.diff(bounds[1:] // max(most, 1))) + 1
         cuts = [0, *groups.tolist(), len(self)] if len(self) else []
         for low, high in itertools.pairwise(cuts):
@@ -130,9 +140,13 @@ class VisitLists:
         )
 
     def listed(self) -> Bool:
-        """Cells that are smaller as lists than as sums."""
-        rows = counts(self.cell[self.visit[self._first()]], len(self))
-        listed: Bool = (self.visits <= MOST_VISITS) & (self.pairs <= _PAIRS_A_ROW * rows)
+        """Cells of few enough visits, and few enough of each function, to be kept as lists and not as sums."""
+        bounds, visits = self._bounds(), self.visits
+        fresh = np.ones(len(self.visit), np.bool_)
+        np.not_equal(self.function[1:], self.function[:-1], out=fresh[1:])
+        fresh[bounds[:-1][np.diff(bounds) > 0]] = True
+        rows = np.diff(np.concatenate(([0], np.cumsum(fresh)))[bounds])
+        listed: Bool = (visits <= MOST_VISITS) & (np.diff(bounds) <= _PAIRS_A_ROW * rows)
         return listed
 
     def sums(self) -> Sums:
@@ -164,46 +178,53 @@ class VisitLists:
         arguments: list[Any] = [self.divisor, visits, bits, *scalars, rows_of, self.function[first], *summed]
         return Sums(*arguments)
 
+    def _bounds(self) -> Int64:
+        """Where each cell's pairs begin, and behind them where the last one's end.
+
+        By bisection, for all cells at once: there are thousands of pairs to a cell, and to look up the cell of
+        each takes a quarter of the time of sorting them.
+        """
+        first_visit = np.searchsorted(self.cell, np.arange(len(self) + 1))
+        low, high = np.zeros_like(first_visit), np.full_like(first_visit, len(self.visit))
+        while len(open_ := np.flatnonzero(low < high)):
+            middle = (low[open_] + high[open_]) >> 1
+            before = self.visit[middle] < first_visit[open_]
+            low[open_[before]] = middle[before] + 1
+            high[open_[~before]] = middle[~before]
+        return low
+
     def _first(self) -> Int64:
         """Positions of pairs with which a function of a cell begins."""
         return starts((self.cell[self.visit] << 32) | self.function)
 
 
-def none(cells: int) -> VisitLists:
-    """No visits, for this many cells; any divisor divides their 0."""
-    nothing = np.zeros(0, np.int64)
-    return VisitLists(np.zeros(cells, np.int64), *(nothing,) * 9)
-
-
-def concatenated(a: VisitLists, b: VisitLists) -> VisitLists:
-    """The cells of both, `a`'s first."""
-    columns: list[Int64] = [
-        np.concatenate((getattr(a, field.name), getattr(b, field.name))) for field in fields(VisitLists)
+def concatenated(*lists: VisitLists) -> VisitLists:
+    """The cells of all, those of the first in front."""
+    joined: list[list[Int64]] = [
+        [getattr(each, field.name) for each in lists] for field in fields(VisitLists)
     ]
-    joined = VisitLists(*columns)
-    joined.cell[len(a.cell) :] += len(a)
-    joined.visit[len(a.visit) :] += len(a.cell)
-    return joined
+    cells = visits = 0
+    for n, each in enumerate(lists):
+        joined[_CELL][n] = each.cell + cells
+        joined[_VISIT][n] = each.visit + visits
+        cells += len(each)
+        visits += len(each.cell)
+    return VisitLists(*map(np.concatenate, joined))
 
 
-def add(a: VisitLists, b: VisitLists) -> tuple[VisitLists, Bool]:
-    """Cell by cell the visits of both, less those to be taken out; and the cells that lack one of these."""
-    divisor = np.gcd(a.divisor, b.divisor)
+def add(*lists: VisitLists) -> tuple[VisitLists, Bool]:
+    """Cell by cell the visits of all, less those to be taken out; and the cells that lack one of these."""
+    divisor = np.gcd.reduce([each.divisor for each in lists])
     divisor[divisor == 0] = 1
-    a, b = a.in_multiples_of(divisor), b.in_multiples_of(divisor)
-    both = concatenated(a, b)
-    cell = np.concatenate((a.cell, b.cell))
+    every = concatenated(*(each.in_multiples_of(divisor) for each in lists))
+    cell = np.concatenate([each.cell for each in lists])
     by_cell = np.argsort(cell, kind="stable")
-    together = replace(
-        _reordered(both, by_cell),
-        divisor=divisor,
-        cell=cell[by_cell],
-    )
-    # Each list's pairs are in order already, and `a`'s visits come before `b`'s: two runs to be merged.
-    order = np.argsort((together.cell[together.visit] << 32) | together.function, kind="stable")
-    pairs = {name: getattr(together, name)[order] for name in ("visit", "function", "own", "total")}
+    together = replace(_reordered(every, by_cell), divisor=divisor, cell=cell[by_cell])
+    # Each list's pairs are in order already, and the visits of the first come before the others': runs to be merged.
+    order = np.argsort((together.cell.take(together.visit) << 32) | together.function, kind="stable")
+    pairs = {name: getattr(together, name).take(order) for name in ("visit", "function", "own", "total")}
     together = replace(together, **pairs)
-    if not len(b.sign) or int(b.sign.min()) > 0:
+    if not len(together.sign) or int(together.sign.min()) > 0:
         return together, np.zeros(len(together), np.bool_)
     return _taken_out(together)
 

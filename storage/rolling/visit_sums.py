@@ -113,7 +113,7 @@ def lists(of: Members, pairs: Pairs) -> VisitLists:
     order, _ = by_pair(of.cell[pairs.member], pairs.function)
     return VisitLists(
         divisor, of.cell, of.sign, of.machine_bit, of.x, of.event,
-        pairs.member[order], pairs.function[order], pairs.own[order], pairs.total[order],
+        *(column.take(order) for column in (pairs.member, pairs.function, pairs.own, pairs.total)),
     )  # fmt: skip
 
 

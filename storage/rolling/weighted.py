@@ -1,41 +1,18 @@
-"""The moments of closed days with their weights in: parts of `analysis.moments.Moments`, and their blob.
+"""The moments of closed days with their weights in: parts of `analysis.moments.Moments`, in columns.
 
-Of other days other visits are the clusters, so parts of different buckets add. They are stored
-in double precision: the variance of a share is a small difference of large sums, and with single
-precision a function that one visit alone had once looked known to four digits.
-
-    blob    = version · rows u32 · cell: machine bits i64, the scalars f64 · length u32 · packed columns
-            · one zstd frame of the doubles, byte by byte of significance: self and total first
-    version = 2: before the packed columns stands a u64; these are function step, visits, observed self and total − self, the last
-              two in multiples of that number; machine bits, as i64, stand behind the doubles
-              · 1: the packed columns are function step, visits, machine bits. So were cells made before what was
-              observed was kept by function
+Of other days other visits are the clusters, so parts of different buckets add. They are in double precision: the variance of
+a share is a small difference of large sums, and with single precision a function that one visit alone had once looked
+known to four digits. `weighted_codec` stores them.
 """
 
-import itertools
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
-from storage.landing.columns import pack_many, unpack
-from storage.landing.errors import CorruptChunk
-from storage.rolling.errors import CorruptCell
 from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts, ranges
-
-_UNCOUNTED, _COUNTED = 1, 2
-HEAD = struct.Struct("<BIq7dI")
-_DIVISOR = struct.Struct("<Q")
-UNCOUNTED = bytes([_UNCOUNTED])
-"""What blobs begin with that do not say what was observed."""
-_ROW_BYTES = 96
-"""Of a function of a cell while first sums are unpacked."""
-Blobs = Sequence[bytes | memoryview]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +74,15 @@ class Parts:
 
 
 _NAMES = [field.name for field in fields(Parts)]
-_SCALARS = _NAMES[1:8]
+SCALARS = _NAMES[1:8]
 _ROWS = _NAMES[9:-1]
-_SQUARES = _NAMES[14:-3]
+SQUARES = _NAMES[14:-3]
 _OF_CELLS = frozenset((*_NAMES[:9], _NAMES[-1]))
 
 
 def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
     """Parts merged into fewer cells: cell i goes into `into[i]`, 0…cells−1."""
-    scalars = [np.bincount(into, getattr(parts, name), cells) for name in _SCALARS]
+    scalars = [np.bincount(into, getattr(parts, name), cells) for name in SCALARS]
     machines = np.zeros(cells, np.int64)
     np.bitwise_or.at(machines, into, parts.machines)
     cell = into[parts.cell]
@@ -126,355 +103,16 @@ def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
     return Parts(*arguments)
 
 
-def encode(parts: Parts) -> list[bytes]:
-    """One blob for each cell."""
-    bounds = np.concatenate(([0], np.cumsum(parts.count))).tolist()
-    steps = np.diff(parts.function, prepend=0)
-    first = np.array(bounds[:-1], np.int64)[parts.count > 0]
-    steps[first] = parts.function[first]
-    divisors = _divisors(parts)
-    of_row = np.repeat(divisors, parts.count)
-    own, rest = parts.own_units // of_row, (parts.total_units - parts.own_units) // of_row
-    packed: list[bytes] = [b""] * len(parts)
-    for counted in (True, False):
-        cells = np.flatnonzero(parts.counted == counted)
-        at = np.repeat(parts.counted == counted, parts.count)
-        columns = (steps, parts.visits, own, rest) if counted else (steps, parts.visits, parts.row_machines)
-        bodies = pack_many([column[at] for column in columns], parts.count[cells])
-        for place, body in zip(cells.tolist(), bodies, strict=True):
-            packed[place] = body
-            if counted:
-                packed[place] = _DIVISOR.pack(int(divisors[place])) + body
-    doubles = np.stack((parts.own, parts.total)).astype("<f8")
-    squares = np.stack([getattr(parts, name) for name in _SQUARES]).astype("<f8")
-    bits = parts.row_machines.astype("<i8")
-    scalars = np.stack([getattr(parts, name) for name in _SCALARS], axis=1).tolist()
-    compressor = zstandard.ZstdCompressor(level=1)
-    blobs = []
-    for i, (low, high) in enumerate(itertools.pairwise(bounds)):
-        version = _COUNTED if parts.counted[i] else _UNCOUNTED
-        head = HEAD.pack(version, high - low, int(parts.machines[i]), *scalars[i], len(packed[i]))
-        body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high])
-        if version == _COUNTED:
-            body += shuffled(bits[low:high])
-        blobs.append(head + packed[i] + compressor.compress(body))
-    return blobs
-
-
-def _divisors(parts: Parts) -> Int64:
-    """What all that was observed in each cell is a multiple of."""
-    divisors = np.zeros(len(parts), np.int64)
-    for column in (parts.own_units, parts.total_units):
-        np.gcd.at(divisors, parts.cell, column)
-    return np.maximum(divisors, 1)
-
-
-def decode(blobs: Blobs, wanted: Bool | None = None) -> Parts:
-    """The parts of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
-    return WeightedMoments(blobs).parts(wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedAmounts:
-    """Columns over the functions of weighted cells, cell by cell: first sums alone."""
-
-    counted: Bool
-    """Of each cell, as in `Parts`."""
-    function: Int64
-    own_units: Int64
-    """Observed, like the next one."""
-    total_units: Int64
-    own: Float64
-    """The fleet's, like the next one."""
-    total: Float64
-
-    def of(self, rows: slice) -> "WeightedAmounts":
-        """Some of the rows; the cells as they are."""
-        names = ("function", "own_units", "total_units", "own", "total")
-        return WeightedAmounts(self.counted, *(getattr(self, name)[rows] for name in names))
-
-
-class WeightedMoments:
-    """The blobs of many cells; what several questions need of them is unpacked when it is first asked for, and once only."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Nothing is read yet."""
-        self._blobs = blobs
-
-    def of(self, cells: Int64) -> "WeightedMoments":
-        """Those of some cells, in this order: not unpacked yet."""
-        return WeightedMoments([self._blobs[cell] for cell in cells.tolist()])
-
-    @property
-    def stored(self) -> int:
-        """Bytes of the blobs."""
-        return sum(map(len, self._blobs))
-
-    @property
-    def counted(self) -> bool:
-        """Of every cell it is known what was observed of its functions; told from the first bytes."""
-        return not any(blob[0] == _UNCOUNTED for blob in self._blobs if len(blob))
-
-    @property
-    def size(self) -> int:
-        """Bytes that `amounts` unpacks, half of which stay; told from the heads. Raises CorruptCell."""
-        return _ROW_BYTES * int(self._parted.rows.sum())
-
-    @property
-    def whole_size(self) -> int:
-        """Bytes that `parts` unpacks besides what it gives; as `size`."""
-        return self.size + int(self._parted.sizes.sum())
-
-    @property
-    def rows(self) -> Int64:
-        """How many functions each cell has; told from the heads. Raises CorruptCell."""
-        return self._parted.rows
-
-    def amounts(self) -> WeightedAmounts:
-        """What the cells have of all their functions, without the squares, nine tenths of it. Raises CorruptCell."""
-        parted = self._parted
-        decompressor = zstandard.ZstdDecompressor()
-        doubles = [np.zeros((2, 0))]
-        for frame, n, size in zip(parted.frames, parted.rows.tolist(), parted.sizes.tolist(), strict=True):
-            doubles.append(unshuffled(_beginning(decompressor, frame, n * 16, size), "<f8", 2, n))
-        function, _, own_units, total_units, _ = self._columns
-        own, total = _finite(np.concatenate(doubles, axis=1))
-        return WeightedAmounts(parted.counted, function, own_units, total_units, own, total)
-
-    def parts(self, wanted: Bool | None = None) -> Parts:
-        """As `decode`."""
-        parted = self._parted
-        decompressor = zstandard.ZstdDecompressor()
-        bodies = [
-            _body(decompressor, frame, size)
-            for frame, size in zip(parted.frames, parted.sizes.tolist(), strict=True)
-        ]
-        rows = kept = parted.rows
-        columns = self._columns
-        chosen: list[Int64 | None] = [None] * len(rows)
-        if wanted is not None and len(rows):
-            keep = among(columns[0], wanted)
-            cell = np.repeat(np.arange(len(rows)), rows)[keep]
-            columns = [column[keep] for column in columns]
-            kept = counts(cell, len(rows))
-            chosen = list(np.split(keep - (np.cumsum(rows) - rows)[cell], np.cumsum(kept)[:-1]))
-        doubles, found, bits = [], [], []
-        for body, n, of, counted in zip(bodies, rows.tolist(), chosen, parted.counted.tolist(), strict=True):
-            view, first, cut = memoryview(body), n * 16, n * _WIDTH * 8
-            doubles.append(unshuffled(view[:first], "<f8", 2, n, of))
-            found.append(unshuffled(view[first:cut], "<f8", len(_SQUARES), n, of))
-            size = n if of is None else len(of)
-            bits.append(unshuffled(view[cut:], "<i8", 1, n, of)[0] if counted else np.zeros(size, np.int64))
-        y = _finite(np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0)))
-        squares = _finite(_beside(found))
-        function, visits, own_units, total_units, machines = columns
-        if bits:
-            machines = machines | np.concatenate(bits).astype(np.int64)
-        arguments: list[Any] = [
-            parted.machines,
-            *parted.scalars,
-            kept,
-            function,
-            visits,
-            machines,
-            *y,
-            *squares,
-        ]
-        arguments += [own_units, total_units, parted.counted]
-        return Parts(*arguments)
-
-    @cached_property
-    def _parted(self) -> "_Parted":
-        return _Parted.of(self._blobs)
-
-    @cached_property
-    def _columns(self) -> list[Int64]:
-        return self._parted.columns()
-
-
-_WIDTH = 2 + len(_SQUARES)
-"""Doubles of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Parted:
-    """Blobs in their parts: columns over cells, what is packed of their rows, and the frames of doubles."""
-
-    machines: Int64
-    scalars: Float64
-    """(7, cells)."""
-    rows: Int64
-    counted: Bool
-    divisors: Int64
-    packed: list[memoryview]
-    frames: list[memoryview]
-
-    @classmethod
-    def of(cls, blobs: Blobs) -> "_Parted":
-        """Raises CorruptCell."""
-        heads, divisors, packed, frames = [], [], [], []
-        for data in blobs:
-            blob = memoryview(data)
-            if blob.nbytes < HEAD.size or blob[0] not in {_UNCOUNTED, _COUNTED}:
-                raise CorruptCell("weighted moments of a kind that is not known here")
-            head = HEAD.unpack_from(blob)
-            if not np.isfinite(head[3:10]).all():
-                raise CorruptCell("a sum that is no number")
-            first, cut = HEAD.size, HEAD.size + head[-1]
-            divisor = 1
-            if head[0] == _COUNTED:
-                if head[-1] < _DIVISOR.size or blob.nbytes < cut:
-                    raise CorruptCell("weighted moments that end too early")
-                (divisor,) = _DIVISOR.unpack_from(blob, first)
-                first += _DIVISOR.size
-                if not 1 <= divisor < 1 << 63:
-                    raise CorruptCell("weighted moments with an impossible divisor")
-            heads.append(head)
-            divisors.append(divisor)
-            packed.append(blob[first:cut])
-            frames.append(blob[cut:])
-        return cls(
-            np.array([head[2] for head in heads], np.int64),
-            np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T,
-            np.array([head[1] for head in heads], np.int64),
-            np.array([head[0] == _COUNTED for head in heads], np.bool_),
-            np.array(divisors, np.int64),
-            packed,
-            frames,
-        )
-
-    @property
-    def sizes(self) -> Int64:
-        """Bytes in each frame."""
-        return self.rows * 8 * (_WIDTH + self.counted)
-
-    def columns(self) -> list[Int64]:
-        """Function, visits, observed self and total of all rows, and the machine bits that are packed. Raises CorruptCell."""
-        if self.counted.all():
-            return self._counted(np.arange(len(self.rows)))
-        found = np.zeros((5, int(self.rows.sum())), np.int64)
-        for counted, read in ((True, self._counted), (False, self._uncounted)):
-            cells = np.flatnonzero(self.counted == counted)
-            found[:, np.repeat(self.counted == counted, self.rows)] = read(cells)
-        return list(found)
-
-    def _counted(self, cells: Int64) -> list[Int64]:
-        rows = self.rows[cells]
-        function, visits, own, rest = _unpacked([self.packed[i] for i in cells.tolist()], rows, 4)
-        factor = np.repeat(self.divisors[cells], rows)
-        largest = (own.astype(np.float64) + rest) * factor
-        if len(own) and (int(own.min()) < 0 or int(rest.min()) < 0 or float(largest.max()) >= _LAST):
-            raise CorruptCell("a sum that is no amount")
-        # The machine bits stand behind the doubles.
-        return [function, visits, own * factor, (own + rest) * factor, np.zeros(len(own), np.int64)]
-
-    def _uncounted(self, cells: Int64) -> list[Int64]:
-        function, visits, machines = _unpacked([self.packed[i] for i in cells.tolist()], self.rows[cells], 3)
-        nothing = np.zeros(len(function), np.int64)
-        return [function, visits, nothing, nothing, machines]
-
-
-def _unpacked(bodies: Blobs, rows: Int64, width: int) -> list[Int64]:
-    """Packed columns, the first of which are functions. Raises CorruptCell."""
-    try:
-        steps, *others = unpack(bodies, rows, width)
-    except CorruptChunk as error:
-        raise CorruptCell(f"weighted moments do not decode: {error}") from error
-    return [_running(steps, rows), *others]
-
-
-_LAST = float(1 << 63)
-
-
-def _finite(numbers: Float64) -> Float64:
-    if not np.isfinite(numbers).all():
-        raise CorruptCell("a sum that is no number")
-    return numbers
-
-
-def shuffled(table: npt.NDArray[np.generic]) -> bytes:
-    """The bytes of numbers with the most alike ones side by side: first all first bytes, and so on."""
-    flat = np.ascontiguousarray(table).reshape(-1)
-    return np.ascontiguousarray(flat.view(np.uint8).reshape(len(flat), flat.itemsize).T).tobytes()
-
-
-def unshuffled(
-    data: bytes | memoryview, kind: str, columns: int, rows: int, chosen: Int64 | None = None
-) -> npt.NDArray[Any]:
-    """The inverse of `shuffled`, of shape (columns, rows), or of the chosen rows alone."""
-    size = np.dtype(kind).itemsize
-    planes = np.frombuffer(data, np.uint8).reshape(size, columns * rows)
-    if chosen is not None:
-        planes = planes[:, (np.arange(columns)[:, None] * rows + chosen).ravel()]
-        rows = len(chosen)
-    numbers: npt.NDArray[Any] = np.ascontiguousarray(planes.T).view(kind).reshape(columns, rows)
-    return numbers
-
-
-def _beside(tables: list[Float64]) -> Float64:
-    return np.concatenate(tables, axis=1) if tables else np.zeros((len(_SQUARES), 0))
-
-
-def _body(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int) -> bytes:
-    try:
-        if zstandard.frame_content_size(frame) != size:
-            raise CorruptCell("weighted moments of another length than they say")
-        return decompressor.decompress(frame)
-    except zstandard.ZstdError as error:
-        raise CorruptCell(f"weighted moments do not decompress: {error}") from error
-
-
-def _beginning(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int, whole: int) -> bytes:
-    """The first bytes of a frame; what stands behind them is not decompressed."""
-    try:
-        if zstandard.frame_content_size(frame) != whole:
-            raise CorruptCell("weighted moments of another length than they say")
-        with decompressor.stream_reader(frame) as reader:
-            found: bytes = reader.read(size)
-    except zstandard.ZstdError as error:
-        raise CorruptCell(f"weighted moments do not decompress: {error}") from error
-    if len(found) != size:
-        raise CorruptCell("weighted moments that end too early")
-    return found
-
-
-def _running(steps: Int64, rows: Int64) -> Int64:
-    filled = rows[rows > 0]
-    if not len(filled):
-        return steps
-    function = np.cumsum(steps)
-    first = np.cumsum(filled) - filled
-    function -= np.repeat(function[first] - steps[first], filled)
-    if int(steps.min()) < 1 or int(function.max()) > np.iinfo(np.int32).max or int(function.min()) < 1:
-        raise CorruptCell("functions that do not ascend")
-    return function
-
-
-def encode_doubles(values: Float64, count: Int64) -> list[bytes]:
-    """Blobs of doubles (`roll_weighted.weighted`), `count` of them for each cell."""
-    compressor = zstandard.ZstdCompressor(level=1)
-    bounds = np.concatenate(([0], np.cumsum(count))).tolist()
-    little = values.astype("<f8")
-    return [compressor.compress(shuffled(little[low:high])) for low, high in itertools.pairwise(bounds)]
-
-
-def decode_doubles(blobs: Blobs, count: Int64) -> Float64:
-    """The doubles of many cells, in order. Raises CorruptCell."""
-    decompressor = zstandard.ZstdDecompressor()
-    parts = [
-        unshuffled(_body(decompressor, memoryview(blob), 8 * n), "<f8", 1, n)[0]
-        for blob, n in zip(blobs, count.tolist() if blobs else [], strict=True)
-    ]
-    values = np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
-    if not np.isfinite(values).all():
-        raise CorruptCell("a weighted value that is no number")
-    return values
-
-
-NO_PARTS = decode(())
-
-
 def concatenated(parts: Sequence[Parts]) -> Parts:
     """The cells of all parts, one part after the other; at least one."""
     arguments: list[Any] = [np.concatenate([getattr(part, name) for part in parts]) for name in _NAMES]
     return Parts(*arguments)
+
+
+def _none() -> Parts:
+    number, whole, known = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    kinds: dict[Any, Any] = {Int64: whole, Float64: number, Bool: known}
+    return Parts(*(kinds[field.type] for field in fields(Parts)))
+
+
+NO_PARTS = _none()

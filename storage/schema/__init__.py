@@ -27,7 +27,6 @@ from storage.schema.fleet import campaign, machine, stratum
 from storage.schema.identity import database_identity
 from storage.schema.merged import (
     exposure,
-    fseries,
     roll,
     roll_built,
     roll_day,
@@ -70,7 +69,6 @@ __all__ = [
     "experiment_run",
     "experiment_set",
     "exposure",
-    "fseries",
     "function",
     "label_set",
     "line_chunk",

@@ -153,14 +153,3 @@ exposure = Table(
     Index(None, "day"),
     comment="what the cells of an hour were observed in; written with them, so that both always agree",
 )
-
-fseries = Table(
-    "fseries",
-    metadata,
-    Column("campaign_id", SmallInteger, primary_key=True),
-    Column("sample_type_id", SmallInteger, primary_key=True),
-    Column("function_block", Integer, primary_key=True, comment="64 functions"),
-    Column("day", Date, primary_key=True),
-    Column("facts", Integer, nullable=False),
-    Column("data", LargeBinary, nullable=False, comment="64 functions × 24 h, self and total"),
-)

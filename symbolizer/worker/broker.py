@@ -11,10 +11,11 @@ a message may be lost or come twice, and nothing is ever asked of a result.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
+from kombu import Connection
 
 from storage.captures import Due
 from symbolizer.worker import routing
@@ -33,12 +34,34 @@ _VISIBILITY_S: Final = 2 * LONGEST_TASK_S
 """A message unacknowledged for this long is delivered again: must be more than any task takes."""
 
 
+class _OneBroker(Celery):
+    """Reaches the broker that it was made with and no other.
+
+    Celery prefers CELERY_BROKER_URL, its _READ_ and _WRITE_ kin and, of a worker, BROKER_URL to its configuration:
+    the variables of another program in the same shell would have captures sent to that program's broker.
+    """
+
+    def __init__(self, name: str, url: str) -> None:
+        super().__init__(name, broker=url, set_as_current=False)
+        self._url = url
+
+    def connection_for_read(self, url: str | None = None, **kwargs: Any) -> Connection:
+        """To consume; whatever `url` Celery names, which it may have from the environment."""
+        del url
+        return super().connection_for_read(self._url, **kwargs)
+
+    def connection_for_write(self, url: str | None = None, **kwargs: Any) -> Connection:
+        """To send, and what `connection` and the pools of connections call."""
+        del url
+        return super().connection_for_write(self._url, **kwargs)
+
+
 def make_broker(broker_url: str) -> Celery:
-    """A Celery application that can send and receive; connects on first use.
+    """A Celery application that can send and receive, by this broker whatever the environment says; connects on first use.
 
     `broker_url` is redis://…, rediss://…, redis+socket:///path?virtual_host=0 or unix:///path?db=0.
     """
-    app = Celery("symbolizer", broker=_as_kombu_spells_it(broker_url), set_as_current=False)
+    app = _OneBroker("symbolizer", _as_kombu_spells_it(broker_url))
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",

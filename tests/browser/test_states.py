@@ -204,10 +204,15 @@ def test_a_telephone_shows_all_of_the_width(new_visitor: Callable, fleet: Landed
 
 
 def test_who_is_not_logged_in_learns_how(new_visitor: Callable):
-    page = new_visitor(logged_in=False).open()
-    expect(page.get_by_role("heading", name="You are not logged in")).to_be_visible()
+    visitor = new_visitor(logged_in=False)
+    page = visitor.open()
+    heading = page.get_by_role("heading", name="You are not logged in")
+    expect(heading).to_be_visible()
     expect(page.get_by_text("fleetprof url", exact=True)).to_be_visible()
     assert violations(page) == []
+    page.goto(visitor.server.login_url())
+    expect(page.get_by_text("No machine is in the inventory yet")).to_be_visible()
+    expect(heading).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from services.api.problems import MEDIA_TYPE, ProblemDocument
 from storage.database import open_engine
-from tests.api_strangers import BASE, ask_everything, operations, whole_app
+from tests.api_strangers import BASE, ask_everything, kind_of, operations, whole_app
 
 pytestmark = [
     pytest.mark.integration,
@@ -24,6 +24,13 @@ pytestmark = [
 
 EXAMPLES = 3
 """Of each operation, as its description allows and as it does not. `make fuzz-api` asks more."""
+MET = {
+    "views": {"bad-selection", "bad-parameter"},
+    "models": {"bad-selection", "bad-parameter"},
+    "data": {"bad-selection", "bad-parameter"},
+    "symbols": {"bad-parameter", "unknown", "unusable-file"},
+}
+"""Problems that have to be met of each kind of route: a run that is only told of wrong parameters has asked nothing."""
 VIEWER = "a-viewers-token-111111"
 
 
@@ -41,6 +48,10 @@ def test_every_answer_is_one_that_the_description_has(whole: tuple[FastAPI, Mapp
     assert {operation for operation, _ in heard.answers} == described
     well = {operation for operation, status in heard.answers if status == 200}
     assert len(well) > len(described) / 2, "most are asked something that has an answer, too"
+    assert {kind_of(operation) for operation in well} == set(MET)
+    met = {(kind, name) for kind, _, name in heard.problems}
+    assert {(kind, name) for kind, names in MET.items() for name in names} <= met
+    assert "unknown-campaign" in {name for _, name in met}
 
 
 def test_without_its_database_every_answer_is_still_one_of_them(tmp_path: Path):

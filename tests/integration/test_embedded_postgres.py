@@ -25,7 +25,8 @@ from services.errors import CannotStart
 
 pytestmark = pytest.mark.integration
 
-SMALL = {"shared_buffers": "16MB"}
+SMALL = {"shared_buffers": "16MB", "fsync": "off"}
+"""The machine does not lose power here; whatever is killed, what was written is there."""
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers as somebody else")
 
 

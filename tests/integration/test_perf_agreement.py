@@ -36,8 +36,14 @@ def folder(server_directory: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(made)
 
 
+@pytest.fixture(scope="module")
+def symbols(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built symbols: the tests' programs differ, but not the libraries and whatever else runs here."""
+    return tmp_path_factory.mktemp("symbols")
+
+
 @pytest.fixture
-def product(engine: Engine, archive: Archive, folder: Path) -> Iterator[Product]:
+def product(engine: Engine, archive: Archive, folder: Path, symbols: Path) -> Iterator[Product]:
     for program in ("perf", "addr2line", "readelf", "nm"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
@@ -48,7 +54,7 @@ def product(engine: Engine, archive: Archive, folder: Path) -> Iterator[Product]
     if unit.endswith(".service"):
         pytest.skip(f"all that starts here is the application {unit}")
     with gateway(folder / "gateway.sock", folder / "gateway.log") as address:
-        made = Product(engine, archive, folder / "symbols", address)
+        made = Product(engine, archive, symbols, address)
         yield made
         made.close()
 

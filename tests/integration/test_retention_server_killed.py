@@ -1,7 +1,8 @@
 """PostgreSQL is killed again and again while old days go and dictionaries are swept: nothing lost, nothing twice.
 
-Landings, mergings, retention and sweeps go on meanwhile, each with its own memory and connections, and each
-begins again when its connection breaks. `FLEETPROF_KILLS=50` kills more often.
+Landings, mergings, foldings, buckets of days, retention and sweeps go on meanwhile, each with its own memory and
+connections, and each begins again when its connection breaks. Kills wait for work, not for time: each part of it has
+to be done between two of them. `FLEETPROF_KILLS=50` kills more often.
 """
 
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, func, select
 
 from storage import migrate, partitions
 from storage.archive import Archive, capture_key
@@ -26,22 +27,40 @@ from storage.dictionary_sweep.sweep import sweep
 from storage.errors import DatabaseError
 from storage.landing.interning import Interner
 from storage.retention.retain import Keep, retain
-from storage.rolling.cubes import EVENT, HOUR, HOURS_A_DAY, day_number
+from storage.rolling.compact import compact
+from storage.rolling.cubes import DAY, EVENT, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, day_number
+from storage.rolling.fold import fold
 from storage.rolling.roll import Roller
-from storage.schema import capture, coverage, roll, roll_queue, roll_replaced, sample_type, visit
+from storage.schema import (
+    capture,
+    coverage,
+    roll,
+    roll_built,
+    roll_queue,
+    roll_replaced,
+    roll_weighted,
+    sample_type,
+    visit,
+)
 from tests.integration.dictionary_sweep.landings import broken, capture_of, is_as_landed, landed
 from tests.integration.exactly_once.server import MortalServer
 from tests.landed import BEFORE_MIDNIGHT, archived
 from tests.made_captures import expected_units
 
-KILLS = int(os.environ.get("FLEETPROF_KILLS", "5"))
+KILLS = int(os.environ.get("FLEETPROF_KILLS", "8"))
 DAYS = [BEFORE_MIDNIGHT + timedelta(days=n) for n in range(6)]
 TODAY = DAYS[-1].date()
+LATER = DAYS[-1] + timedelta(days=90)
+"""All days are closed, and their buckets of 4, 16 and 64 days are over."""
 KEPT = 3
 """Days whose facts stay; the others go one after the other."""
 VISITS_A_DAY = 5
 LONGEST_S = 0.8
-"""Between two kills."""
+"""To the next kill, once what is waited for has happened."""
+PATIENCE_S = 15.0
+"""With what is waited for between two kills; then it is waited for after the next one."""
+KINDS = ("landed", "merged", "dropped", "folded", "bucket")
+"""What has to happen between two kills, each in its turn."""
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120 + 20 * KILLS)]
 
@@ -57,6 +76,8 @@ class World:
     """The captures' content, by visit; several share one, so that stacks are used by many days or by one."""
     oldest_kept: int = 0
     """Days before it, counted from the first, may go."""
+    done: Counter[str] = field(default_factory=Counter)
+    """How often each of `KINDS` was seen done; each is counted by one thread."""
     over: threading.Event = field(default_factory=threading.Event)
     errors: list[BaseException] = field(default_factory=list)
 
@@ -85,6 +106,7 @@ def land_all(world: World, engine: Engine, interner: Interner) -> int:
         ).all()
     for visit_id in random.sample(waiting, len(waiting)):
         landed(engine, interner, visit_id, world.seeds[visit_id])
+        world.done["landed"] += 1
     return len(waiting)
 
 
@@ -104,20 +126,49 @@ def lander(world: World) -> Callable[[], object]:
 
 def roller(world: World) -> Callable[[], object]:
     rolling = Roller(world.engine("roller"))
-    return lambda: rolling.roll(batch=3)
+
+    def turn() -> None:
+        world.done["merged"] += rolling.roll(batch=3).entries
+
+    return turn
+
+
+def compactor(world: World) -> Callable[[], object]:
+    """As one does when every day is closed."""
+    engine = world.engine("compactor")
+
+    def turn() -> None:
+        world.done["folded"] += len(fold(engine, LATER))
+        world.done["bucket"] += len(compact(engine, LATER).buckets)
+        world.over.wait(0.1)
+
+    return turn
 
 
 def retirer(world: World) -> Callable[[], object]:
     engine = world.engine("retirer")
-    return lambda: retain(engine, world.archive, TODAY, keep(world.oldest_kept))
+
+    def turn() -> None:
+        world.done["dropped"] += len(retain(engine, world.archive, TODAY, keep(world.oldest_kept)).dropped)
+
+    return turn
 
 
 def sweeper(world: World) -> Callable[[], object]:
     engine = world.engine("sweeper")
 
     def turn() -> None:
-        sweep(engine)
-        world.over.wait(0.2)  # landings get nowhere while epochs follow on each other
+        try:
+            sweep(engine)
+        finally:
+            rest()
+
+    def rest() -> None:
+        """Landings begin again whenever an epoch does, that of a broken-off sweep too: until one came to its end."""
+        end, landed = time.monotonic() + 5, world.done["landed"]
+        world.over.wait(0.2)
+        while world.done["landed"] == landed and time.monotonic() < end and not world.over.is_set():
+            world.over.wait(0.05)
 
     return turn
 
@@ -142,12 +193,20 @@ def test_whatever_the_server_loses_is_done_again(mortal_server: MortalServer, tm
     world = make_world(mortal_server.url(), Archive(str(tmp_path)))
     rng = random.Random(7)
     threads = [
-        threading.Thread(target=live, args=(world, role)) for role in (lander, roller, retirer, sweeper)
+        threading.Thread(target=live, args=(world, role))
+        for role in (lander, roller, compactor, retirer, sweeper)
     ]
     for thread in threads:
         thread.start()
-    for _ in range(KILLS):
+    between = Counter[str]()
+    for kill in range(KILLS):
+        before = world.done.copy()
+        missing = [kind for kind in KINDS if not between[kind]]
+        if kill and missing:
+            await_progress(world, missing[0])
         time.sleep(rng.uniform(0.05, LONGEST_S))  # what happens meanwhile is the point
+        if kill:
+            between += world.done.copy() - before
         mortal_server.kill()
         mortal_server.start()
     world.over.set()
@@ -156,6 +215,15 @@ def test_whatever_the_server_loses_is_done_again(mortal_server: MortalServer, tm
     assert world.errors == []
     settle(world)
     check(world)
+    if len(KINDS) < KILLS:
+        assert [kind for kind in KINDS if not between[kind]] == [], "what never happened between two kills"
+
+
+def await_progress(world: World, kind: str) -> None:
+    """Return when one more of the kind is done, or patience has ended, or a thread has failed."""
+    before, end = world.done[kind], time.monotonic() + PATIENCE_S
+    while world.done[kind] == before and time.monotonic() < end and not world.errors:
+        time.sleep(0.02)
 
 
 def settle(world: World) -> None:
@@ -165,6 +233,8 @@ def settle(world: World) -> None:
     rolling = Roller(engine)
     while rolling.roll(batch=50).entries:
         pass
+    fold(engine, LATER)
+    compact(engine, LATER)
     done = retain(engine, world.archive, TODAY, keep(len(DAYS) - KEPT))
     assert done.kept_back is None
     assert sweep(engine) is not None
@@ -182,13 +252,8 @@ def check(world: World) -> None:
         for table in (roll_queue, roll_replaced):
             assert connection.scalar(select(func.count()).select_from(table)) == 0
         captures = {row.visit_id: row for row in connection.execute(select(capture))}
-        cells: Counter[int] = Counter()
-        for row in connection.execute(
-            select(roll.c.bucket, roll.c.total)
-            .join(sample_type, sample_type.c.sample_type_id == roll.c.sample_type_id)
-            .where(roll.c.cube == EVENT.id, roll.c.level == HOUR, sample_type.c.event == "cpu")
-        ):
-            cells[row.bucket // HOURS_A_DAY] += row.total
+        cells = {level: cells_by_day(connection, level) for level in (HOUR, DAY)}
+        buckets = bucket_totals(connection)
         assert connection.scalar(select(func.count()).select_from(visit)) == len(world.visits)
         assert connection.scalar(select(func.sum(coverage.c.drawn))) == len(world.visits)
     assert set(captures) == set(world.visits)
@@ -203,7 +268,37 @@ def check(world: World) -> None:
         if not row.expired:
             message, _ = capture_of(visit_id, world.seeds[visit_id])
             expected[day_number(day)] += expected_units(message)["cpu"]
-    assert cells == expected, "cells of days whose facts are gone hold all that was landed"
+    assert cells == {HOUR: expected, DAY: expected}, "of days whose facts are gone, too"
+    assert buckets == {level: expected.total() for level in WEIGHTED_LEVELS}
     assert {key.split("/")[1] for key, _ in world.archive.keys()} == {day.isoformat() for day in kept_days}  # noqa: SIM118 - no dict
     assert broken(engine) == {}
     engine.dispose()
+
+
+def cells_by_day(connection: Connection, level: int) -> Counter[int]:
+    """Units of the fleet's cells of hours, or of days."""
+    found: Counter[int] = Counter()
+    for row in connection.execute(
+        select(roll.c.bucket, roll.c.total)
+        .join(sample_type, sample_type.c.sample_type_id == roll.c.sample_type_id)
+        .where(roll.c.cube == EVENT.id, roll.c.level == level, sample_type.c.event == "cpu")
+    ):
+        found[row.bucket // HOURS_A_DAY if level == HOUR else row.bucket] += row.total
+    return found
+
+
+def bucket_totals(connection: Connection) -> Counter[int]:
+    """Units in all buckets of a level, by level; those count that are said to hold all there is."""
+    c = roll_weighted.c
+    there = (
+        (roll_built.c.cube == c.cube) & (roll_built.c.level == c.level) & (roll_built.c.bucket == c.bucket)
+    )
+    found: Counter[int] = Counter()
+    for row in connection.execute(
+        select(c.level, c.total)
+        .join(sample_type, sample_type.c.sample_type_id == c.sample_type_id)
+        .join(roll_built, there)
+        .where(c.cube == EVENT.id, sample_type.c.event == "cpu")
+    ):
+        found[row.level] += row.total
+    return found

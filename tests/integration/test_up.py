@@ -13,8 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -23,6 +26,7 @@ from services.client import connect
 from services.embedded.postgres import EmbeddedPostgres
 from services.preflight import judge, read_facts
 from services.running import RunningStack, run_dir, running_stack
+from storage import campaigns
 from storage.database import open_engine
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -43,15 +47,19 @@ while True:
 """
 
 
-@pytest.fixture(autouse=True)
+SHORT_ROUND_S = 2.0
+SHORT_WINDOW_MS = 1000
+
+
+@pytest.fixture(scope="module", autouse=True)
 def _perf_events():
     verdict = judge(read_facts())
     if verdict.problem is not None:
         pytest.skip(verdict.problem)
 
 
-@pytest.fixture
-def state_dir() -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def states() -> Iterator[Path]:
     """A folder PostgreSQL's own user can enter too, with a path short enough for sockets."""
     folder = Path(tempfile.mkdtemp(prefix="fpup-", dir="/tmp"))
     folder.chmod(0o711)
@@ -59,15 +67,73 @@ def state_dir() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class Run:
+    """A `fleetprof up` that has ended."""
+
+    state_dir: Path
+    done: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def first_run(states: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Where nothing was prepared, and with somebody's own project as the working directory."""
+    project = tmp_path_factory.mktemp("project")
+    for package in ("services", "storage", "gateway"):
+        (project / package).mkdir()
+        (project / package / "__init__.py").write_text("raise SystemExit('code of the working directory')")
+    state_dir = states / "first"
+    with kept_busy():
+        done = subprocess.run(
+            up_command("--for", "15s", "--rows", "15"),
+            cwd=project,
+            env=environment(state_dir),
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+    return Run(state_dir, done)
+
+
+@pytest.fixture(scope="module")
+def prepared(first_run: Run) -> Path:
+    """The state of the first run, whose campaign has short rounds now."""
+    server = EmbeddedPostgres(first_run.state_dir / "postgres")
+    server.start()
+    engine = open_engine(server.url(), application="test", pool_size=1)
+    with engine.begin() as connection:
+        standing = campaigns.get(connection, campaigns.FLEET).definition
+        events = tuple(replace(event, duration_ms=SHORT_WINDOW_MS) for event in standing.events)
+        campaigns.create_or_update(connection, replace(standing, period_s=SHORT_ROUND_S, events=events))
+    engine.dispose()
+    server.stop()
+    return first_run.state_dir
+
+
 @pytest.fixture
-def busy() -> Iterator[subprocess.Popen]:
+def state_dir(states: Path, prepared: Path) -> Iterator[Path]:
+    """A copy of that state, to go on with: its tables are made, and what runs here has its symbols built."""
+    folder = Path(tempfile.mkdtemp(prefix="s", dir=states))
+    folder.chmod(0o711)
+    subprocess.run(["cp", "--archive", f"{prepared}/.", folder], check=True)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def kept_busy() -> Iterator[None]:
     """A program nobody here wrote, kept busy: the Python interpreter."""
-    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE)
-    process.stdout.readline()
-    yield process
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    with kept_busy():
+        yield
 
 
 def up_command(*arguments: str) -> list[str]:
@@ -101,25 +167,14 @@ LANDED = text("""
     SELECT c.visit_id, c.samples, c.landed, c.wanted, c.set_aside, c.attempts, c.failure, c.archived_at, c.leased_until,
            coalesce(sum(p.samples), 0)::bigint AS profiled,
            count(p.*) AS profiles,
-           count(DISTINCT p.generation) AS generations
+           array_agg(DISTINCT p.generation) AS generations
     FROM capture c LEFT JOIN profile p USING (visit_id)
     GROUP BY c.visit_id ORDER BY c.archived_at
 """)
 
 
-def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(state_dir, busy, tmp_path):
-    for package in ("services", "storage", "gateway"):  # of somebody's own project, which we are started in
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "__init__.py").write_text("raise SystemExit('code of the working directory')")
-    done = subprocess.run(
-        up_command("--for", "25s", "--rows", "15"),
-        cwd=tmp_path,
-        env=environment(state_dir),
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(first_run):
+    state_dir, done = first_run.state_dir, first_run.done
     assert done.returncode == 0, done.stdout + done.stderr
     assert "http://127.0.0.1:" in done.stdout
     assert "_PyEval_EvalFrameDefault" in done.stdout, done.stdout
@@ -196,7 +251,8 @@ class Up:
         return self.process.wait(120)
 
 
-def test_ctrl_c_while_starting_ends_it_at_once_and_leaves_nothing(state_dir):
+def test_ctrl_c_while_starting_ends_it_at_once_and_leaves_nothing(states):
+    state_dir = states / "new"
     starting = subprocess.Popen(
         up_command(),
         env=environment(state_dir),
@@ -244,13 +300,20 @@ def test_a_terminal_that_closes_stops_everything(state_dir):
 def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir, busy):
     with Up(state_dir) as up:
 
-        def landings() -> int:
+        def captures() -> dict[UUID, bool] | None:
+            """Whether each is landed."""
             try:
-                return sum(row["landed"] > 0 for row in landed(up.stack))
+                return {row["visit_id"]: row["landed"] > 0 for row in landed(up.stack)}
             except Exception:  # noqa: BLE001 - the database is down on purpose
-                return 0
+                return None
 
-        until(lambda: landings() >= 1, "a first capture is landed")
+        def newer_land(than: Collection[UUID]) -> bool:
+            return any(
+                is_landed and visit_id not in than for visit_id, is_landed in (captures() or {}).items()
+            )
+
+        earlier = until(captures, "the database answers")
+        until(lambda: newer_land(earlier), "a first capture is landed")
         victims = {
             "worker": lambda: up.child("worker"),
             "collector": lambda: up.child("collector"),
@@ -258,11 +321,12 @@ def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir,
             "postgres": lambda: EmbeddedPostgres(state_dir / "postgres").pid,
         }
         for name, find in victims.items():
-            before = landings()
-            os.kill(until(find, f"{name} runs"), signal.SIGKILL)
-            until(
-                lambda before=before: landings() > before, f"captures land again after {name} was killed", 120
-            )
+            victim = until(find, f"{name} runs")
+            os.kill(victim, signal.SIGKILL)
+            until(lambda find=find, victim=victim: find() not in {victim, None}, f"{name} runs again")
+            # What was archived before may be landed without the one that was killed.
+            before = until(captures, "the database answers")
+            until(lambda before=before: newer_land(before), f"captures land after {name} was killed", 120)
         assert up.interrupt() == 0, up.log.read_text()
 
     server = EmbeddedPostgres(state_dir / "postgres")
@@ -272,12 +336,13 @@ def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir,
         rows = landed(stack)
     finally:
         server.stop()
-    assert len(rows) >= 5
+    assert len(rows) - len(earlier) >= 5
     for row in rows:
-        assert row["landed"] == row["wanted"] == 1, row
+        # Once more is once a generation: better symbols may have come of what ran here.
+        assert row["landed"] == row["wanted"] >= 1, row
+        assert row["generations"] == [row["landed"]]
         assert row["set_aside"] is None
         assert row["profiled"] == row["samples"], row
-        assert row["generations"] == 1
 
 
 def first_number(folder: Path) -> int | None:
@@ -288,16 +353,23 @@ def first_number(folder: Path) -> int | None:
 
 def test_a_second_start_keeps_the_data_and_a_second_up_is_refused(state_dir, busy):
     with Up(state_dir) as up:
-        until(lambda: any(row["landed"] for row in landed(up.stack)), "a capture is landed")
+        earlier = {row["visit_id"] for row in landed(up.stack)}
+        assert earlier, "what the first run landed is there"
+
+        def new() -> set[UUID]:
+            return {row["visit_id"] for row in landed(up.stack) if row["landed"]} - earlier
+
+        until(new, "a capture is landed")
         refused = subprocess.run(
             up_command(), env=environment(state_dir), capture_output=True, text=True, timeout=60, check=False
         )
         assert refused.returncode == 1
         assert "already running" in refused.stderr
+        kept = new()
         assert up.interrupt() == 0
         assert not running_stack(state_dir)
     with Up(state_dir) as up:
-        assert landed(up.stack), "what the first one landed is there"
+        assert new() >= kept, "what the first one landed is there"
         answer = subprocess.run(
             [sys.executable, "-m", "services", "query", "--json"],
             env=environment(state_dir),

@@ -17,7 +17,7 @@ from symbolizer.worker.landing import Lander
 from tests import gateways
 from tests.gateways import Message as Said
 from tests.gateways import Reply, begin, capture_of, end, packed, serving
-from tests.integration.test_collector import QUICK, a_collector, define, eventually, running
+from tests.integration.collector.collecting import QUICK, a_collector, define, eventually, running
 
 pytestmark = pytest.mark.integration
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from fastapi import Request
 
@@ -13,6 +13,16 @@ from services.api.problems import Problem
 _Asked_contra = TypeVar("_Asked_contra", contravariant=True)
 _NAME = "format"
 _DOWNLOAD = "download"
+STACKS_ONLY: Final = {
+    "pprof": "application/x-pprof",
+    "collapsed": "text/x-collapsed-stacks",
+    "speedscope": "application/vnd.speedscope+json",
+}
+"""Forms that only answers which are stacks have; media types by name."""
+_STACKS_ARE: Final = (
+    f" Of the same selection, {', '.join(list(STACKS_ONLY)[:-1])} and {list(STACKS_ONLY)[-1]} files are had"
+    " from /api/v1/stacks and /api/v1/flame."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +73,20 @@ class Forms(Generic[_Asked_contra]):
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 f"The parameter `{_NAME}` is wrong: this answer cannot be had as {name[:40]!r}.",
                 kind="bad-parameter",
-                hint=f"There is {_listed([form.name for form in self.forms])}.",
+                hint=f"There is {_listed([form.name for form in self.forms])}."
+                + (_STACKS_ARE if name in STACKS_ONLY else ""),
             )
         accept = parse_accept(", ".join(request.headers.getlist("accept")))
         best = max(self.forms, key=lambda form: accept.quality(form.media_type))
         if accept.quality(best.media_type) > 0:
             return best
+        of_stacks = any(accept.quality(media_type) > 0 for media_type in STACKS_ONLY.values())
         raise Problem(
             HTTPStatus.NOT_ACCEPTABLE,
             "This answer cannot be had in any of the forms that Accept names.",
             kind="not-acceptable",
-            hint=f"There is {_listed([form.media_type for form in self.forms])}.",
+            hint=f"There is {_listed([form.media_type for form in self.forms])}."
+            + (_STACKS_ARE if of_stacks else ""),
             headers={"Vary": "Accept"},
         )
 

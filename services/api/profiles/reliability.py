@@ -18,15 +18,25 @@ from storage.query.shapes.reliability import ReliabilityQuestion
 class FitPoint(Answer):
     """Random subsets of the visits."""
 
-    samples: float = Field(description="Samples they have on average.")
-    distance: float = Field(description="Their mean Manhattan distance from the whole, 0…2.")
+    samples: float = Field(
+        description="Samples they have on average, less the share of all samples that these are: as the other visits, "
+        "which they are compared with, vary as well."
+    )
+    distance: float = Field(description="Their mean Manhattan distance from the other visits, 0…2.")
 
 
 class Fit(Answer):
-    """How a profile converges: distance = constant / √samples."""
+    """How a profile converges: distance = 2 · (1 + (samples / scale)^(bend / 2))^(-1 / bend), in the end C / √samples."""
 
-    constant: IntervalAnswer
-    exponent: float = Field(description="Slope when it is fitted too: near -0.5 where the law holds.")
+    constant: IntervalAnswer = Field(
+        description="C of the law C / √samples through the present: the distance now × √samples. 0: all visits show the same."
+    )
+    exponent: float = Field(
+        description="Slope of the curve now, on logarithms: -0.5 where the law holds, nearer to 0 where a long tail of rows "
+        "has few samples."
+    )
+    scale: float = Field(description="Of the curve, in samples; 0: the distance is 0 throughout.")
+    bend: float = Field(description="Of the curve: the larger, the sooner it follows the law.")
     samples_per_visit: float = Field(description="Mean over `visits`.")
     visits: int = Field(
         description="Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those "
@@ -69,6 +79,8 @@ def reliability_document(selection: Selection, found: FoundReliability) -> Json:
         and {
             "constant": measured_document(trust.fit.constant),
             "exponent": trust.fit.exponent,
+            "scale": trust.fit.curve.scale,
+            "bend": trust.fit.curve.bend,
             "samples_per_visit": trust.fit.samples_per_visit,
             "visits": trust.fit.visits,
             "points": [

@@ -31,13 +31,21 @@ class SeriesStep(Answer):
         description="Of it, those of the selection in which the campaign drew visits."
     )
     weighed_seconds: float = Field(
-        description="Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores."
+        description="Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores. "
+        "0 if too few have landed."
     )
-    visits_drawn: int
+    visits_drawn: int = Field(description="Whatever came of them.")
+    visits_waiting: int = Field(
+        description="Of those, visits that have not come to an end: under way, or archived and not landed yet. Those that landed "
+        "stand for them."
+    )
+    too_few_landed: bool = Field(
+        description="Visits wait, and too few have landed for estimates: the step has what was observed, and null for figures of the fleet."
+    )
 
 
 class SeriesPoint(Answer):
-    """What a line has in one step; null: no visit of the step saw anything of the selection."""
+    """What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed."""
 
     start: str = Field(description="The step's.")
     units: int = Field(description="Units observed; a line's add up to those of the whole time.")
@@ -50,11 +58,13 @@ class SeriesPoint(Answer):
     )
     hi: float | None = Field(ge=0, le=1)
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time."
+        description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait."
     )
     cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
     few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
-    visits: int = Field(description="Visits with a sample of the line.")
+    visits: int | None = Field(
+        description="Visits with a sample of the line; null where merged cells do not know."
+    )
 
 
 class SeriesLine(Answer):
@@ -103,6 +113,8 @@ def series_document(selection: Selection, found: FoundSeries) -> Json:
                 "covered_seconds": step.covered_s,
                 "weighed_seconds": step.weighed_s,
                 "visits_drawn": step.drawn,
+                "visits_waiting": step.waiting,
+                "too_few_landed": step.too_few_landed,
             }
             for step in series.steps
         ],
@@ -131,7 +143,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/series",
         summary="A selection over time",
         description="The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, "
-        "so that the points of a line add up to the row of /table.",
+        "so that the points of a line add up to the row of /table; in a day of which visits still wait to be landed, those of a "
+        "step that landed stand for those of it that wait.",
         response_model=SeriesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,

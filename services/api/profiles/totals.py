@@ -59,16 +59,20 @@ class TotalsAnswer(Answer):
     visits_landed: int = Field(
         description="Of those, landed and having watched the event, idle machines too."
     )
+    visits_waiting: int = Field(
+        description="Of the visits drawn, those that have not come to an end: under way, or archived and not landed yet. Estimates "
+        "are of what landed, which stands for them."
+    )
     core_seconds: IntervalAnswer | None = Field(
         description="CPU time of the whole fleet in the weighed time; null without a random design, or for events "
         "not counted in time."
     )
     cores: IntervalAnswer | None = Field(
-        description="The same as cores busy on average in the weighed time; null also if it is 0."
+        description="The same as cores busy on average in the weighed time; null also if that is 0."
     )
     estimate: IntervalAnswer | None = Field(
-        description="The whole fleet's units of the event in the weighed time, for a gauge its mean level; null "
-        "without a random design."
+        description="The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw "
+        "it is 0, at most hi; null, like cores, without a random design and where nothing landed of the event."
     )
 
 
@@ -96,6 +100,7 @@ def totals_document(totals: Totals, scale: float | None) -> Json:
         "uncovered_share": coverage.uncovered,
         "visits_drawn": coverage.drawn,
         "visits_landed": coverage.landed,
+        "visits_waiting": coverage.waiting,
         "core_seconds": interval_document(totals.estimate, scale),
         "cores": interval_document(
             totals.estimate, scale and coverage.weighed_s and scale / coverage.weighed_s

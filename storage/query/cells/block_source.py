@@ -80,18 +80,29 @@ class BlockSource:
         """The cells of hours and days with their versions, and of their moments what is wanted of functions."""
         return self._read(reading.read_cells, keys, functions)
 
+    def heads(self, keys: Sequence[Key]) -> Cells:
+        """As `open`, and of their moments what is true of each cell as a whole."""
+        return self._read(reading.read_cells, keys, Functions.NONE, heads=True)
+
     def closed(self, keys: Sequence[Key], functions: Functions) -> WeightedCells:
         """As `open`, of buckets of days."""
         return self._read(reading.read_weighted, keys, functions)
 
-    def _read(self, read: Callable[..., _Cells], keys: Sequence[Key], functions: Functions) -> _Cells:
+    def _read(
+        self,
+        read: Callable[..., _Cells],
+        keys: Sequence[Key],
+        functions: Functions,
+        *,
+        heads: bool = False,
+    ) -> _Cells:
         return read(
             self.connection,
             self.source,
             _cover(keys),
             k1=self.k1,
             facts=False,
-            moments=functions is not Functions.NONE,
+            moments=heads or functions is not Functions.NONE,
             functions=functions,
             versions=True,
             limit=ANSWER_BYTES,

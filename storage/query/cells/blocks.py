@@ -7,16 +7,13 @@ take: of forty numbers a function these are four for all of them and the rest fo
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from storage.query.arrays import Bool, Float, Int32, Int64, group_starts
+from storage.query.arrays import Bool, Float, Int32, Int64, Narrow, group_starts, narrow
 from storage.query.cells.function_sums import FunctionSums
 from storage.rolling.moments import Sums
 from storage.rolling.sorting import by_pair
-from storage.rolling.weighted import Parts, WeightedAmounts
-
-Narrow = npt.NDArray[np.integer]
-"""Whole numbers ≥ 0 in as few bytes as hold them all."""
+from storage.rolling.weighted import Parts
+from storage.rolling.weighted_codec import WeightedAmounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +116,6 @@ def within(ids: Int64, ascending: Narrow) -> Bool:
     return found
 
 
-def _narrow(numbers: Int64) -> Narrow:
-    largest = int(numbers.max(initial=0))
-    kinds = (kind for kind in (np.uint16, np.uint32) if largest <= np.iinfo(kind).max)
-    return numbers.astype(next(kinds, np.int64))
-
-
 @dataclass(frozen=True, slots=True)
 class Entries:
     """What cells have of functions; a function may stand in a cell more than once."""
@@ -158,12 +149,12 @@ def open_block(rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0) -
     own = np.flatnonzero(e.own)
     place = np.cumsum(np.bincount(first, minlength=len(e.function)))[own] - 1 if len(first) else own
     spread = Spread(
-        _narrow(first),
-        _narrow(e.cell),
-        _narrow(e.total),
-        _narrow(place),
-        _narrow(e.cell[own]),
-        _narrow(e.own[own]),
+        narrow(first),
+        narrow(e.cell),
+        narrow(e.total),
+        narrow(place),
+        narrow(e.cell[own]),
+        narrow(e.own[own]),
     )
     none = not len(first)
     return OpenBlock(
@@ -171,8 +162,8 @@ def open_block(rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0) -
         heads,
         divisor,
         e.function[first].astype(np.int32),
-        _narrow(e.own if none else np.add.reduceat(e.own, first)),
-        _narrow(e.total if none else np.add.reduceat(e.total, first)),
+        narrow(e.own if none else np.add.reduceat(e.own, first)),
+        narrow(e.total if none else np.add.reduceat(e.total, first)),
         spread,
         np.zeros(0, np.int64),
         heads,

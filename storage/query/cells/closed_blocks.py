@@ -22,7 +22,8 @@ from storage.query.cells.room import Room
 from storage.rolling import weighted
 from storage.rolling.cover import Cover
 from storage.rolling.reading import Functions, WeightedCells
-from storage.rolling.weighted import Parts, WeightedMoments
+from storage.rolling.weighted import Parts
+from storage.rolling.weighted_codec import WeightedMoments
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,17 @@
 """What merged cells know of rows besides their sums: as `storage.query.weighing.evidence.Visits`, without visits."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis import estimate
 from analysis.moments import Moments
 from storage.query.arrays import Float, Int64, weight_at
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells, Pairs, Sources
-from storage.query.weighing.by_visit import Brought, ByVisit
+from storage.query.weighing.by_visit import Brought, ByVisit, nobody
 from storage.query.weighing.design import Design
-from storage.query.weighing.estimates import Interval
+from storage.query.weighing.estimates import Interval, total_of
 from storage.query.weighing.evidence import Details
 from storage.rolling.moments import Sums, machine_bit
 from storage.rolling.moments import machines as machines_of
@@ -58,6 +58,8 @@ class Merged:
     """Visits with a sample of the selection."""
     fresh: bool
     """Some of it came from chunks."""
+    unseen: float = math.nan
+    """As `Moments.unseen`."""
 
     @property
     def whole(self) -> float:
@@ -76,13 +78,13 @@ class Merged:
         return about_machines(np.array([bits]), [self.visits_seen])[0]
 
     @property
-    def total(self) -> Interval:
-        """Units of the fleet in the whole selection, with their interval."""
+    def total(self) -> Interval | None:
+        """Units of the fleet in the whole selection, with their interval; None: how many there are at most is not known."""
         sums, parts = self.whole_open.sums, self.whole_closed.parts
         seen = np.flatnonzero(self.visits.selected)
         row = np.zeros(max(len(sums), len(parts), len(seen)), np.int64)
         cells, closed = np.arange(len(sums)), np.arange(len(parts))
-        found = self._sources.moments(
+        found = self._moments_of(
             Pairs(
                 cells,
                 row[: len(cells)],
@@ -106,14 +108,21 @@ class Merged:
             1,
             of_whole=True,
         )
-        whole = estimate.totals(found)
-        return Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0]))
+        return total_of(found)
 
-    @property
-    def _sources(self) -> Sources:
+    def _moments_of(
+        self, open_: Pairs, loose: ByVisit, closed: Pairs, rows: int, *, of_whole: bool = False
+    ) -> Moments:
+        """As `Sources.moments`."""
         if self.design.weights is None:
             raise TypeError("cells are read for random designs only")
-        return Sources(self.design.weights, self.open, self.whole_open, self.whole_closed, self.visits)
+        sources = Sources(self.design.weights, self.open, self.whole_open, self.whole_closed, self.visits)
+        return replace(sources.moments(open_, loose, closed, rows, of_whole=of_whole), unseen=self.unseen)
+
+    def nothing(self) -> Moments:
+        """The moments of one row that nobody saw."""
+        none = Pairs(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 5)
+        return self._moments_of(none, nobody(1), none, 1)
 
     def __len__(self) -> int:
         """Loose visits."""
@@ -170,7 +179,7 @@ class Merged:
             parts.visits.astype(np.float64),
             getattr(parts, f"{name}_second"),
         ).each_once(found.rows)
-        return self._sources.moments(open_, found, closed, found.rows)
+        return self._moments_of(open_, found, closed, found.rows)
 
     def _sums_of(self, functions: Int64) -> "_OfFunctions":
         """What cells have of these functions, and of all that are called so now."""
@@ -192,17 +201,9 @@ class Merged:
 
         sums, parts = self.open.sums, self.closed.parts
         row, closed_row = row_of(self.open.application), row_of(self.closed.application)
-        here, closed_here = np.flatnonzero(row >= 0), np.flatnonzero(closed_row >= 0)
+        closed_here = np.flatnonzero(closed_row >= 0)
         alone = self.whole_open is self.open  # the application is the whole selection
-        open_ = Pairs(
-            here,
-            row[here],
-            sums.x[here],
-            sums.xx[here],
-            (sums.xx if alone else sums.xe)[here],
-            sums.xxxx[here],
-            sums.visits[here].astype(np.float64),
-        )
+        open_ = Pairs.of_applications(sums, row, alone=alone)
         closed = Pairs(
             closed_here,
             closed_row[closed_here],
@@ -215,10 +216,10 @@ class Merged:
         )
         visits = weight_at(open_.row, open_.visits, rows) + weight_at(closed.row, closed.visits, rows)
         visits += weight_at(loose.row, self.visits.sign[loose.visit].astype(np.float64), rows)
-        bits = _ored(open_.row, sums.machines[here], rows)
+        bits = _ored(open_.row, sums.machines[open_.cell], rows)
         bits |= _ored(closed.row, parts.machines[closed_here], rows)
         bits |= self._machines_of(loose)
-        found = self._sources.moments(open_, loose, closed, rows)
+        found = self._moments_of(open_, loose, closed, rows)
         return _details(visits, bits, found, found)
 
     def _machines_of(self, loose: ByVisit) -> Int64:

@@ -12,6 +12,7 @@ from storage.query import budget
 from storage.query.arrays import Float, Int64, sum_at, weight_at
 from storage.query.cells.function_sums import FunctionSums
 from storage.query.cells.gathered import Gathered, Loose
+from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.stacks.stack_tree import Shape
 
 _Column = TypeVar("_Column", Int64, Float)
@@ -26,7 +27,7 @@ def sums_of(gathered: Gathered) -> FunctionSums | None:
     Raises as `budget.take`.
     """
     blocks = gathered.blocks
-    if blocks is None or not blocks.closed.counted:
+    if blocks is None or not isinstance(blocks.open, OpenBlocks) or not blocks.closed.counted:
         return None
     sums = _Adding()
     for more in blocks.closed.amounts():

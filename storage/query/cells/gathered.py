@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, select
 from analysis.weights import Weights, weigh
 from storage.query.arrays import Float, Int64, sum_at
 from storage.query.cells.block_source import BlockSource
+from storage.query.cells.chosen_cells import ChosenCells
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.evidence import CellRows, Merged
 from storage.query.cells.kept import BlockKey, KeptBlocks
@@ -35,8 +36,8 @@ from storage.query.weighing.design import design_of
 from storage.query.weighing.kept import facts_from, midnight
 from storage.query.weighing.strata import HOUR_S, Strata, read_strata
 from storage.rolling import reading
-from storage.rolling.cover import Cover, cover, read_state
-from storage.rolling.cubes import HOURS_A_DAY, HOURS_KEPT_DAYS, Source, day_number
+from storage.rolling.cover import Cover, State, cover, cover_by_hour, read_state
+from storage.rolling.cubes import HOUR, HOURS_A_DAY, HOURS_KEPT_DAYS, Source, day_number
 from storage.rolling.moments import empty
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
@@ -50,7 +51,7 @@ class CannotTell(Exception):
 class Blocks:
     """Cells by function."""
 
-    open: OpenBlocks
+    open: OpenBlocks | ChosenCells
     closed: ClosedBlocks
 
 
@@ -59,6 +60,8 @@ class Gathered:
     """Cells of a selection and the visits that are in none of them; together they are all of it."""
 
     connection: Connection
+    selection: Selection
+    """As far as anything is kept of it."""
     plan: Plan
     covered: Cover
     source: Source
@@ -141,8 +144,11 @@ def gather(
     plan: Plan,
     *,
     kept: KeptBlocks | None = None,
+    longest: int | None = None,
 ) -> Gathered | None:
     """The selection by cells, with their sums by stack or, given what is kept of these, by function.
+
+    With `longest`, `HOUR` or `DAY`, no cell is of more time, and what is known of functions is what they are asked for one by one.
 
     None: the campaign draws nobody at random, or too little is merged yet. Raises `CannotTell` without stacks, before anything is
     read, if there are cells that do not say what was observed of functions.
@@ -154,13 +160,15 @@ def gather(
     # A day less than are kept: who drops them may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
     state = read_state(connection, plan.cube, hours_from=hours_from)
-    covered = cover(state, plan.first, plan.end)
+    covered = _covered(state, plan, longest)
     if _lacks_facts(selection, covered, facts_kept):
         left = _whole_days(selection, plan, facts_kept)
         if left is None:
             return None
         selection, plan = left
-        covered = cover(state, plan.first, plan.end)
+        covered = _covered(state, plan, longest)
+    if longest == HOUR and covered.rest:
+        return None
     strata = read_strata(connection, campaign_id, selection.start, selection.end)
     if strata is None or kind.id is None or not merged_hours(plan, covered):
         return None
@@ -178,15 +186,18 @@ def gather(
     if facts is None:
         return None
     source = Source(plan.cube, campaign_id, True, kind.id)
-    read = _Read.of(connection, source, plan, covered, visits, kept=kept)
+    chosen = longest is not None
+    read = _Read.of(connection, source, plan, covered, visits, kept=kept, chosen=chosen)
     if not (read.any_cells or facts.stacks.any()):
-        flat = _Read.of(connection, replace(read.source, stacks=False), plan, covered, visits, kept=kept)
+        source = replace(source, stacks=False)
+        flat = _Read.of(connection, source, plan, covered, visits, kept=kept, chosen=chosen)
         if flat.any_cells or len(facts.stacks) or not read.any_visits:
             read = flat
     weighing = Weighing(strata, _weights(strata, read.exposed, visits, read.seconds))
     weight, group = weighing.of(visits)
     return Gathered(
         connection=connection,
+        selection=selection,
         plan=plan,
         covered=covered,
         source=read.source,
@@ -201,6 +212,12 @@ def gather(
         landed=int(read.exposed.visits.sum() + visits.sign[read.seconds > 0].sum()),
         blocks=read.blocks,
     )
+
+
+def _covered(state: State, plan: Plan, longest: int | None) -> Cover:
+    if longest == HOUR:
+        return cover_by_hour(state, plan.first, plan.end)
+    return cover(state, plan.first, plan.end, weighted=longest is None)
 
 
 def _counts_functions(
@@ -302,13 +319,14 @@ class _Read:
         visits: UnmergedVisits,
         *,
         kept: KeptBlocks | None,
+        chosen: bool,
     ) -> "_Read":
         blocks = None
         if kept is None:
             cells, closed = _read_cells(connection, source, plan, covered)
         else:
             of = BlockSource(connection, kept, source, plan.k1)
-            blocks = Blocks(OpenBlocks(of, covered), ClosedBlocks(of, covered))
+            blocks = Blocks((ChosenCells if chosen else OpenBlocks)(of, covered), ClosedBlocks(of, covered))
             cells, closed = blocks.open.cells, blocks.closed.cells
         return cls(
             source,

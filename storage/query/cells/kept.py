@@ -14,6 +14,7 @@ import numpy as np
 from storage.query.arrays import Int64
 from storage.query.cache_size import CacheSize, array_bytes
 from storage.query.cells.blocks import ClosedBlock, OpenBlock
+from storage.query.cells.known_block import KnownBlock
 from storage.rolling.cubes import Source
 
 KEPT_BYTES = 256 << 20
@@ -21,7 +22,7 @@ KEPT_BYTES = 256 << 20
 _LARGEST_PART = 4
 """A block that is more than this part of all there is room for is not kept."""
 
-_Block = TypeVar("_Block", OpenBlock, ClosedBlock)
+_Block = TypeVar("_Block", OpenBlock, ClosedBlock, KnownBlock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class BlockKey:
     k1: tuple[int, ...] | None
     level: int
     bucket: int
+    chosen: bool = False
+    """It has a few functions alone."""
 
 
 class KeptBlocks:
@@ -41,7 +44,7 @@ class KeptBlocks:
         """`limit`: bytes, about."""
         self._limit = limit
         self._lock = threading.Lock()
-        self._blocks: OrderedDict[BlockKey, tuple[OpenBlock | ClosedBlock, int]] = OrderedDict()
+        self._blocks: OrderedDict[BlockKey, tuple[OpenBlock | ClosedBlock | KnownBlock, int]] = OrderedDict()
         self._bytes = 0
 
     @property
@@ -49,6 +52,12 @@ class KeptBlocks:
         """Blocks, and what their arrays take."""
         with self._lock:
             return CacheSize(len(self._blocks), self._bytes)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._blocks.clear()
+            self._bytes = 0
 
     def has(self, key: BlockKey) -> bool:
         """Whether there is one, of whatever rows."""
@@ -63,7 +72,7 @@ class KeptBlocks:
             self._blocks.move_to_end(key)
             return block
 
-    def put(self, key: BlockKey, block: OpenBlock | ClosedBlock) -> None:
+    def put(self, key: BlockKey, block: OpenBlock | ClosedBlock | KnownBlock) -> None:
         """Keep a block instead of the one that there was.
 
         One that is too large for that leaves one of the same rows where it is.

@@ -76,6 +76,20 @@ class Pairs:
     visits: Float
     second: Float | None = None
 
+    @classmethod
+    def of_applications(cls, sums: Sums, row: Int64, *, alone: bool) -> "Pairs":
+        """Of cells that each have one application: `row` is that of each, -1 for none; `alone`: it is the whole selection."""
+        here = np.flatnonzero(row >= 0)
+        return cls(
+            here,
+            row[here],
+            sums.x[here],
+            sums.xx[here],
+            (sums.xx if alone else sums.xe)[here],
+            sums.xxxx[here],
+            sums.visits[here].astype(np.float64),
+        )
+
     def each_once(self, rows: int) -> "Pairs":
         """With one entry for each cell and row, where functions were named since and became one row.
 

@@ -23,6 +23,8 @@ class CellSamples:
     units: Int64
     weighted: Float
     """Units of the fleet."""
+    loose: Int64
+    """Place among the stacks of each fact of the loose visits."""
     of: Gathered
 
     def evidence(self, canonical: Int64) -> Merged:
@@ -34,8 +36,7 @@ class CellSamples:
 
 def samples_of(gathered: Gathered) -> CellSamples:
     """The sums by stack of what was gathered with stacks."""
-    stack, units, weighted = _by_stack(gathered.cells, gathered.open, gathered.closed, gathered.loose)
-    return CellSamples(stack, units, weighted, gathered)
+    return CellSamples(*_by_stack(gathered.cells, gathered.open, gathered.closed, gathered.loose), gathered)
 
 
 def by_application(of: Gathered, canonical: Int64) -> Merged:
@@ -56,8 +57,8 @@ def by_application(of: Gathered, canonical: Int64) -> Merged:
 
 def _by_stack(
     cells: Cells, open_: OpenCells, closed: WeightedCells, loose: Loose
-) -> tuple[Int64, Int64, Float]:
-    """Units observed and of the fleet by stack."""
+) -> tuple[Int64, Int64, Float, Int64]:
+    """Stacks, units observed and of the fleet by stack, and which of the stacks each loose fact has."""
     facts = loose.facts
     own = facts.units * loose.sign[facts.profile]
     stack, place = distinct(np.concatenate((cells.stack, closed.stack, facts.stack)))
@@ -68,7 +69,8 @@ def _by_stack(
     weights = (cells.units * open_.weight[cells.cell], closed.weighted, own * loose.of_visit[facts.profile])
     weighted = weight_at(place, np.concatenate(weights), len(stack))
     # A stack that was taken out wholly stays, without units: its functions are still in the cells' moments.
-    return stack, observed, np.where(observed > 0, np.maximum(weighted, 0.0), 0.0)
+    of_loose = place[len(place) - len(own) :]
+    return stack, observed, np.where(observed > 0, np.maximum(weighted, 0.0), 0.0), of_loose
 
 
 def _applications(cells: Cells, open_: OpenCells, closed: WeightedCells, loose: Loose) -> CellRows:

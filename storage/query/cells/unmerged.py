@@ -75,8 +75,8 @@ class UnmergedVisits:
     sign: Int64
     """+1: to be added to the cells; -1: to be taken out of them."""
     stratum: Int64
-    day: Int64
-    """Days since 1970 UTC."""
+    hour: Int64
+    """Hours since 1970 UTC."""
     utilisation_class: Int64
     """0: not known, 1…4: its quarter."""
     machine: Int64
@@ -85,6 +85,11 @@ class UnmergedVisits:
 
     def __len__(self) -> int:
         return len(self.id)
+
+    @property
+    def day(self) -> Int64:
+        """Days since 1970 UTC."""
+        return self.hour // HOURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ def read_visits(
         id=np.concatenate([np.zeros(0, "S16"), *(rows.uuids(_ID) for rows, _, _ in tables)]),
         sign=np.concatenate([np.zeros(0, np.int64), *(sign for _, sign, _ in tables)]),
         stratum=column("stratum_id"),
-        day=column("hour") // HOURS,
+        hour=column("hour"),
         utilisation_class=class_of(busy),
         machine=column("machine_id"),
         entry=np.concatenate([np.zeros(0, np.int64), *(entry for _, _, entry in tables)]),

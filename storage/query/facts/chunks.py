@@ -12,7 +12,7 @@ from storage.query.copy_binary import Blobs
 _AT_ONCE = 4096
 """Each is half a kilobyte of Python objects while it is decoded."""
 
-_FACT_BYTES = 48
+FACT_BYTES = 48
 """Of a fact while a selection is added up: its columns, and what they are sorted by."""
 
 
@@ -21,7 +21,7 @@ def decode_chunks(parts: Sequence[Blobs], counts: Int64) -> tuple[Int64, Int64]:
 
     `counts` are the rows of each. Raises CorruptChunk.
     """
-    budget.take(_FACT_BYTES * int(counts.sum()))
+    budget.take(FACT_BYTES * int(counts.sum()))
     stacks, values = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     done = 0
     for blobs in parts:

@@ -69,12 +69,10 @@ def scan_lines(  # noqa: PLR0917 - as `facts.scan.scan`
     if statement is None or stacks is None:
         nothing = Rows(0, {column.name: [] for column in profile.c})
         empty = np.zeros(0, np.int64)
-        return LineFacts(
-            profiles_of(nothing, np.zeros(0, np.bool_), labels), empty, empty, empty, empty, empty
-        )
+        return LineFacts(profiles_of(nothing, empty, labels), empty, empty, empty, empty, empty)
     statement = statement.add_columns(line_chunk.c.facts.label("lines"), line_chunk.c.data)
     rows = read_rows(connection, statement, limit=MAX_BYTES)
-    keep = np.array(rows.values("stacks"), np.bool_) == stacks
+    keep = np.flatnonzero(np.array(rows.values("stacks"), np.bool_) == stacks)
     counts = rows.ints("lines")[keep]
     if int(counts.sum()) > MAX_LINES:
         raise TooMuch(
@@ -82,7 +80,7 @@ def scan_lines(  # noqa: PLR0917 - as `facts.scan.scan`
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )
     budget.take(_LINE_BYTES * int(counts.sum()))
-    blobs = rows.blobs.of(np.flatnonzero(keep))
+    blobs = rows.blobs.of(keep)
     decoded = []
     for first in range(0, max(len(counts), 1), _AT_ONCE):
         budget.checkpoint()

@@ -6,14 +6,28 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.errors import BadSelection, UnknownCampaign
 from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
 from storage.query.elsewhere import elsewhere
+from storage.query.facts.chunk_reading import EPOCH, Written, facts_of
 from storage.query.facts.chunks import decode_chunks
+from storage.query.facts.kept_chunks import KeptChunks
 from storage.query.remembered import once_a_snapshot
 from storage.query.selections import label_names
 from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
@@ -141,7 +155,7 @@ def scan_profiles(
     """The profiles of a selection without their facts, for what needs labels only."""
     statement = matching(connection, selection, kind, labels)
     if statement is None:
-        return profiles_of(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.bool_), labels)
+        return profiles_of(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.int64), labels)
     rows = read_fixed(connection, statement, limit=MAX_BYTES)
     return profiles_of(rows, _one_depth(rows), labels)
 
@@ -177,15 +191,17 @@ def scan(
     labels: tuple[str, ...],
     *,
     parts: int = WHOLE,
+    kept: KeptChunks | None = None,
 ) -> tuple[Profiles, Facts]:
     """The profiles of a selection, with the ids of these labels, and their facts; of a part of the visits.
 
-    Raises `TooMuch` when they are too many to read for one answer.
+    What is `kept` of the chunks of a single application is not read again. Raises `TooMuch` when they are too many to read for one answer.
     """
     asked = _asked(connection, selection, kind, labels)
     if asked is None:
         nothing = Rows(0, {name: [] for name in _columns(labels)})
-        return profiles_of(nothing, np.zeros(0, np.bool_), labels), _facts(nothing, np.zeros(0, np.bool_))
+        none = np.zeros(0, np.int64)
+        return profiles_of(nothing, none, labels), Facts(none, none, none, none)
     if (reads := elsewhere(connection)) is not None:
         statement = _in_part(_profiles(*asked.structure).add_columns(*reads.profile_key), parts)
         rows = read_fixed(connection, statement, asked.given, limit=MAX_BYTES)
@@ -197,6 +213,8 @@ def scan(
         return profiles_of(rows, keep, labels), Facts(
             of, stacks, samples, samples * rows.ints("period")[keep][of]
         )
+    if kept is not None and parts == WHOLE and asked.application is not None:
+        return _scan_kept(connection, asked, asked.application, labels, kept)
     statement = _in_part(_with_chunks(*asked.structure), parts)
     rows = read_rows(connection, statement, asked.given, limit=MAX_BYTES)
     keep = _one_depth(rows)
@@ -229,6 +247,8 @@ class _Asked(NamedTuple):
     structure: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]
     """Of `_profiles`."""
     given: dict[str, Any]
+    application: int | None
+    """The only one whose profiles are asked for; None: there may be several."""
 
 
 def _asked(
@@ -253,7 +273,12 @@ def _asked(
     return _Asked(
         (_columns(labels), tuple((choice.column, choice.negative) for choice in chosen)),
         given,
+        next((choice.ids[0] for choice in chosen if _is_one_application(choice)), None),
     )
+
+
+def _is_one_application(choice: label_names.Choice) -> bool:
+    return choice.column == profile.c.application.name and not choice.negative and len(choice.ids) == 1
 
 
 @lru_cache(maxsize=128)
@@ -289,19 +314,59 @@ def _with_chunks(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...])
     )
 
 
+@lru_cache(maxsize=128)
+def _versions(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...]) -> Select[Any]:
+    """As `_profiles`, with what says whether one has been read before."""
+    written = cast(cast(literal_column(f"{profile.name}.xmin"), Text), BigInteger)
+    return _profiles(columns, chosen).add_columns(
+        cast(profile.c.day - literal(EPOCH), Integer).label(_DAY),
+        profile.c.profile_id,
+        written.label(_VERSION),
+    )
+
+
+_DAY, _VERSION = (
+    "day_number",
+    "row_version",
+)  # labels that are asked for are columns too, one of them `version`
+
+
+def _scan_kept(
+    connection: Connection, asked: _Asked, application: int, labels: tuple[str, ...], kept: KeptChunks
+) -> tuple[Profiles, Facts]:
+    """As `scan`, of one application: only those chunks are read that no question has read before."""
+    rows = read_fixed(connection, _versions(*asked.structure), asked.given, limit=MAX_BYTES)
+    keep = _one_depth(rows)
+    ids, day = rows.ints("profile_id"), rows.ints(_DAY)
+    keep = keep[np.lexsort((ids[keep], day[keep]))]
+    counts = rows.ints("facts")[keep]
+    _check_size(counts)
+    stacks, samples = facts_of(
+        connection,
+        Written(ids[keep], day[keep], rows.ints(_VERSION)[keep], counts),
+        application=application,
+        sample_type_id=asked.given["sample_type"],
+        kept=kept,
+        limit=MAX_BYTES,
+    )
+    of = np.repeat(np.arange(len(counts)), counts)
+    units = samples * rows.ints("period")[keep][of]
+    return profiles_of(rows, keep, labels), Facts(of, stacks, samples, units)
+
+
 def on_days(column: Any, selection: Selection) -> tuple[Any, ...]:
     """Conditions that leave only the partitions of the selection's days."""
     return column >= selection.start.date(), column <= selection.end.date()
 
 
-def _one_depth(rows: Rows) -> Bool:
+def _one_depth(rows: Rows) -> Int64:
     """Profiles with stacks, or all where there are none: flat samples among them would be roots."""
-    stacks = np.array(rows.values("stacks"), np.bool_)
-    return stacks if stacks.any() else np.ones(len(rows), np.bool_)
+    stacks = np.flatnonzero(np.array(rows.values("stacks"), np.bool_))
+    return stacks if len(stacks) else np.arange(len(rows))
 
 
-def profiles_of(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
-    """Those of the rows of `matching` where `keep` is set."""
+def profiles_of(rows: Rows, keep: Int64, labels: tuple[str, ...]) -> Profiles:
+    """Some of the rows of `matching`, in this order."""
     visits, visit_index = np.unique(rows.uuids("visit_id")[keep], return_inverse=True)
     columns = {label_names.column_of(label) for label in labels}
     return Profiles(
@@ -312,14 +377,14 @@ def profiles_of(rows: Rows, keep: Bool, labels: tuple[str, ...]) -> Profiles:
         samples=rows.ints("samples")[keep],
         period=rows.ints("period")[keep],
         labels={name: rows.ints(name)[keep] for name in columns},
-        stacks=bool(rows.values("stacks")[int(np.argmax(keep))]) if keep.any() else None,
+        stacks=bool(rows.values("stacks")[int(keep[0])]) if len(keep) else None,
     )
 
 
-def _facts(rows: Rows, keep: Bool) -> Facts:
+def _facts(rows: Rows, keep: Int64) -> Facts:
     counts = rows.ints("facts")[keep]
     _check_size(counts)
-    stacks, samples = decode_chunks([rows.blobs.of(np.flatnonzero(keep))], counts)
+    stacks, samples = decode_chunks([rows.blobs.of(keep)], counts)
     of = np.repeat(np.arange(len(counts)), counts)
     return Facts(of, stacks, samples, samples * rows.ints("period")[keep][of])
 

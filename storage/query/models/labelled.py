@@ -117,15 +117,17 @@ def _totals(
     seen = np.flatnonzero(visits.selected)
     moments = visits.moments(ByVisit(np.zeros(len(seen), np.int64), seen, visits.selected[seen], 1))
     (estimate,) = estimates(moments, 1)
+    behind = totals(reading.functions, samples)
+    if len(seen):
+        behind = replace(behind, estimate=None if estimate is None else estimate.units)
     return replace(
-        totals(reading.functions, samples),
+        behind,
         samples=int(profiles.samples.sum()),
         units=int(profiles.units.sum()),
         machines=len(np.unique(visits.machine[seen])),
         visits=len(seen),
         profiles=int((profiles.samples > 0).sum()),
         coverage=visits.design.coverage,
-        estimate=None if estimate is None else estimate.units,
     )
 
 

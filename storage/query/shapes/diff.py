@@ -224,6 +224,8 @@ def _levels(sides: Sequence[Side], brought: Sequence[ByVisit]) -> list[Levels] |
         if moments is None or not seconds > 0 or side.samples.kind.gauge:
             return None
         found.append(estimate.totals(moments.scaled(1 / seconds)))
+        if np.isnan(found[-1].hi).any():
+            return None  # nobody saw anything that says how much there is at most
     columns = [(one.value, one.lo, one.hi) for one in found] + [difference(*found)]
     intervals = [
         [Interval(*values) for values in zip(*(column.tolist() for column in one), strict=True)]

@@ -1,6 +1,7 @@
 """A selection over time: its heaviest rows step by step, each point with its interval.
 
-Visits weigh as in the whole selection, by stratum and UTC day, so that the points of a row add up to the row of the table.
+Visits weigh as in the whole selection, by stratum and UTC day, so that the points of a row add up to the row of the table; only
+within days of which visits still wait to be landed they weigh by step as well (docs/numbers.md).
 """
 
 import itertools
@@ -17,7 +18,9 @@ from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
+from storage.query.shapes.cell_series import CellSeries, cell_series
 from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.step_weights import StepWeights, step_weights
 from storage.query.shapes.steps import Steps, steps
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
@@ -43,9 +46,13 @@ class Step:
     covered_s: float
     """Seconds of it that the selection has and in which the campaign drew visits."""
     weighed_s: float
-    """Of those, seconds of days on which something landed: core-seconds divided by it are cores."""
+    """Of those, seconds of days on which something landed: core-seconds divided by it are cores; 0 if too few landed."""
     drawn: int
     """Visits drawn at random, whatever came of them."""
+    waiting: int
+    """Of those, visits that have not come to an end: under way, or archived and not landed yet."""
+    too_few_landed: bool
+    """Visits wait, and too few have landed for estimates: there are none, only what was observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,12 @@ class Point:
     units: int
     """Observed."""
     share: float | None
-    """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it."""
+    """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it, or too few
+    visits have landed."""
     estimate: Estimate | None
-    """None: nothing was seen in the step, or visits were not drawn at random."""
-    visits: int
-    """With a sample of the line."""
+    """None: likewise, or visits were not drawn at random."""
+    visits: int | None
+    """With a sample of the line; None where cells do not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,10 @@ class SeriesQuestion:
                 hint="Choose fewer rows, or longer steps.",
                 parameter="limit",
             )
+        over = steps(self.selection, self.points, self.step_s)
+        cells = cell_series(reading, self.selection, over, by=self.by, limit=self.limit, own=self.own)
+        if cells is not None:
+            return SeriesAnswer(cells.kind, cells.totals, self.by, _of_cells(self.selection, over, cells))
         labels = split_keys(self.by).labels if self.by else ()
         samples = reading.visits(self.selection, labels)
         times = reading.visit_times(self.selection)
@@ -145,10 +157,11 @@ class SeriesQuestion:
             additive = self.own or not split_keys(self.by).frames
             rest = left - sum_at(found.visit, found.units, len(evidence)) if additive else left
             parts += [_one_row(rest), found]
-        lines = _points(evidence, _stacked(parts), over.of(times.of(evidence.id)), over.count)
+        weighed = step_weights(reading.connection, self.selection, evidence, times, over)
+        lines = _points(weighed, _stacked(parts), over.of(times.of(evidence.id)), over.count)
         return Series(
             step_s=over.step_s,
-            steps=_steps(self.selection, times, over, evidence.design.days),
+            steps=_steps(self.selection, times, over, evidence.design.days, weighed.unsaid),
             whole=lines[0],
             lines=tuple(Line(*name, line) for name, line in zip(names, lines[2:], strict=True)),
             lines_total=total,
@@ -156,17 +169,46 @@ class SeriesQuestion:
         )
 
 
-def _steps(selection: Selection, times: VisitTimes, over: Steps, landed: Int64) -> tuple[Step, ...]:
-    """`landed` are the days on which something landed."""
+def _of_cells(selection: Selection, over: Steps, found: CellSeries) -> Series:
+    lines: list[list[Point]] = [[] for _ in found.units]
+    for number, moments in enumerate(found.moments):
+        seen = moments.x > 0
+        known = estimates(moments, len(lines)) if seen else [None] * len(lines)
+        visits = moments.visits.tolist()
+        for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
+            share = None if estimate is None else estimate.share.value
+            counted = int(visits[row]) if found.counts_visits[row] else None
+            line.append(Point(int(found.units[row, number]), share, estimate, counted))
+    whole, *rest = (tuple(line) for line in lines)
+    remainder = rest.pop(0) if found.additive else None
+    return Series(
+        step_s=over.step_s,
+        steps=_steps(selection, found.times, over, found.landed, frozenset()),
+        whole=whole,
+        lines=tuple(Line(*name, line) for name, line in zip(found.names, rest, strict=True)),
+        lines_total=found.lines_total,
+        remainder=remainder,
+    )
+
+
+def _steps(
+    selection: Selection, times: VisitTimes, over: Steps, landed: Int64, unsaid: frozenset[int]
+) -> tuple[Step, ...]:
+    """`landed` are the days on which something landed, `unsaid` the steps of which too little has."""
     begin, end = selection.start.timestamp(), selection.end.timestamp()
-    covered = weighed = np.zeros(over.count)
+    covered, weighed = np.zeros((2, over.count))
     if times.covered is not None:
         end = min(end, times.covered.until)
         covered = times.covered.within(over.starts, over.ends)
         weighed = times.covered.of_days(landed).within(over.starts, over.ends)
+    weighed[list(unsaid)] = 0.0
     partial = (over.starts < begin) | (over.ends > end)
     drawn = np.bincount(over.of(times.drawn_at[times.at_random]), minlength=over.count)
-    columns = zip(partial.tolist(), covered.tolist(), weighed.tolist(), drawn.tolist(), strict=True)
+    waiting = np.bincount(over.of(times.drawn_at[times.waits]), minlength=over.count)
+    too_few = (waiting > 0) & (weighed == 0)
+    columns = zip(
+        *(column.tolist() for column in (partial, covered, weighed, drawn, waiting, too_few)), strict=True
+    )
     return tuple(Step(over.time(i), over.time(i + 1), *values) for i, values in enumerate(columns))
 
 
@@ -184,8 +226,9 @@ def _stacked(parts: Sequence[ByVisit]) -> ByVisit:
     )
 
 
-def _points(evidence: Visits, found: ByVisit, step: Int64, count: int) -> list[tuple[Point, ...]]:
+def _points(weighed: StepWeights, found: ByVisit, step: Int64, count: int) -> list[tuple[Point, ...]]:
     """The points of each row; `step` is that of each visit."""
+    evidence = weighed.visits
     place = found.row * count + step[found.visit]
     units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
     visits = np.bincount(place, minlength=found.rows * count).reshape(found.rows, count)
@@ -196,7 +239,7 @@ def _points(evidence: Visits, found: ByVisit, step: Int64, count: int) -> list[t
         budget.checkpoint()
         selected = float((evidence.weight[inside] * evidence.selected[inside]).sum())
         new[inside] = np.arange(len(inside))
-        here = _of(evidence, inside)
+        here = _of(weighed.of(number), inside)
         moments = here.moments(
             ByVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
         )

@@ -225,9 +225,10 @@ def _shown(whole: float, rows: Rows, shown: Int64) -> tuple[Row, ...]:
 
 
 def only_row(samples: Samples, rows: Rows) -> Row:
-    """The row of what has one, or none if nobody saw it."""
+    """The row of what has one; if nobody saw it, with what it can be at most."""
     if not len(rows.own):
-        return Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, None, None)
+        (unseen,) = estimates(samples.evidence.nothing(), 1)
+        return Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, unseen, unseen)
     (row,) = shown_rows(samples, rows, np.zeros(1, np.int64))
     return row
 

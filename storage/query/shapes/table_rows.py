@@ -139,6 +139,10 @@ class ApplicationRows:
         """The application."""
         return {APPLICATION: self._names[int(self._present[place])]}
 
+    def application_ids(self, places: Int64) -> Int64:
+        """What the applications of some rows are stored as."""
+        return self._evidence.rows.application[self._present[places]]
+
     def function_id(self, place: int) -> int | None:  # noqa: ARG002 - the protocol's
         """None."""
         return None

@@ -5,19 +5,18 @@ from typing import Literal
 
 import numpy as np
 
-from analysis import estimate
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.application_samples import ApplicationSamples
-from storage.query.arrays import Bool, group_starts, sum_at
+from storage.query.arrays import Int64, group_starts, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.function_samples import FunctionSamples, Quality
 from storage.query.samples import Samples
-from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
+from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.design import Coverage
-from storage.query.weighing.estimates import Interval
+from storage.query.weighing.estimates import Interval, total_of
 
 Path = Literal["cells", "chunks", "mixed"]
 """What an answer was read from: merged cells, every visit's own chunks, or both."""
@@ -44,29 +43,44 @@ class Totals:
     """Share of units whose stack reaches the thread's start."""
     coverage: Coverage
     estimate: Interval | None
-    """Units of the fleet in the covered time, of a gauge its mean level; None without a random design."""
+    """Units of the fleet in the covered time, of a gauge its mean level; None without a random design, and where nothing was
+    seen that says how much there is at most."""
     path: Path
 
 
 def totals(functions: Functions, samples: Samples) -> Totals:
     """What stands behind these samples, whose functions are loaded."""
     shape = samples.shape if samples.sampled is None else samples.sampled  # a hidden frame is no unnamed one
-    status, kind = functions.status(shape.function), functions.kind(shape.function)
-    marker = kind == Kind.MARKER
-    nameless = (status < Status.SYMTAB) & ~marker
-    unnamed = prefix_tree.below_any(nameless, shape.end)
-    no_code = nameless | marker  # what ran there is not known
-    incomplete = prefix_tree.below_any(marker & (shape.depth == 1), shape.end)
-
-    own = shape.self_at(samples.facts.units)
-
-    def units_of(nodes: Bool) -> int:
-        return int(own[nodes].sum())
-
-    quality = Quality(units_of(unnamed | no_code), units_of(no_code), units_of(incomplete))
+    quality = _quality(functions, shape, shape.self_at(samples.facts.units))
     kept = _share(float(samples.weighted.sum()), samples.whole)
     coverage = samples.evidence.design.coverage
     return _told(_behind(samples), int(samples.facts.units.sum()), kept, quality, coverage)
+
+
+def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
+    """What nodes that do not say everything have; as a rule there are few of them, or none."""
+    kind = functions.kind(shape.function)
+    nodes = np.flatnonzero((functions.status(shape.function) < Status.SYMTAB) | (kind == Kind.MARKER))
+    marker = kind[nodes] == Kind.MARKER
+    running = np.zeros(len(own) + 1, np.int64)
+    np.cumsum(own, out=running[1:])
+
+    def below(chosen: Int64) -> int:
+        """What ends at or below these nodes, none of which is below another."""
+        return int((running[shape.end[chosen]] - running[chosen]).sum())
+
+    nameless = nodes[~marker]
+    ends = shape.end[nameless]
+    outer = np.ones(len(nameless), np.bool_)
+    outer[1:] = nameless[1:] >= np.maximum.accumulate(ends)[:-1]
+    nameless, ends = nameless[outer], ends[outer]
+    markers = nodes[marker]
+    before = np.searchsorted(nameless, markers) - 1
+    apart = markers[(before < 0) | (ends[before] <= markers)] if len(nameless) else markers
+    no_code = int(own[nodes].sum())  # what ran there is not known
+    return Quality(
+        below(nameless) + int(own[apart].sum()), no_code, below(markers[shape.depth[markers] == 1])
+    )
 
 
 def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
@@ -110,13 +124,12 @@ def _behind(samples: Samples) -> _Behind:
     by_visit = sum_at(evidence.of_profile[facts.profile], facts.units, len(evidence))
     seen = np.flatnonzero(by_visit)
     moments = evidence.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
-    whole = None if moments is None else estimate.totals(moments)
     return _Behind(
         int(facts.samples.sum()),
         len(np.unique(evidence.machine[seen])),
         len(seen),
         len(group_starts(facts.profile)),
-        None if whole is None else Interval(float(whole.value[0]), float(whole.lo[0]), float(whole.hi[0])),
+        None if moments is None else total_of(moments),
         "chunks",
     )
 

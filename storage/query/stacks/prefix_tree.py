@@ -220,15 +220,78 @@ class Paths:
     """Ascending, the root among them."""
     parent: Int64
     """Place of each one's parent among them; -1 for the root."""
+    end: Int64
+    """One past the place of the last of them in each one's subtree."""
     leaf: Int64
     """Place of each leaf that was asked for."""
 
 
-def paths_to(asked: Int64, parent: npt.NDArray[np.integer], depth: npt.NDArray[np.integer]) -> Paths:
+_CLOSE = 32
+"""Nodes for each leaf between the first and the last one: up to so many, looking at each of them takes less time than climbing."""
+
+
+def paths_to(
+    asked: Int64,
+    parent: npt.NDArray[np.integer],
+    depth: npt.NDArray[np.integer],
+    end: npt.NDArray[np.integer],
+) -> Paths:
     """The nodes that were asked for, in any order and as often as one likes, with all above them.
 
-    Of neighbours in preorder the second adds what lies below their last common ancestor. So every node is met
-    once, and what this costs follows the nodes that are found, not the tree they are in.
+    What this costs follows the nodes that are found, not the tree they are in. Stacks of one program stand side by side.
+    """
+    if len(asked):
+        low, high = int(asked.min()), int(asked.max()) + 1
+        if high - low <= _CLOSE * len(asked):
+            return _paths_within(asked, parent, end, low, high)
+    return _paths_climbed(asked, parent, depth)
+
+
+def _paths_within(
+    asked: Int64, parent: npt.NDArray[np.integer], end: npt.NDArray[np.integer], low: int, high: int
+) -> Paths:
+    """As `paths_to`, of leaves in [low, high): a node there is an ancestor of one if one stands in its subtree.
+
+    An ancestor before them is one of the first of them: its subtree reaches beyond `low`.
+    """
+    chain: list[int] = []
+    above_low = int(parent[low])
+    while above_low >= 0:
+        chain.append(above_low)
+        above_low = int(parent[above_low])
+    above = np.array(chain[::-1], np.int64)
+    asked_here = np.zeros(high - low, np.bool_)
+    asked_here[asked - low] = True
+    before = _counted(asked_here)
+    stop = np.minimum(end[low:high], high) - low
+    there = before[stop] > before[:-1]
+    number = _counted(there) + np.int32(len(above))
+    here = np.flatnonzero(there)
+    parent_here = parent[low:high][here]
+    parents = number[np.maximum(parent_here - low, 0)].astype(np.int64)
+    outside = np.flatnonzero(parent_here < low)
+    parents[outside] = np.searchsorted(above, parent_here[outside])
+    parents = np.concatenate((np.arange(-1, len(above) - 1), parents))
+    parents[ROOT] = -1
+    return Paths(
+        nodes=np.concatenate((above, here + low)),
+        parent=parents,
+        end=np.concatenate((number[np.minimum(end[above], high) - low], number[stop[here]])).astype(np.int64),
+        leaf=number[asked - low].astype(np.int64),
+    )
+
+
+def _counted(chosen: Bool) -> Int32:
+    """How many are chosen before each place, and in all."""
+    counted = np.zeros(len(chosen) + 1, np.int32)
+    np.cumsum(chosen, dtype=np.int32, out=counted[1:])
+    return counted
+
+
+def _paths_climbed(asked: Int64, parent: npt.NDArray[np.integer], depth: npt.NDArray[np.integer]) -> Paths:
+    """As `paths_to`, of leaves anywhere.
+
+    Of neighbours in preorder the second adds what lies below their last common ancestor. So every node is met once.
     """
     order = sorting(asked)
     leaves = asked[order]
@@ -251,7 +314,7 @@ def paths_to(asked: Int64, parent: npt.NDArray[np.integer], depth: npt.NDArray[n
     above = np.arange(-1, len(nodes) - 1)
     first = last - added + 1
     above[first] = np.searchsorted(nodes, parent[nodes[first]])
-    return Paths(nodes, above, np.concatenate(([ROOT], last))[which])
+    return Paths(nodes, above, ends(above), np.concatenate(([ROOT], last))[which])
 
 
 def ends(parent: Int64) -> Int64:

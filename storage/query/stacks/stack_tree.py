@@ -105,8 +105,11 @@ class Shape:
 
     def totals(self, own: Int64) -> Int64:
         """Sums over subtrees of what the nodes have themselves."""
-        running = np.concatenate(([0], np.cumsum(own)))
-        return running[self.end] - running[:-1]
+        running = np.zeros(len(own) + 1, np.int64)
+        np.cumsum(own, out=running[1:])
+        found: Int64 = running[self.end]
+        found -= running[:-1]
+        return found
 
     def by_node(self, leaf: Int64) -> tuple[Int64, Int64]:
         """The order that sorts what ends in these nodes by node, and where each node's begin in it.
@@ -132,11 +135,11 @@ class Shape:
 
     def above_its_leaves(self) -> "Shape":
         """The part of this shape that its own stacks use."""
-        part = prefix_tree.paths_to(self.leaf, self.parent, self.depth)
+        part = prefix_tree.paths_to(self.leaf, self.parent, self.depth, self.end)
         return Shape(
             parent=part.parent,
             function=self.function[part.nodes],
-            end=prefix_tree.ends(part.parent),
+            end=part.end,
             depth=self.depth[part.nodes],
             outermost=self.outermost[part.nodes],
             leaf=part.leaf,
@@ -172,11 +175,11 @@ class State:
             return Shape(wide[0], wide[1], wide[2], wide[3], base.outermost, leaves)
         if (leaves >= size).any():
             return self._merged(leaves)
-        part = prefix_tree.paths_to(leaves, self.base.parent, self.base.depth)
+        part = prefix_tree.paths_to(leaves, self.base.parent, self.base.depth, self.base.end)
         return Shape(
             part.parent,
             self.base.function[part.nodes].astype(np.int64),
-            prefix_tree.ends(part.parent),
+            part.end,
             self.base.depth[part.nodes].astype(np.int64),
             self.base.outermost[part.nodes],
             part.leaf,
@@ -186,7 +189,8 @@ class State:
         """As `shape`, where some of the leaves are the overlay's."""
         base, overlay, size = self.base, self.overlay, len(self.base)
         new, roots = overlay.paths_to(leaves[leaves >= size] - size, size)
-        part = prefix_tree.paths_to(np.concatenate((leaves[leaves < size], roots)), base.parent, base.depth)
+        hung_on = np.concatenate((leaves[leaves < size], roots))
+        part = prefix_tree.paths_to(hung_on, base.parent, base.depth, base.end)
         old = part.nodes
         before = overlay.before[new]
         place_old = np.arange(len(old)) + np.searchsorted(before, old, side="right")

@@ -3,11 +3,13 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from storage.query import budget
-from storage.query.arrays import Int64, group_starts, ranges, sum_at
+from storage.query.arrays import Int64, group_starts, in_doubles, ranges, sum_at, weight_at
 
 _DENSE = 4_000_000
 """Pairs of a row and a visit that are summed in a table of all of them."""
@@ -16,6 +18,10 @@ _AT_ONCE = 300_000
 """Facts of all rows together, some of several rows, that are gathered at once."""
 _BLOCK = 64
 """Facts of a block at least; there are as many as visits in it if these are more, so that its sums take no more room than they."""
+
+
+_Amounts = npt.NDArray[Any]
+"""Whole numbers, as such or as doubles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +108,15 @@ def _in_blocks(
     size = max(_BLOCK, visits)
     low, high = -(-starts // size), ends // size
     whole = np.flatnonzero(high > low)
-    sums = np.zeros((rows, visits), np.int64)
+    # In doubles, which is how `bincount` adds, as long as they hold every sum: then nothing is converted on the way.
+    amounts: _Amounts = units.astype(np.float64) if in_doubles(units) else units
+    sums: _Amounts = np.zeros((rows, visits), amounts.dtype)
     if len(whole):
         blocks = int(high.max())
-        of = np.repeat(np.arange(blocks), size) * visits + visit[: blocks * size]
-        running = np.zeros((blocks + 1, visits), np.int64)
+        of = np.repeat(np.arange(0, blocks * visits, visits), size) + visit[: blocks * size]
+        running = np.zeros((blocks + 1, visits), amounts.dtype)
         np.cumsum(
-            sum_at(of, units[: blocks * size], blocks * visits).reshape(blocks, visits),
+            _added(of, amounts[: blocks * size], blocks * visits).reshape(blocks, visits),
             axis=0,
             out=running[1:],
         )
@@ -116,23 +124,35 @@ def _in_blocks(
         for begun in range(0, len(whole), piece):
             budget.checkpoint()
             these = whole[begun : begun + piece]
-            np.add.at(sums, row[these], running[high[these]] - running[low[these]])
+            lead = group_starts(row[these])
+            more = running[high[these]] - running[low[these]]
+            sums[row[these[lead]]] += np.add.reduceat(more, lead, axis=0)
     # A slice without a whole block has one end only.
     until, again = ends.copy(), ends.copy()
     until[whole], again[whole] = low[whole] * size, high[whole] * size
     begin, end = np.stack((starts, again), axis=1).ravel(), np.stack((until, ends), axis=1).ravel()
-    of_end = np.repeat(row, 2)
     some = np.flatnonzero(end > begin)
-    begin, end, of_end = begin[some], end[some], of_end[some]
-    together = np.cumsum(end - begin) // _AT_ONCE
+    begin, end, of_end = begin[some], end[some], row[some >> 1]
+    lengths = end - begin
+    together = np.cumsum(lengths) // _AT_ONCE
     for a, b in itertools.pairwise([*group_starts(together).tolist(), len(together)]):
         budget.checkpoint()
         at = ranges(begin[a:b], end[a:b])
         lowest = int(of_end[a])
-        of = np.repeat((of_end[a:b] - lowest) * visits, end[a:b] - begin[a:b]) + visit[at]
+        of = np.repeat((of_end[a:b] - lowest) * visits, lengths[a:b]) + visit[at]
         highest = int(of_end[b - 1]) + 1
-        sums[lowest:highest] += sum_at(of, units[at], (highest - lowest) * visits).reshape(-1, visits)
-    return sums.ravel()
+        sums[lowest:highest] += _added(of, amounts[at], (highest - lowest) * visits).reshape(-1, visits)
+    return sums.ravel().astype(np.int64, copy=False)
+
+
+def _added(of: Int64, amounts: _Amounts, size: int) -> _Amounts:
+    """Sums of amounts by `of`, 0…size−1, in their own type."""
+    return (weight_at if amounts.dtype == np.float64 else sum_at)(of, amounts, size)
+
+
+def nobody(rows: int) -> ByVisit:
+    """Rows that no visit brought anything to."""
+    return ByVisit(*(np.zeros(0, np.int64),) * 3, rows)
 
 
 def joined(parts: Sequence[ByVisit], rows: int) -> ByVisit:

@@ -88,6 +88,8 @@ class Coverage:
     drawn: int = 0
     landed: int = 0
     """Visits that watched the event, idle machines too."""
+    waiting: int = 0
+    """Drawn visits that have not come to an end: under way, or archived and not landed yet."""
     approximate: bool = False
     """There was more than is read for one answer: these are a random part of the visits."""
 
@@ -101,6 +103,17 @@ class Design:
     """None: visits were not drawn at random; each weighs 1 and there is no variance."""
     days: Int64
     """Since 1970 UTC, ascending: those on which something landed, whose seconds are `coverage.weighed_s`."""
+    behind: "Behind | None" = None
+    """None: cells were read, or visits were not drawn at random."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What the weights of visits were made of, for who weighs them by shorter times than days."""
+
+    strata: Strata
+    watched: Watched
+    gauge: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +182,7 @@ def read_design(
         weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
     alike = watched.stratum.copy()
     alike[inside] = strata.alike[at]
+    design = replace(design, behind=Behind(strata, watched, gauge))
     return design, VisitWeights(watched.id, weight, group, alike)
 
 
@@ -184,6 +198,7 @@ def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: boo
         uncovered=weights.uncovered,
         drawn=int(strata.drawn.sum()),
         landed=landed,
+        waiting=strata.waiting,
         approximate=approximate,
     )
     return Design(coverage, weights, days)

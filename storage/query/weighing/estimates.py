@@ -1,5 +1,6 @@
 """From moments to what answers show: shares and totals of the fleet with their intervals (docs/numbers.md)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -35,15 +36,24 @@ class Estimate:
 
 
 def estimates(found: Moments | None, rows: int) -> Sequence[Estimate | None]:
-    """The estimates of all rows of these moments; Nones without moments: the visits are no random sample."""
+    """The estimates of all rows of these moments; Nones without moments: the visits are no random sample.
+
+    None also of a row of which nothing is known, since nobody saw anything of the selection, nor of what it is a part of.
+    """
     if found is None:
         return [None] * rows
     shares, totals = estimate.shares(found), estimate.totals(found)
     few = np.where(found.y > 0, shares.few, False)
     return [
-        Estimate(Interval(*share), Interval(*units), bool(is_few))
+        None if math.isnan(units[2]) else Estimate(Interval(*share), Interval(*units), bool(is_few))
         for share, units, is_few in zip(_rows(shares), _rows(totals), few.tolist(), strict=True)
     ]
+
+
+def total_of(one: Moments) -> Interval | None:
+    """The total of the only row of these moments; None: how much there is at most is not known."""
+    ((value, lo, hi),) = _rows(estimate.totals(one))
+    return None if math.isnan(hi) else Interval(value, lo, hi)
 
 
 def _rows(found: estimate.Estimates) -> Iterator[tuple[float, float, float]]:

@@ -4,15 +4,16 @@ Two kinds say it: the visits themselves (`Visits`), and sums that merged cells k
 (`storage.query.cells.evidence`).
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis import moments
 from analysis.moments import Moments
 from storage.query.arrays import Float, Int64
-from storage.query.weighing.by_visit import Brought, ByVisit
+from storage.query.weighing.by_visit import Brought, ByVisit, nobody
 from storage.query.weighing.design import Design, Ids
 
 Counts = Sequence[int | None]
@@ -62,6 +63,8 @@ class Visits:
     """Variance stratum; -1: it weighs nothing."""
     selected: Int64
     """Units of all that the labels choose: what shares are of."""
+    unseen: float = math.nan
+    """As `Moments.unseen`."""
 
     def __len__(self) -> int:
         return len(self.machine)
@@ -79,7 +82,7 @@ class Visits:
         counted = self.group >= 0
         number = np.cumsum(counted) - 1
         pairs = counted[found.visit]
-        return moments.from_visits(
+        made = moments.from_visits(
             self.weight[counted],
             self.group[counted],
             weights,
@@ -89,6 +92,11 @@ class Visits:
             y=found.units[pairs].astype(np.float64),
             rows=found.rows,
         )
+        return replace(made, unseen=self.unseen)
+
+    def nothing(self) -> Moments | None:
+        """The moments of one row that nobody saw; None as for others."""
+        return self.moments(nobody(1))
 
     def of_functions(self, functions: Int64, found: ByVisit, *, own: bool) -> Moments | None:  # noqa: ARG002 - as `Merged`
         """The moments of functions, from what each visit brought to them."""

@@ -7,14 +7,17 @@ beyond them is not extrapolated over, only told. Source: docs/numbers.md; DIGEST
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
+from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Integer, bindparam, exists, func, select
+from sqlalchemy import Connection, Integer, Select, bindparam, exists, func, select
 
 from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
 from storage.query.copy_binary import read_fixed
+from storage.query.elsewhere import elsewhere
 from storage.query.remembered import once_a_snapshot
+from storage.query.weighing.waiting import SOME_WAIT, count_waiting
 from storage.schema import coverage, visit
 from storage.schema import stratum as table
 from storage.visits import BY_HAND
@@ -50,6 +53,7 @@ _COVERAGE = (
 _NOW_AND_BEFORE = select(
     func.now(), exists().where(_CAMPAIGN, coverage.c.drawn > 0, coverage.c.hour < _FIRST)
 )
+_AND_WHETHER_SOME_WAIT: Select[Any] = _NOW_AND_BEFORE.add_columns(SOME_WAIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class Strata:
     """Stratum whose number stands for all that differ in their thinning alone."""
     in_hours: Drawn = _NOT_DRAWN
     """The same visits by hour, those of whole hours at the edges included."""
+    waiting: int = 0
+    """Of the drawn visits, how many have not come to an end."""
 
     def row(self, stratum: Int64, day: Int64) -> Int64:
         """The row of each (stratum, day); -1 for one the campaign did not cover."""
@@ -145,7 +151,8 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
         connection, _COVERAGE, {"campaign": campaign_id, "first": first, "end": last}, limit=_MAX_BYTES
     )
     hour, drawn = rows.ints("hour"), rows.ints("drawn")
-    hours = _covered_hours(connection, campaign_id, np.unique(hour[drawn > 0]), asked)
+    known = _known(connection, campaign_id, asked)
+    hours = _covered_hours(connection, campaign_id, np.unique(hour[drawn > 0]), asked, known)
     if hours is None:
         return None
     active = hours.hour
@@ -169,7 +176,9 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     )
     some = drawn > 0
     in_hours = Drawn(hour[some], (stratum * CLASSES + klass + 1)[some], drawn[some])
-    return replace(found, alike=_alike(found.stratum, stratum, rows.ints("first")), in_hours=in_hours)
+    alike = _alike(found.stratum, stratum, rows.ints("first"))
+    waiting = count_waiting(connection, campaign_id, start, end) if known.some_wait else 0
+    return replace(found, alike=alike, in_hours=in_hours, waiting=waiting)
 
 
 def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
@@ -238,20 +247,29 @@ def read_covered(
             c.drawn > 0,
         )
     ).all()
-    return _covered_hours(connection, campaign_id, np.array(sorted(active), np.int64), asked)
+    known = _known(connection, campaign_id, asked)
+    return _covered_hours(connection, campaign_id, np.array(sorted(active), np.int64), asked, known)
+
+
+class _Known(NamedTuple):
+    now: float
+    """Seconds since 1970."""
+    earlier: bool
+    """The campaign drew someone before the selection."""
+    some_wait: bool
+    """Some visit of any campaign has not come to an end."""
 
 
 def _covered_hours(
-    connection: Connection, campaign_id: int, active: Int64, asked: Float
+    connection: Connection, campaign_id: int, active: Int64, asked: Float, known: _Known
 ) -> CoveredHours | None:
     """`active` are the hours that the selection has a part of and in which the campaign drew."""
-    now, earlier = _now_and_before(connection, campaign_id, int(asked[0] // HOUR_S))
-    if not len(active) and not earlier and not draws(connection, campaign_id):
+    if not len(active) and not known.earlier and not draws(connection, campaign_id):
         return None
     begin = float(asked[0])
-    if len(active) and not earlier:
+    if len(active) and not known.earlier:
         begin = max(begin, _first_draw(connection, campaign_id, int(active[0])))
-    return CoveredHours(active, begin, min(float(asked[1]), now))
+    return CoveredHours(active, begin, min(float(asked[1]), known.now))
 
 
 def _strata(
@@ -342,10 +360,14 @@ def _first_draw(connection: Connection, campaign_id: int, hour: int) -> float:
     return float(hour * HOUR_S) if drawn_at is None else drawn_at.timestamp()
 
 
-def _now_and_before(connection: Connection, campaign_id: int, hour: int) -> tuple[float, bool]:
-    """Seconds since 1970, and whether the campaign drew anyone before an hour: one statement for both."""
-    row = connection.execute(_NOW_AND_BEFORE, {"campaign": campaign_id, "first": hour}).one()
-    return row[0].timestamp(), bool(row[1])
+def _known(connection: Connection, campaign_id: int, asked: Float) -> _Known:
+    """What is to be known at first, by one statement: each costs a small question more than its rows do."""
+    given = {"campaign": campaign_id, "first": int(asked[0] // HOUR_S)}
+    if elsewhere(connection) is not None:  # whole days: nothing of them waits
+        now, earlier = connection.execute(_NOW_AND_BEFORE, given).one()
+        return _Known(now.timestamp(), bool(earlier), some_wait=False)
+    now, earlier, some_wait = tuple(connection.execute(_AND_WHETHER_SOME_WAIT, given).one())
+    return _Known(now.timestamp(), bool(earlier), bool(some_wait))
 
 
 def _key(stratum: Int64, day: Int64) -> Int64:

@@ -21,6 +21,10 @@ from services.api.profiles.labels import LabelsAnswer
 from services.api.profiles.movers import MoversAnswer
 from services.api.profiles.status import StatusAnswer
 from services.api.profiles.table import TableAnswer
+from services.data_api.desk import DataDesk
+from services.data_api.streams import Streams
+from services.errors import SettingsProblem
+from storage.archive import Archive
 from storage.query.engine import QueryEngine
 from tests.facts import FactWriter
 from tests.flame_columns import decode
@@ -31,17 +35,48 @@ pytestmark = pytest.mark.integration
 
 def test_the_first_visitor_of_the_home_page_does_not_wait(engine: Engine, access: Access, static: Path):
     queries, kept = QueryEngine(engine), KeptAnswers(1 << 20, fresh_s=3600.0)
-    with TestClient(create_app(queries, access, static=static, kept=kept), base_url=BASE) as client:
+    view = ("/api/v1/table", 'select={application="a"}&by=application')
+    app = create_app(queries, access, static=static, kept=kept, views=["?".join(view)])
+    first = (*HOME, (*view, "*/*"), (view[0], "by=application&select=%7Bapplication%3D%22a%22%7D", "*/*"))
+    with TestClient(app, base_url=BASE) as client:
         deadline = time.monotonic() + 30
-        while kept.size.rows < len(HOME):
+        while kept.size.rows < len(HOME) + 1:
             assert time.monotonic() < deadline, "the page's questions were not asked"
             time.sleep(0.02)
         assert (kept.hits, kept.misses) == (0, 0), "this process is no visitor"
         for codings in ("gzip, deflate, br, zstd", "gzip, deflate"):
-            for path, query, accept in HOME:
+            for path, query, accept in first:
                 headers = {**BEARER, "Accept": accept, "Accept-Encoding": codings}
                 assert client.get(f"{path}?{query}", headers=headers).status_code == 200
-    assert (kept.hits, kept.misses) == (2 * len(HOME), 0)
+    assert (kept.hits, kept.misses) == (2 * len(first), 0)
+    queries.close()
+
+
+@pytest.mark.parametrize(
+    ("view", "why"),
+    [
+        ("/api/v1/tables", "Did you mean /api/v1/table?"),
+        ("/api/v1/table?limit=5&selct={}", "Did you mean select?"),
+        ("/api/v1/diff", "needs the parameter 'base_"),
+        ("/api/v1/openapi.json", "cannot be asked for"),
+        ("/api/v1/data/profiles?follow=true", "answers of /api/v1/data/profiles are not kept"),
+    ],
+)
+def test_a_view_that_the_api_does_not_have_is_said_at_the_start(
+    engine: Engine, access: Access, static: Path, view: str, why: str
+):
+    queries = QueryEngine(engine)
+    with pytest.raises(SettingsProblem, match=re.escape(why)):
+        create_app(
+            queries,
+            access,
+            static=static,
+            data=DataDesk(Streams(engine, Archive(str(static)))),
+            kept=KeptAnswers(1 << 20, fresh_s=5.0),
+            views=["/api/v1/status", view],
+        )
+    with pytest.raises(SettingsProblem, match="no answers are kept"):
+        create_app(queries, access, static=static, views=["/api/v1/status"])
     queries.close()
 
 

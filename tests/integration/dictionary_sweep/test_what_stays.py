@@ -16,13 +16,12 @@ from storage.landing.land import land
 from storage.landing.lines import Lines, encode_lines
 from storage.landing.rename import rename
 from storage.landing.resolved import FunctionName, ResolvedFrames
-from storage.rolling import moments_codec, weighted
+from storage.rolling import moments_codec, weighted_codec
 from storage.rolling.moments import Sums
 from storage.rolling.weighted import Parts
 from storage.schema import (
     capture_counter,
     dim_value,
-    fseries,
     function,
     line_chunk,
     roll,
@@ -121,7 +120,7 @@ class TestWhatStays:
         with engine.begin() as connection:
             _, function_id = self.ids(connection)
             place = {"level": 1, "k1": 0, "k2": 0, "facts": 0, "weighted": b"", "weighted_total": 1.0}
-            blobs = {"data": encode([], []), "moments": weighted.encode(one_row(Parts, function_id))[0]}
+            blobs = {"data": encode([], []), "moments": weighted_codec.encode(one_row(Parts, function_id))[0]}
             connection.execute(insert(roll_weighted).values(CELL | place | blobs))
         _, names, _ = self.kept(engine)
         assert "only here" in names
@@ -151,19 +150,13 @@ class TestWhatStays:
         assert id_ in stacks
         assert "job" in values
 
-    def test_counters_series_and_names(self, engine: Engine, two_days: tuple[UUID, UUID]) -> None:
+    def test_counters_and_names(self, engine: Engine, two_days: tuple[UUID, UUID]) -> None:
         with engine.begin() as connection:
-            _, in_series = self.ids(connection)
-            connection.execute(
-                insert(fseries).values(
-                    campaign_id=1,
-                    sample_type_id=1,
-                    function_block=in_series // 64,
-                    day=DAY,
-                    facts=0,
-                    data=b"",
-                )
-            )
+            _, used = self.ids(connection)
+            one = np.array([1], np.int64)
+            lines = Lines(np.array([used], np.int32), np.array([5], np.int32), one, one)
+            row = {"day": NEXT_DAY.date(), "profile_id": 7, "facts": 1, "data": encode_lines(lines)}
+            connection.execute(insert(line_chunk).values(row))
             connection.execute(
                 insert(capture_counter).values(
                     visit_id=uuid4(), reading=0, name="cycles", cpus=0, unit="count", day=DAY, status="ok", time_enabled_ns=1,
@@ -176,9 +169,7 @@ class TestWhatStays:
                 .values(hash=uuid4(), kind=0, name="better", raw_name="", file="", binary_name="", status=3)
                 .returning(function.c.function_id)
             ).scalar_one()
-            connection.execute(
-                update(function).where(function.c.function_id == in_series).values(alias_of=target)
-            )
+            connection.execute(update(function).where(function.c.function_id == used).values(alias_of=target))
         _, names, values = self.kept(engine)
         assert {"only here", "better"} <= names
         assert "counted" in values

@@ -25,6 +25,7 @@ from storage.landing.resolved import ResolvedFrames
 from storage.retention.retain import Keep, retain
 from storage.rolling.compact import compact
 from storage.rolling.errors import DayGone
+from storage.rolling.fold import fold
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from storage.schema import capture
@@ -44,6 +45,8 @@ QUESTIONS = 3
 UPLOADS = 2
 """Debug files of the library in all: old days come to rest, which retention waits for."""
 WHOLE = {library.made_of(f"debug file {n}".encode()) for n in range(UPLOADS)}
+SWEEPER_RESTS_S = 10.0
+"""At most, until something has landed since its last sweep."""
 TERMS = LeaseTerms(seconds=1.0, attempts_limit=1000)
 """Leases of the dead run out soon, and nobody gives a capture up."""
 
@@ -166,7 +169,10 @@ def roller(actor: Actor) -> None:
     rolling = Roller(actor.engine)
     for turn in actor.turns():
         with turn:
-            if not rolling.roll(batch=actor.rng.randrange(1, 9)).entries:
+            merged = rolling.roll(batch=actor.rng.randrange(1, 9)).entries
+            if merged:
+                actor.journal.note("merged", entries=merged)
+            else:
                 time.sleep(0.02)
 
 
@@ -179,11 +185,12 @@ def rebuilder(actor: Actor) -> None:
 
 
 def compactor(actor: Actor) -> None:
-    """Builds buckets of many days; at times as one does months later, when every day is closed."""
+    """Folds days, builds buckets of many; at times as one does months later, when every day is closed."""
     for turn in actor.turns():
         with turn:
-            built = compact(actor.engine, NOON + timedelta(days=actor.rng.choice((0, 90)))).buckets
-            actor.journal.note("compacted", buckets=built)
+            now = NOON + timedelta(days=actor.rng.choice((0, 90)))
+            actor.journal.note("folded", days=fold(actor.engine, now))
+            actor.journal.note("compacted", buckets=compact(actor.engine, now).buckets)
             time.sleep(0.05)
 
 
@@ -193,7 +200,12 @@ def sweeper(actor: Actor) -> None:
         with turn:
             swept = sweep(actor.engine)
             actor.journal.note("swept", rows=str(swept))
-            time.sleep(2)  # landings begin again whenever a sweep does
+        # Landings begin again whenever a sweep does, one that breaks off too: on a busy machine none would come to its end.
+        end = time.monotonic() + SWEEPER_RESTS_S
+        landed = actor.journal.counts()["landed"]
+        time.sleep(2)
+        while actor.journal.counts()["landed"] == landed and time.monotonic() < end and not actor.stopping():
+            time.sleep(0.2)
 
 
 def retirer(actor: Actor) -> None:

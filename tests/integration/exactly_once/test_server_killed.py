@@ -2,13 +2,14 @@
 
 Commits wait for the disk or not as they do in production, so a kill does lose what was acknowledged last:
 landings and mergings, each of which also loses the row that says it was done. `FLEETPROF_KILLS=100` kills
-more often.
+more often. Kills wait for work, not for time: each part of it has to be done between two of them.
 """
 
 import logging
 import os
 import random
 import time
+from collections import Counter
 from pathlib import Path
 from uuid import UUID
 
@@ -33,12 +34,17 @@ KILLS_A_ROUND = 10
 """With one database; then comes the next one, with new visits and all its days."""
 VISITS = 40
 LONGEST_S = 1.0
-"""Between two kills."""
+"""To the next kill, once what is waited for has happened."""
+PATIENCE_S = 12.0
+"""With what is waited for between two kills; then it is waited for after the next one."""
+KINDS = ("landed", "merged", "folded", "bucket", "dropped")
+"""What has to happen between two kills, each in its turn; `Journal` tells."""
 
 ROLES = (
     roles.lander,
     roles.worker,
     roles.uploader,
+    roles.symbolist,
     roles.roller,
     roles.rebuilder,
     roles.retirer,
@@ -46,7 +52,7 @@ ROLES = (
     roles.sweeper,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 20 * KILLS)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 40 * KILLS)]
 
 
 def test_what_was_landed_survives_the_server_whole_or_lands_again(
@@ -67,22 +73,22 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
     world = make_world(engine, VISITS, seed=number, archive=archive)
     journal = Journal(folder / "journal")
     lost = 0
+    between = Counter[str]()
+    """Of `KINDS`, what was done between two kills."""
     stage = Stage(url, world, archive, journal, generations=10**6)
     with Crew(stage, number) as crew:
-        for role in (
-            roles.lander,
-            roles.worker,
-            roles.uploader,
-            roles.symbolist,
-            roles.roller,
-            roles.rebuilder,
-            roles.retirer,
-        ):
+        for role in ROLES:
             crew.start(role)
-        for _ in range(min(KILLS_A_ROUND, KILLS - server.kills)):
+        for kill in range(min(KILLS_A_ROUND, KILLS - server.kills)):
+            before = happened(journal)
+            missing = [kind for kind in KINDS if not between[kind]]
+            if kill and missing:
+                await_progress(crew, journal, missing[0])
             time.sleep(rng.uniform(0.05, LONGEST_S))  # what happens meanwhile is the point
             crew.tend()
             begun = time.monotonic()
+            if kill:
+                between += happened(journal) - before
             server.kill()
             acknowledged = journal.landings()
             server.start()
@@ -90,12 +96,37 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
                 checked = check(connection, world, journal.dropped())
                 lost += undone(connection, acknowledged)
             log.info(
-                "kill %d: %.1f s, %d landed", server.kills, time.monotonic() - begun, len(checked.landed)
-            )
+                "kill %d: %.1f s, %d landed, between kills %s",
+                server.kills, time.monotonic() - begun, len(checked.landed), dict(between),
+            )  # fmt: skip
             assert checked.wrong == ()
     settle(engine, stage, number)
     engine.dispose()
+    if kill + 1 == KILLS_A_ROUND:
+        assert [kind for kind in KINDS if not between[kind]] == [], "what never happened between two kills"
     return lost
+
+
+def happened(journal: Journal) -> Counter[str]:
+    """How often each of `KINDS` was seen done."""
+    done = Counter({"landed": journal.counts()["landed"]})
+    for kind, what, many in (
+        ("folded", "folded", "days"),
+        ("bucket", "compacted", "buckets"),
+        ("dropped", "retained", "days"),
+    ):
+        done[kind] = sum(len(line[many]) for line in journal.lines(what))
+    done["merged"] = sum(line["entries"] for line in journal.lines("merged"))
+    return done
+
+
+def await_progress(crew: Crew, journal: Journal, kind: str) -> None:
+    """Return when one more of the kind is done, or patience has ended."""
+    before = happened(journal)[kind]
+    end = time.monotonic() + PATIENCE_S
+    crew.until(
+        lambda: happened(journal)[kind] > before or time.monotonic() > end, kind, deadline_s=2 * PATIENCE_S
+    )
 
 
 def fresh_database(server: MortalServer, name: str) -> str:

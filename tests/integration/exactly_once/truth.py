@@ -198,11 +198,16 @@ def _wrong_lines(connection: Connection) -> Iterator[str]:
             line_chunk,
             (line_chunk.c.day == profile.c.day) & (line_chunk.c.profile_id == profile.c.profile_id),
         )
-    )
+    ).all()
+    facts = [row.facts for row in rows]
+    own = decode_lines([bytes(row.data) for row in rows], facts).self_samples.tolist()
+    if len(own) != sum(facts):
+        yield f"{len(own)} lines where {sum(facts)} are said to be"
+    at = 0
     for row in rows:
-        lines = decode_lines([bytes(row.data)], [row.facts])
-        if int(lines.self_samples.sum()) > row.samples or len(lines.self_samples) != row.facts:
+        if sum(own[at : at + row.facts]) > row.samples:
             yield f"lines of {row.visit_id} are not its profile's"
+        at += row.facts
 
 
 def _decoded(

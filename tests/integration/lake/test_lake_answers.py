@@ -96,6 +96,16 @@ def test_differences_and_reliability_are_those_of_postgresql(store: Store):
     assert trusted.reliability.entropy is not None
 
 
+def test_what_no_visit_saw_is_bounded_alike(store: Store):
+    store.land(SOME)
+    store.export()
+    answer = store.check(
+        TableQuestion(minutes(0, WHOLE, select='{application="nosuch"}'), ("function",), Page())
+    )
+    assert answer.totals.samples == 0
+    assert answer.totals.estimate.hi > 0
+
+
 def test_users_labels_are_matched_and_grouped_by(store: Store):
     store.land(SOME)
     with store.engine.begin() as connection:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text, update
+from sqlalchemy import Engine, select, text, update
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
+from collector.events import LakeTended
 from collector.lake import LakeTerms, tend
 from collector.run import Collector
 from services.cli import app
@@ -26,7 +28,8 @@ from storage.lake.place import Lake
 from storage.lake.retain import retain
 from storage.lake.tables import TABLES
 from storage.lake.verify import faults
-from storage.lake.waiting import look
+from storage.lake.waiting import PATIENCE, look
+from storage.retention.retain import Keep
 from storage.schema import capture
 from tests.lakes import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
@@ -66,6 +69,64 @@ def test_a_day_is_due_when_it_is_over_for_48_hours_and_again_when_more_has_lande
     assert waiting(store) == [ALL[1]], "landed again, by better symbols"
     store.land([Drawn(7, seconds=None)])
     assert waiting(store) == ALL[:2], "a visit that failed changes weights"
+
+
+def unland(store: Store, day: date, **values: Any) -> None:
+    """Have the day's captures wait, as they do while there is no worker."""
+    with store.engine.begin() as connection:
+        waits = {"landed": 0, "landed_at": None, **values}
+        connection.execute(update(capture).where(capture.c.day == day).values(waits))
+
+
+class TestADayWhoseCapturesWait:
+    CLOSED = LATER - timedelta(days=2)
+    """The first of the days is, at this moment."""
+
+    def test_is_exported_when_they_are_landed(self, store: Store):
+        unland(store, DAY)
+        assert waiting(store) == ALL[1:]
+        unland(store, DAY, landed=1)
+        assert waiting(store) == ALL
+
+    def test_waits_too_where_it_is_in_the_lake_and_more_came(self, store: Store):
+        store.export()
+        store.land([Drawn(5)])
+        assert waiting(store) == [DAY]
+        with store.engine.begin() as connection:
+            connection.execute(
+                update(capture).where(capture.c.day == DAY).values(wanted=2)  # to be landed again
+            )
+        assert waiting(store) == [DAY], "there is no end of better symbols"
+        store.land([Drawn(6)])
+        with store.engine.begin() as connection:
+            last = select(capture.c.visit_id).order_by(capture.c.archived_at.desc()).limit(1)
+            connection.execute(
+                update(capture).where(capture.c.visit_id == last.scalar_subquery()).values(landed=0)
+            )
+        assert waiting(store) == []
+
+    def test_is_exported_without_them_after_some_days(self, store: Store):
+        unland(store, DAY)
+        assert DAY not in waiting(store, self.CLOSED + PATIENCE - timedelta(seconds=1))
+        assert DAY in waiting(store, self.CLOSED + PATIENCE)
+
+    @pytest.mark.parametrize(("facts_days", "waits_days"), [(35, 5), (8, 5), (7, 4), (5, 2), (3, 0), (1, 0)])
+    def test_is_exported_before_postgresql_drops_it(self, store: Store, facts_days: int, waits_days: int):
+        unland(store, DAY)
+
+        def due(at: datetime) -> bool:
+            with store.engine.connect() as connection:
+                return DAY in look(connection, store.lake, at, facts_days).due
+
+        ends = self.CLOSED + timedelta(days=waits_days)
+        assert due(ends)
+        assert not due(ends - timedelta(seconds=1))
+        if facts_days > 2:
+            assert Keep(facts_days, 400).facts_from(ends.date()) <= DAY, "it is there then"
+
+    def test_does_not_wait_for_those_that_were_set_aside(self, store: Store):
+        unland(store, DAY, set_aside="It cannot be read.")
+        assert waiting(store) == ALL
 
 
 def test_all_that_counts_are_the_files_of_the_last_export(store: Store):
@@ -190,6 +251,17 @@ class TestTheCollector:
             tend(store.engine, LakeTerms(store.lake, 4, Limits()), LATER, lambda: False)
         assert said == [], "what the lake would not keep is not exported again"
 
+    def test_leaves_days_whose_captures_wait_for_later(self, store: Store, terms: LakeTerms):
+        unland(store, DAY)
+        events: list[LakeTended] = []
+        with capture_logs() as said:
+            tend(store.engine, terms, LATER, lambda: False, events.append)
+        assert manifest.days(store.lake) == ALL[1:]
+        told = [entry for entry in said if entry["event"] == "a day is not exported yet"]
+        assert [entry["day"] for entry in told] == [str(DAY)]
+        assert "captures of 2026-11-10 are still to be landed" in told[0]["why"]
+        assert events[-1] == LakeTended(due=1, kept=0, whole=True)
+
     def test_does_so_in_its_beat(self, store: Store, terms: LakeTerms):
         async def work() -> None:
             stop = asyncio.Event()
@@ -246,6 +318,17 @@ def test_the_command_exports_lists_checks_and_asks(
     run("lake", "export")
     assert manifest.days(store.lake) == ALL
     assert "Every closed day is in the lake" in run("lake", "export")
+    store.land([Drawn(5)])
+    monkeypatch.setattr("storage.lake.waiting.PATIENCE", timedelta(days=36_500))
+    monkeypatch.setenv("FLEETPROF_RETENTION_DAYS", "36500")
+    unland(store, DAY)
+    store.lake.delete(manifest.key_of(DAY))
+    for words in (("lake", "status"), ("lake", "export")):
+        told = run(*words)
+        assert "captures of 2026-11-10 are still to be landed. It is exported when they are" in told
+        assert "Every closed day" not in told
+    unland(store, DAY, landed=1)
+    run("lake", "export")
     assert "2026-11-11" in run("lake", "status")
     assert run("lake", "verify").count("complete") == DAYS
     for path in run("lake", "files", "samples").splitlines():

@@ -74,7 +74,7 @@ def test_a_day_of_which_the_lake_has_more_is_kept(store: Store):
     assert manifest.read(store.lake, ALL[0]).facts == before[0].facts
     assert waiting(store).due == ()
     assert export_day(store.engine, store.lake, ALL[1], replace=True).landed.captures == 0
-    assert waiting(store) == Waiting((), {})
+    assert waiting(store) == Waiting((), {}, {})
 
 
 def test_a_database_begun_anew_replaces_nothing(store: Store):

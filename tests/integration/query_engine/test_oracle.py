@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +12,10 @@ from sqlalchemy import Engine
 
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
+from storage.query.shapes.call_graph import CallGraphQuestion
+from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from tests.facts import FactWriter
@@ -121,6 +124,9 @@ def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: lis
             assert len(page.rows) + page.remainder_rows == len(rows)
     check_flame(queries, selection, facts, nodes)
     check_focus(queries, selection, facts)
+    check_calls(queries, selection, facts)
+    check_labels(queries, selection, facts)
+    check_diff(queries, campaign, facts)
     queries.close()
 
 
@@ -146,6 +152,59 @@ def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], n
         children = [totals[kept[i]] for i in range(len(kept)) if pruned.parent[i] == index]
         assert children == sorted(children, reverse=True)
         assert index == 0 or pruned.parent[index] < index
+
+
+def check_calls(queries: QueryEngine, selection: Selection, facts: list[Fact]) -> None:
+    """A call counts a stack once, however often it stands in it."""
+    graph = queries.ask(CallGraphQuestion(selection)).graph
+    rows = expected_rows(facts, lambda _, f: (NAMES[f],))
+    assert {(node.function.name,): (node.self, node.total) for node in graph.nodes} == {
+        key: (own, total) for key, (own, total, _) in rows.items()
+    }
+    calls: Counter = Counter()
+    for fact in facts:
+        for pair in set(pairwise(fact.stack)):
+            calls[pair] += fact.samples * fact.period
+    names = [node.function.name for node in graph.nodes]
+    found = {(names[edge.caller], names[edge.callee]): edge.units for edge in graph.edges}
+    assert found == {(NAMES[a], NAMES[b]): units for (a, b), units in calls.items()}
+    assert not any(edge.residual for edge in graph.edges)
+
+
+def check_labels(queries: QueryEngine, selection: Selection, facts: list[Fact]) -> None:
+    found = {
+        label.name: {value.value: value.units for value in label.values}
+        for label in queries.ask(LabelsQuestion(selection)).labels
+    }
+    for name in ("application", "machine"):
+        units: Counter = Counter()
+        for fact in facts:
+            units[getattr(fact, name)] += fact.samples * fact.period
+        assert found[name] == units
+
+
+def check_diff(queries: QueryEngine, campaign: str, facts: list[Fact]) -> None:
+    """One application against the other, if there are both."""
+    sides = [[fact for fact in facts if fact.application == name] for name in ("x", "y")]
+    if not all(sides):
+        return
+    x, y = (around_noon(campaign=campaign, select=f'{{application="{name}"}}') for name in ("x", "y"))
+    key_of = KEYS["function"]
+    for own in (False, True):
+        shares = []
+        for side in sides:
+            whole = sum(fact.samples * fact.period for fact in side)
+            rows = expected_rows(side, key_of)
+            shares.append({key: row[0 if own else 1] / whole for key, row in rows.items()})
+        wanted = {key: tuple(side.get(key, 0.0) for side in shares) for key in {*shares[0], *shares[1]}}
+        found = {
+            tuple(v for k, v in row.key.items() if k not in {"status", "kind"}): (row.a_share, row.b_share)
+            for row in queries.ask(DiffQuestion(x, y, own=own)).comparison.rows
+        }
+        # Of its own time a function may have none: such a row says nothing, and need not be there.
+        assert {key: pytest.approx(pair) for key, pair in wanted.items() if any(pair)} == {
+            key: pair for key, pair in found.items() if any(pair)
+        }
 
 
 def flame_paths(flame) -> list[tuple[str, ...]]:

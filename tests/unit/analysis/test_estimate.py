@@ -112,6 +112,33 @@ def test_no_visit_says_nothing() -> None:
     assert estimate.totals(nothing).value.tolist() == [0, 0]
     assert np.isnan(estimate.ratios(nothing).value).all()
     assert estimate.total(nothing).value.tolist() == [0]
+    for found in (estimate.totals(nothing), estimate.total(nothing)):
+        assert not found.lo.any()
+        assert np.isnan(found.hi).all(), "nobody looked: how much there is at most is not known"
+
+
+def test_a_selection_nobody_saw_anything_of_is_bounded_by_what_was_seen_besides() -> None:
+    """Of 691 visits none saw the application: that is no proof that nobody runs it."""
+    visits = 691
+    event = of_visits(np.zeros((visits, 1)), np.full(visits, 3.0))
+    bound = (1 - 0.025 ** (1 / visits)) * event.x
+    assert estimate.totals(event).hi == pytest.approx([bound])
+    alone = replace(of_visits(np.zeros((visits, 2)), np.zeros(visits)), unseen=bound)
+    for one, factor in (
+        (alone, 1),
+        (alone.of(np.array([1])), 1),
+        (alone.scaled(0.5), 0.5),
+        (estimate.whole(alone), 1),
+    ):
+        found = estimate.totals(one)
+        assert found.value.tolist() == found.lo.tolist() == [0] * len(one.y)
+        assert found.hi == pytest.approx(np.full(len(one.y), bound * factor))
+    assert np.isnan(estimate.totals(replace(alone, unseen=np.nan)).hi).all()
+
+
+def test_what_was_seen_is_not_bounded_by_what_was_seen_besides() -> None:
+    found = of_visits(np.zeros((9, 1)), np.ones(9))
+    assert estimate.totals(replace(found, unseen=1e9)).hi == estimate.totals(found).hi
 
 
 @settings(max_examples=150, deadline=None)
@@ -121,6 +148,9 @@ def test_intervals_hold_their_values_and_stay_where_they_may(seed: int, visits: 
     assert np.array_equal(estimate.effective(found), estimate.shares(found).effective)
     for estimates, most in ((estimate.shares(found), 1.0), (estimate.totals(found), np.inf)):
         assert (estimates.lo >= 0).all()
+        if most == np.inf and not found.x > 0:
+            assert np.isnan(estimates.hi).all()
+            continue
         assert (estimates.hi <= most).all()
         assert (estimates.lo <= estimates.value + 1e-9 * found.x).all()
         assert (estimates.value <= estimates.hi + 1e-9 * found.x).all()

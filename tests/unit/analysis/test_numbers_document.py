@@ -9,6 +9,7 @@ import pytest
 from analysis import estimate, moments
 from analysis.arrays import Float
 from analysis.moments import Moments
+from analysis.partly_landed import Drawn, Landed, weigh_pieces
 from analysis.weights import CLASSES, Frame, weigh
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/numbers.md").read_text()
@@ -117,3 +118,37 @@ def said(sentence: str, *, ignore_case: bool = False) -> bool:
 def spaced(number: float) -> str:
     """A whole number with its thousands apart."""
     return f"{round(number):,}".replace(",", " ")
+
+
+def test_steps_of_a_day_of_which_a_part_has_landed() -> None:
+    found = re.findall(
+        r"^\| (first|second) hour \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| ([\d ]+) \| ([\d ]+) \| ([\d ]+) \|$",
+        DOCUMENT,
+        re.MULTILINE,
+    )
+    table = np.array([[int(cell.replace(" ", "")) for cell in row[1:]] for row in found])
+    number, waiting, landed, cpu, of_day, in_step, core_s = table.T
+    assert (number - waiting).tolist() == landed.tolist()
+    visits = int(landed.sum())
+    frame = Frame(
+        stratum=np.zeros(1, np.int64),
+        day=np.zeros(1, np.int64),
+        population=np.array([300.0]),
+        covered_s=np.array([7200.0]),
+        drawn=number.sum() * np.eye(1, CLASSES, 2),
+        visits=visits * np.eye(1, CLASSES, 2),
+        watched_s=5 * visits * np.eye(1, CLASSES, 2),
+    )
+    nothing, two = np.zeros(int(number.sum()), np.int64), np.full(int(number.sum()), 2)
+    drawn = Drawn(nothing, two, np.repeat([0, 1], number), np.repeat([False, False, True], [12, 4, 8]))
+    step = np.repeat([0, 1], landed)
+    weighed = weigh_pieces(
+        frame, drawn, Landed(nothing[:visits], two[:visits], step, np.full(visits, 5.0)), {(0, 1): 3600.0}
+    )
+    assert weigh(frame).weight[0, 2] == pytest.approx(of_day[0])
+    assert weighed.weight == pytest.approx(np.repeat(in_step, landed))
+    assert in_step * cpu == pytest.approx(core_s)
+    by_day = of_day * cpu
+    assert all(f"{value:,}".replace(",", " ") in TEXT for value in by_day.tolist())
+    assert by_day / core_s == pytest.approx([1.5, 0.5])
+    assert (core_s / 3600).tolist() == [600, 720]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.convergence import Curve
 from analysis.errors import BadShape, NotANumber
 from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of
@@ -13,9 +14,9 @@ from tests.unit.analysis.frames import table
 
 
 def fit(constant: float, visits: int = 100) -> Convergence:
-    return Convergence(
-        Measured(constant, constant * 0.9, constant * 1.1), -0.5, np.ones(1), np.ones(1), 200.0, visits
-    )
+    """Of a profile whose entries all have many samples: the law C/√N."""
+    measured = Measured(constant, constant * 0.9, constant * 1.1)
+    return Convergence(Curve((constant / 2) ** 2, 20.0), measured, np.ones(1), np.ones(1), 200.0, visits)
 
 
 @pytest.mark.parametrize(

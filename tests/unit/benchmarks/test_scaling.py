@@ -1,14 +1,20 @@
 """GIVEN measured figures WHEN fleets are reckoned THEN the page shows what the formulas give."""
 
-import json
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import scaling
-from benchmarks.scaling import DEFAULT_VISITS, FLEETS, PAGE, Fleet, Measured, measured, tables, written
+from benchmarks.scaling import fleet as scaling
+from benchmarks.scaling.fleet import DEFAULT_VISITS, Fleet
+from benchmarks.scaling.measured import Measured, Results, Stores, results, stores
+from benchmarks.scaling.numerals import duration
+from benchmarks.scaling.page import PAGE, made, unknown, written
+from benchmarks.scaling.prose import QUARTER_DAYS
+from benchmarks.scaling.tables import FLEETS, tables
 from collector.standing import STANDING
 from services.settings import Settings
 from storage.retention.retain import Keep
@@ -17,13 +23,38 @@ from storage.rolling.cubes import HOURS_KEPT_DAYS, WEIGHTED_LEVELS, bucket_days
 ROUND = Measured(
     visit_cpu_s=0.64, samples_per_visit=1000, facts_per_visit=500, raw_bytes_per_sample=10, halfwidth=0.08, land_s=4e-6,
     roll_s=2e-6, server_s=1e-6, export_s=1e-6, profile_bytes=8, hour_bytes=4, day_bytes=3,
-    visit_bytes=10_000, lake_bytes=2, stack_bytes=100,
+    visit_bytes=10_000, lake_bytes=2, stack_bytes=100, landed_per_s=100_000, store_facts=5e6, stacks=1e6, land_cold_s=None,
 )  # fmt: skip
 
 
 def test_the_page_is_of_the_last_results():
     page = PAGE.read_text()
-    assert written(page, tables(measured())) == page, "run: python -m benchmarks.scaling"
+    assert written(page, made(results())) == page, "run: python -m benchmarks.scaling"
+
+
+def test_every_figure_that_the_page_names_was_measured():
+    assert unknown(PAGE.read_text(), results()) == []
+
+
+def test_a_figure_that_no_run_measured_is_named():
+    found = altered("store", roll_lag_s=None)
+    page = (
+        "of `store.roll_lag_s`, `store.facts`, `lake.faster`, `storage.py`, `lake.json` and `docs/store.json`"
+    )
+    assert unknown(page, found) == ["lake.faster", "store.roll_lag_s"]
+
+
+def test_a_result_that_no_run_has_is_named():
+    page = "of `stroe.facts`, `Store_2.p50-ms`, `page.html`, `pyproject.toml`, `ci.yml` and `numbers.md`"
+    assert unknown(page, results()) == ["Store_2.p50-ms", "stroe.facts"]
+
+
+def altered(name: str, **figures: Any) -> Results:
+    """The last results, with other figures of one run; None: without it."""
+    found: dict[str, Mapping[str, Any]] = dict(results())
+    changed = {**found[name], **figures}
+    found[name] = {key: value for key, value in changed.items() if value is not None}
+    return found
 
 
 def test_its_constants_are_the_programs():
@@ -36,8 +67,8 @@ def test_its_constants_are_the_programs():
     ) == (scaling.RAW_DAYS, scaling.LAKE_DAYS, scaling.HOUR_DAYS)
     largest = bucket_days(WEIGHTED_LEVELS[-1])
     begins = [date(2026, 1, 1) + timedelta(days=n) for n in range(largest)]
-    kept = [(today - Keep(35, defaults["cell_retention_days"]).cells_from(today)).days for today in begins]
-    assert max(kept) == scaling.CELL_DAYS
+    for days, longest in ((defaults["cell_retention_days"], scaling.CELL_DAYS), (92, QUARTER_DAYS)):
+        assert max((today - Keep(35, days).cells_from(today)).days for today in begins) == longest
 
 
 def test_a_fleet_is_reckoned_by_hand():
@@ -67,17 +98,60 @@ def test_what_visits_decide_is_the_same_for_every_fleet():
     assert denser.least_part == pytest.approx(default[2].least_part / 4)
 
 
-@pytest.mark.parametrize("name", ["overhead", "gateway", "store", "lake"])
-def test_every_result_counts(tmp_path: Path, name: str):
-    for path in scaling.RESULTS.glob("*.json"):
-        (tmp_path / path.name).write_text(path.read_text())
-    figures = json.loads((tmp_path / f"{name}.json").read_text())
-    doubled = {key: 2 * value if isinstance(value, float) else value for key, value in figures.items()}
-    (tmp_path / f"{name}.json").write_text(json.dumps(doubled))
-    assert measured(tmp_path) != measured()
-    assert tables(measured(tmp_path)) != tables(measured())
+@pytest.mark.parametrize("name", ["overhead", "gateway", "store", "store-full", "lake"])
+def test_every_result_counts(name: str):
+    doubled = {
+        key: 2 * value if isinstance(value, float) else value for key, value in results()[name].items()
+    }
+    found = altered(name, **doubled)
+    assert stores(found) != stores(results())
+    assert tables(stores(found)) != tables(stores(results()))
+
+
+def test_a_fleet_whose_day_is_more_than_the_larger_store_is_reckoned_with_that_one():
+    both = Stores(ROUND, replace(ROUND, land_s=1e-5, store_facts=5_000_000))
+    assert both.of(10_000) is both.small  # 500 facts each
+    assert both.of(10_001) is both.large
+
+
+def test_catching_up_is_reckoned_from_what_is_left_of_the_rate():
+    fleet = Fleet(1000, 43_200, replace(ROUND, landed_per_s=1000))  # 250 facts a second
+    assert fleet.load == pytest.approx(0.25)
+    assert fleet.catching_up == pytest.approx(21_600_000 / 750)
+    assert Fleet(1000, 172_800, replace(ROUND, landed_per_s=1000)).catching_up is None
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (1e7, "4.8 minutes"),
+        (1e6, "50 minutes"),
+        (100_000.0, "12 hours"),
+        (45_670.0, "2.7 days"),
+        (20_000.0, "never: more arrives than it lands"),
+    ],
+)
+def test_what_is_said_of_catching_up_follows_the_results(rate: float, told: str):
+    page = written(PAGE.read_text(), made(altered("store-full", land_facts_per_s=rate)))
+    (row,) = re.findall(r"\| it catches up with a day in \|.*\|", page)
+    assert row.split(" | ")[-1].rstrip(" |") == told
+
+
+def test_workers_that_remember_nothing_are_told_of_where_that_was_measured():
+    without = altered("store", land_cpu_us_per_fact_cold=None)
+    assert "`store.land_cpu_us_per_fact_cold`" not in made(without)["large"]
+    told = made(altered("store", land_cpu_us_per_fact_cold=12.34, stacks=1_000_000))["large"]
+    assert "12 µs with 1.0 · 10⁶ stacks (`store.land_cpu_us_per_fact_cold`)" in told
+    for found in (without, altered("store", land_cpu_us_per_fact_cold=12.34)):
+        assert unknown(written(PAGE.read_text(), made(found)), found) == []
+
+
+def test_durations_are_told_in_units_that_fit():
+    assert [duration(s) for s in (3, 89, 90, 5399, 5400, 129_599, 129_600, 864_000)] == [
+        "3 seconds", "89 seconds", "1.5 minutes", "90 minutes", "1.5 hours", "36 hours", "1.5 days", "10 days",
+    ]  # fmt: skip
 
 
 def test_a_page_without_the_places_is_refused():
     with pytest.raises(ValueError, match="unpack"):
-        written("nothing", tables(replace(ROUND, halfwidth=0.1)))
+        written("nothing", tables(Stores(ROUND, ROUND)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.corrupted_gateway import trials
+from tests.corrupted_gateway.trials import trials
 
 COUNT = 60
 
@@ -26,7 +26,7 @@ def test_a_finding_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def breaks(_text: str) -> None:
         raise KeyError("no error of ours")
 
-    monkeypatch.setattr("tests.corrupted_gateway.parse_stat", breaks)
+    monkeypatch.setattr("tests.corrupted_gateway.parsers.parse_stat", breaks)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (found,) = trials(tmp_path, count=5, seed=1, only=["/proc/stat"])
     assert found.findings == 5

@@ -218,6 +218,26 @@ def test_one_machine_is_one_and_its_interval_has_ends():
     assert "1 visit of 1 machine " in line
 
 
+def test_what_no_visit_saw_is_told_with_what_it_may_be():
+    """Seen: that no samples had landed, while 691 visits had."""
+    cores = {"value": 0.0, "lo": 0.0, "hi": 1.234}
+    none = {**FLEET, "samples": 0, "cores": cores, "visits_landed": 691}
+
+    def line(**changes: object) -> str:
+        return terminal.totals_line({**ESTIMATED, "totals": {**none, **changes}}).plain
+
+    assert line() == "None of 691 landed visits saw any of it: with 95 % confidence it is below 1.23 cores."
+    assert line(cores=None) == "None of 691 landed visits saw any of it."
+    assert line(visits_landed=1).startswith("The only landed visit saw none of it: ")
+    assert line(visits_landed=0, cores=None) == "No samples have landed yet."
+    assert line(visits_landed=0, design="none", cores=None) == "No samples have landed yet."
+
+
+def test_visits_that_wait_are_counted():
+    line = terminal.totals_line({**ESTIMATED, "totals": {**ESTIMATED["totals"], "visits_waiting": 3}}).plain
+    assert "12 visits of 200 machines · 3 visits waiting to be landed" in line
+
+
 def test_machines_of_a_part_of_the_fleet_are_not_known():
     """Seen: the share of a selection times the machines of the whole campaign."""
     part = {**ESTIMATED, "selection": {**HOUR, "select": '{application="x"}'}}
@@ -301,6 +321,8 @@ def test_trust_says_how_many_visits_would_do():
     fit = {
         "constant": {**measured, "value": 2.0},
         "exponent": -0.5,
+        "scale": 1.0,
+        "bend": 20.0,
         "samples_per_visit": 10.0,
         "visits": 12,
         "points": [],
@@ -312,6 +334,12 @@ def test_trust_says_how_many_visits_would_do():
     lines = [line.strip() for line in text_of(terminal.trust(some)).splitlines()]
     assert "within 0.1: 400 samples, about 40 visits that have the selection, 160 of the campaign" in lines
     assert lines[-1] == "3 of 12 landed visits have the selection"
+    assert "of 2, ≈ 2/√samples" in lines[2]
+    assert not any("not -0.5" in line for line in lines)
+    tail = {**answer, "fit": {**fit, "exponent": -0.31, "bend": 0.6}}
+    lines = [line.strip() for line in text_of(terminal.trust(tail)).splitlines()]
+    assert lines[3].endswith("(slope -0.31, not -0.5)")
+    assert not any(line.startswith("within 0.1: 400") for line in lines)
     alike = {**answer, "fit": {**fit, "constant": {**measured, "value": 0.0}}}
     assert "all 12 visits that have the selection show the same" in text_of(terminal.trust(alike))
     assert "Too few visits have the selection" in text_of(terminal.trust({**answer, "fit": None}))

@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * A selection over time
-         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table.
+         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table; in a day of which visits still wait to be landed, those of a step that landed stand for those of it that wait.
          */
         get: operations["series"];
         put?: never;
@@ -2297,13 +2297,19 @@ export interface components {
         };
         /**
          * Fit
-         * @description How a profile converges: distance = constant / √samples.
+         * @description How a profile converges: distance = 2 · (1 + (samples / scale)^(bend / 2))^(-1 / bend), in the end C / √samples.
          */
         Fit: {
+            /**
+             * Bend
+             * @description Of the curve: the larger, the sooner it follows the law.
+             */
+            bend: number;
+            /** @description C of the law C / √samples through the present: the distance now × √samples. 0: all visits show the same. */
             constant: components["schemas"]["IntervalAnswer"];
             /**
              * Exponent
-             * @description Slope when it is fitted too: near -0.5 where the law holds.
+             * @description Slope of the curve now, on logarithms: -0.5 where the law holds, nearer to 0 where a long tail of rows has few samples.
              */
             exponent: number;
             /** Points */
@@ -2313,6 +2319,11 @@ export interface components {
              * @description Mean over `visits`.
              */
             samples_per_visit: number;
+            /**
+             * Scale
+             * @description Of the curve, in samples; 0: the distance is 0 throughout.
+             */
+            scale: number;
             /**
              * Visits
              * @description Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those that watched and saw nothing of the selection.
@@ -2326,12 +2337,12 @@ export interface components {
         FitPoint: {
             /**
              * Distance
-             * @description Their mean Manhattan distance from the whole, 0…2.
+             * @description Their mean Manhattan distance from the other visits, 0…2.
              */
             distance: number;
             /**
              * Samples
-             * @description Samples they have on average.
+             * @description Samples they have on average, less the share of all samples that these are: as the other visits, which they are compared with, vary as well.
              */
             samples: number;
         };
@@ -4139,10 +4150,10 @@ export interface components {
         };
         /**
          * SeriesPoint
-         * @description What a line has in one step; null: no visit of the step saw anything of the selection.
+         * @description What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed.
          */
         SeriesPoint: {
-            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time. */
+            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** @description The same as cores busy on average. */
             cores: components["schemas"]["IntervalAnswer"] | null;
@@ -4177,9 +4188,9 @@ export interface components {
             units: number;
             /**
              * Visits
-             * @description Visits with a sample of the line.
+             * @description Visits with a sample of the line; null where merged cells do not know.
              */
-            visits: number;
+            visits: number | null;
         };
         /**
          * SeriesStep
@@ -4203,11 +4214,24 @@ export interface components {
              * @description RFC 3339, like `end`.
              */
             start: string;
-            /** Visits Drawn */
+            /**
+             * Too Few Landed
+             * @description Visits wait, and too few have landed for estimates: the step has what was observed, and null for figures of the fleet.
+             */
+            too_few_landed: boolean;
+            /**
+             * Visits Drawn
+             * @description Whatever came of them.
+             */
             visits_drawn: number;
             /**
+             * Visits Waiting
+             * @description Of those, visits that have not come to an end: under way, or archived and not landed yet. Those that landed stand for them.
+             */
+            visits_waiting: number;
+            /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores.
+             * @description Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores. 0 if too few have landed.
              */
             weighed_seconds: number;
         };
@@ -5069,7 +5093,7 @@ export interface components {
             complete: number;
             /** @description CPU time of the whole fleet in the weighed time; null without a random design, or for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same as cores busy on average in the weighed time; null also if it is 0. */
+            /** @description The same as cores busy on average in the weighed time; null also if that is 0. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Covered Seconds
@@ -5082,7 +5106,7 @@ export interface components {
              * @enum {string}
              */
             design: "random" | "none";
-            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level; null without a random design. */
+            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw it is 0, at most hi; null, like cores, without a random design and where nothing landed of the event. */
             estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
@@ -5155,6 +5179,11 @@ export interface components {
              * @description Of those, landed and having watched the event, idle machines too.
              */
             visits_landed: number;
+            /**
+             * Visits Waiting
+             * @description Of the visits drawn, those that have not come to an end: under way, or archived and not landed yet. Estimates are of what landed, which stands for them.
+             */
+            visits_waiting: number;
             /**
              * Weighed Seconds
              * @description Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds are divided by to be cores.

@@ -71,6 +71,13 @@ function designed(totals: Totals): Remark[] {
       warn: false,
     },
   ];
+  if (totals.visits_waiting > 0) {
+    remarks.push({
+      text: `${count(totals.visits_waiting)} of them waiting`,
+      why: 'They are under way, or not landed yet. Those that landed on the same day stand for them until then.',
+      warn: false,
+    });
+  }
   const covered = totals.asked_seconds > 0 ? totals.covered_seconds / totals.asked_seconds : 1;
   remarks.push({
     text:
@@ -81,7 +88,7 @@ function designed(totals: Totals): Remark[] {
   if (totals.uncovered_share > NEGLIGIBLE) {
     remarks.push({
       text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
-      why: 'In these strata and days no visit has landed: nothing is said of them.',
+      why: 'On these days no visit has landed: nothing is said of them.',
       warn: true,
     });
   }

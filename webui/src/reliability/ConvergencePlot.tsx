@@ -1,7 +1,7 @@
-/** Distance against visits, both on logarithms: the law is a straight line there. */
+/** Distance against visits, both on logarithms: where the law holds the curve is a straight line. */
 import { useId } from 'react';
 import { count } from '../selection/numbers.ts';
-import { distanceOf, pointsOf, ticks, visitsFor, type Fit } from './convergence.ts';
+import { curveOf, distanceOf, pointsOf, ticks, visitsFor, type Fit } from './convergence.ts';
 
 const WIDTH = 620;
 const HEIGHT = 300;
@@ -63,7 +63,12 @@ export function ConvergencePlot({ fit, wanted }: Props) {
         className="wanted"
         points={`${LEFT},${y(wanted)} ${x(needed)},${y(wanted)} ${x(needed)},${floor}`}
       />
-      <line className="fit" x1={x(x0)} y1={y(distanceOf(fit, x0))} x2={x(x1)} y2={y(distanceOf(fit, x1))} />
+      <polyline
+        className="fit"
+        points={curveOf(fit, x0, x1)
+          .map((p) => `${x(p.visits).toFixed(1)},${y(p.distance).toFixed(1)}`)
+          .join(' ')}
+      />
       {points.map((p) => (
         <circle key={p.visits} className="point" cx={x(p.visits)} cy={y(p.distance)} r={4} />
       ))}

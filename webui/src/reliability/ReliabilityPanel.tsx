@@ -115,10 +115,10 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
       </figcaption>
       <ConvergencePlot fit={fit} wanted={wanted} />
       <p className="note">
-        Random subsets of the visits lie C/√N from all of them, N samples each: C ={' '}
-        {fit.constant.value.toPrecision(3)}
+        Points are random parts of the visits and how far they lie from the other visits. The curve ends in
+        C/√N, N samples: now C = {fit.constant.value.toPrecision(3)}
         {isBounded(fit.constant) && ` (${fit.constant.lo.toPrecision(3)}–${fit.constant.hi.toPrecision(3)})`},
-        exponent fitted freely {significant(fit.exponent)} (−0.5 where the law holds).
+        slope {significant(fit.exponent)} (−0.5 once every row has many samples).
       </p>
     </figure>
   );

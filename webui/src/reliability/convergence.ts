@@ -1,4 +1,4 @@
-/** How a profile comes nearer to the fleet's with more visits: distance = C / √samples. */
+/** How a profile comes nearer to the fleet's with more visits: 2 where samples are few, C / √samples where they are many. */
 import type { ReliabilityAnswer } from '../api/types.ts';
 
 export type Fit = NonNullable<ReliabilityAnswer['fit']>;
@@ -6,14 +6,21 @@ export type Fit = NonNullable<ReliabilityAnswer['fit']>;
 /** Distances between profiles that people ask for: shares that are off by so much in all. */
 export const PRECISIONS = [0.2, 0.1, 0.05, 0.02] as const;
 
+/** Of profiles that have nothing in common. */
+const FARTHEST = 2;
+
 /** The distance to be expected of this many visits that have the selection. */
 export function distanceOf(fit: Fit, visits: number): number {
-  return fit.constant.value / Math.sqrt(visits * fit.samples_per_visit);
+  if (!(fit.scale > 0)) return 0;
+  const samples = visits * fit.samples_per_visit;
+  return FARTHEST * (1 + (samples / fit.scale) ** (fit.bend / 2)) ** (-1 / fit.bend);
 }
 
 /** Visits with the selection that bring a profile as near as this, as many samples each as the present ones. */
 export function visitsFor(fit: Fit, distance: number): number {
-  return Math.ceil((fit.constant.value / distance) ** 2 / fit.samples_per_visit);
+  if (!(fit.scale > 0) || distance >= FARTHEST) return 0;
+  const samples = fit.scale * ((FARTHEST / distance) ** fit.bend - 1) ** (2 / fit.bend);
+  return Math.ceil(samples / fit.samples_per_visit);
 }
 
 /**
@@ -30,6 +37,19 @@ export function pointsOf(fit: Fit): { visits: number; distance: number }[] {
   return fit.points
     .map(({ samples, distance }) => ({ visits: samples / fit.samples_per_visit, distance }))
     .sort((a, b) => a.visits - b.visits);
+}
+
+/** The curve between two numbers of visits, drawn by this many straight pieces. */
+export function curveOf(
+  fit: Fit,
+  from: number,
+  to: number,
+  pieces = 48,
+): { visits: number; distance: number }[] {
+  return Array.from({ length: pieces + 1 }, (_, i) => {
+    const visits = from * (to / from) ** (i / pieces);
+    return { visits, distance: distanceOf(fit, visits) };
+  });
 }
 
 /** 1, 2, 5, 10, … that lie in a range, for an axis of logarithms. */

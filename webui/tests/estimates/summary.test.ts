@@ -31,6 +31,11 @@ describe('the summary', () => {
     expect(summaryOf(totals(misses), 'misses').estimate).toBe('');
   });
 
+  it('says how many visits wait', () => {
+    expect(texts({ visits_waiting: 14 })[1]).toBe('14 of them waiting');
+    expect(warnings({ visits_waiting: 14 })).toEqual([]);
+  });
+
   it('warns where the visits do not reach', () => {
     expect(warnings({ covered_seconds: 10_000, uncovered_share: 0.012 })).toEqual([
       '46.2 % of the asked time covered',

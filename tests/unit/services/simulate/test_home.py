@@ -1,13 +1,28 @@
 """GIVEN settings of a real fleet WHEN one is simulated THEN nothing of it lands where real data is."""
 
+import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from services.errors import CannotStart
-from services.settings import Settings
-from services.simulate.home import simulated
+from services.settings import Settings, read_settings
+from services.simulate.home import KEPT, simulated
 from services.simulate.run import FleetPlan, parts
+from services.stack import Stack
+from services.supervisor import Child
+
+OF_THE_REAL_FLEET = {
+    "state_dir", "database_url", "redis_url", "archive_url", "lake_url",
+    "symbol_cache_dir", "symbol_dirs", "debuginfod_urls", "source_roots",
+    "api_host", "api_tls_cert", "api_tls_key", "data_listen", "data_client_ca",
+    "collector_observe", "worker_observe", "observe_openly",
+    "gateway_ca", "gateway_cert", "gateway_key", "ca_passphrase",
+    "url", "token", "prometheus_url",
+}  # fmt: skip
+"""Settings that name places, ports and machines, or open them: none of these is for a made-up fleet."""
 
 
 def test_everything_is_its_own(tmp_path: Path):
@@ -29,6 +44,65 @@ def test_everything_is_its_own(tmp_path: Path):
     assert plan.machines == 500
     assert plan.sockets.is_relative_to(home)
     assert sampling.visits_per_round > 1
+
+
+def test_each_setting_was_decided_upon():
+    """A setting that is new is about how something is done (`KEPT`) or about where: say which, there or above."""
+    assert set(Settings.model_fields) == KEPT | OF_THE_REAL_FLEET
+    assert not KEPT & OF_THE_REAL_FLEET
+
+
+def test_only_what_says_how_is_taken_over(tmp_path: Path):
+    said = {name: object() for name in Settings.model_fields if name != "state_dir"}
+    real = Settings.model_construct(state_dir=tmp_path, **said)
+    own, _, _ = simulated(real, 500, rate_hz=None)
+    assert own.state_dir == tmp_path / "simulated" / "500"
+    for name in KEPT:
+        assert getattr(own, name) is said[name], name
+    for name in OF_THE_REAL_FLEET - {"state_dir"}:
+        assert getattr(own, name) == Settings.model_fields[name].get_default(call_default_factory=True), name
+
+
+def test_its_processes_are_not_told_by_the_environment_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """They inherit it: what `up` read there they would read, too, such as the lake that they export to."""
+    for name, value in {
+        "FLEETPROF_STATE_DIR": str(tmp_path / "s"),
+        "FLEETPROF_LAKE_URL": "s3://real/lake",
+        "fleetprof_archive_url": "s3://real/archive",
+        "DATABASE_URL": "postgresql://db/real",
+        "REDIS_URL": "redis://real",
+        "FLEETPROF_DATA_LISTEN": "0.0.0.0:7171",
+        "FLEETPROF_DEBUGINFOD_URLS": "https://debuginfod.example",
+        "FLEETPROF_SYMBOL_DIRS": "/srv/real",
+        "FLEETPROF_QUERY_SECONDS": "7",
+    }.items():
+        monkeypatch.setenv(name, value)
+    own, sampling, plan = simulated(read_settings(), 5, rate_hz=None)
+    stack = Stack(own, sampling, lambda _: None, fleet=plan)
+    for part in (stack._api(), stack._worker(), stack._collector()):
+        says = "from services.settings import read_settings as r; print(r().model_dump_json(), flush=True)"
+        child = Child(
+            replace(
+                part,
+                command=[sys.executable, "-c", f"import signal; {says}; signal.pause()"],
+                environment={**part.environment, "PYTHONPATH": ":".join(sys.path)},
+                ready=lambda log=part.log: log.read_bytes().endswith(b"}\n"),
+            )
+        )
+        child.start()
+        try:
+            child.wait_until_ready()
+        finally:
+            child.stop()
+        told = json.loads(part.log.read_text())
+        assert told["lake_url"] is None
+        assert told["debuginfod_urls"] == []
+        assert told["symbol_dirs"] == [str(plan.symbols)]
+        assert "real" not in f"{told['database_url']} {told['redis_url']} {told['archive_url']}"
+        assert told["data_listen"].startswith(f"unix:{own.state_dir}")
+        assert told["query_seconds"] == 7
 
 
 def test_fleets_of_different_sizes_are_apart(tmp_path: Path):

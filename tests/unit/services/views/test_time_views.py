@@ -50,6 +50,17 @@ def test_a_step_that_nobody_saw_has_no_figure():
     assert "observed" in text_of(series.series(found))
 
 
+def test_a_step_of_which_too_little_has_landed_says_so():
+    found = answer("series")
+    assert "landed yet" not in text_of(series.series(found))
+    found["steps"][1]["too_few_landed"] = True
+    for line in found["lines"]:
+        line["points"][1] |= {"share": None, "lo": None, "hi": None, "core_seconds": None, "cores": None}
+    text = text_of(series.series(found))
+    assert "…" in text.splitlines()[2]
+    assert "… too few of the step's visits have landed yet" in text
+
+
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1))))
 def test_a_sparkline_has_a_character_for_each_value(values: list[float | None]):
     drawn = series.sparkline(values)

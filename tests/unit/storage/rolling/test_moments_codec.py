@@ -1,5 +1,6 @@
 """Moments survive their blob exactly; damaged blobs are errors and nothing else."""
 
+import tracemalloc
 from dataclasses import fields, replace
 from typing import Any
 from unittest.mock import patch
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storage.landing.columns import pack_many
 from storage.rolling import moments_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import SLOTS, Sums, add, concatenated, empty, machine_bit, machines
@@ -133,7 +135,7 @@ def test_a_cell_of_one_visit_stores_only_what_the_rest_follows_from() -> None:
     functions = {f: (f % 7, f % 90) for f in range(1, 400)}
     one = moments_codec.encode(one_visit(1, functions, 5, 10))[0]
     two = moments_codec.encode(cell_of([(1, functions, 5), (2, functions, 5)], 10))[0]
-    assert len(one) < len(two) / 3
+    assert len(one) < len(two) / 2
 
 
 def test_a_blob_of_the_first_version_is_read_for_ever() -> None:
@@ -145,7 +147,45 @@ def test_a_blob_of_the_first_version_is_read_for_ever() -> None:
     assert (sums.divisor[0], sums.visits[0], sums.machines[0], sums.x[0], sums.xe[0]) == (10, 1, 4, 3.0, 6.0)
     assert sums.function.tolist() == [2, 5]
     assert (sums.own.tolist(), sums.total.tolist()) == ([1, 0], [3, 1])
+
+
+def test_a_blob_of_a_visit_is_written_like_this_and_read_for_ever() -> None:
+    one = bytes.fromhex(
+        "01 01 02000000 0a00000000000000 0400000000000000 0000000000000840 0000000000001840"
+        " 03  03000000 01 02 03  03000000 01 82 01"
+    )
+    sums = moments_codec.decode([one])
+    assert sums.function.tolist() == [2, 5]
+    assert (sums.own.tolist(), sums.total.tolist()) == ([1, 0], [3, 1])
     assert moments_codec.encode(sums) == [one]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(VISITS, st.booleans()), min_size=1, max_size=5))
+def test_cells_of_either_form_are_read_side_by_side(cells: list[Any]) -> None:
+    sums = concatenated([cell_of(visits, 10) for visits, _ in cells])
+    now = moments_codec.encode(sums)
+    with patch.object(moments_codec, "pack_functions", lambda *columns: pack_many(columns[:3], columns[3])):
+        once = moments_codec.encode(sums)
+    blobs = [old if as_once else new for old, new, (_, as_once) in zip(once, now, cells, strict=True)]
+    assert_same(moments_codec.decode(blobs), sums)
+
+
+@pytest.mark.parametrize("forms", [["now"], ["once"], ["now", "once"], ["once"] * 9 + ["now"]])
+def test_cells_of_one_visit_take_no_more_memory_than_is_counted(forms: list[str]) -> None:
+    functions = {f: (f % 3, f % 5 + 1) for f in range(1, 5000)}
+    [now] = moments_codec.encode(one_visit(1, functions, 0, 1))
+    with patch.object(moments_codec, "pack_functions", lambda *columns: pack_many(columns[:3], columns[3])):
+        [once] = moments_codec.encode(one_visit(1, functions, 0, 1))
+    cells = moments_codec.Unpacked([{"now": now, "once": once}[form] for form in forms * (20 // len(forms))])
+    tracemalloc.start()
+    try:
+        rows = sum(len(part.function) for part in cells.amounts())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert rows == len(functions) * len(forms) * (20 // len(forms))
+    assert most <= 1.02 * cells.size  # the views of blobs come on top
 
 
 @pytest.mark.parametrize("amount", [1e76, float("inf"), float("nan"), -1.0])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.rolling.sorting import added_up, by_pair, counts, ranges, starts
+from storage.rolling.sorting import added_up, by_pair, counts, ranges, slices, starts
 
 LARGE = st.sampled_from([0, 1, 5, 2**20, 2**31 - 1, 2**40, 2**62])
 
@@ -32,6 +32,19 @@ def test_every_way_of_sorting_gives_the_same(limit: int) -> None:
 def test_ranges_follow_one_another(slices: list[tuple[int, int]]) -> None:
     first, length = (np.array([s[i] for s in slices], np.int64) for i in (0, 1))
     assert ranges(first, length).tolist() == [n for f, k in slices for n in range(f, f + k)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=10), st.booleans())
+def test_slices_are_what_lies_at_ranges(given: list[tuple[int, int]], one_behind_the_other: bool) -> None:
+    first, length = (np.array([s[i] for s in given], np.int64) for i in (0, 1))
+    if one_behind_the_other:
+        first = np.cumsum(length) - length
+    column = np.random.default_rng(1).integers(0, 1000, 3000)
+    at = ranges(first, length)
+    assert [part.tolist() for part in slices((column, -column), first, length)] == [
+        column[at].tolist(),
+        (-column)[at].tolist(),
+    ]
 
 
 def test_nothing_is_sorted_counted_and_added_up() -> None:

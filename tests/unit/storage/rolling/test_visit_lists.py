@@ -1,6 +1,7 @@
 """Cells that keep their visits: sums, adding and taking out, and their blob, against plain loops."""
 
 import random
+import struct
 from collections import Counter
 from dataclasses import fields, replace
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storage.landing.amounts import pack_amounts
+from storage.landing.columns import pack, pack_bytes
 from storage.rolling import cell_moments, moments, moments_codec, visit_list_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, machine_bit
-from storage.rolling.visit_lists import MOST_VISITS, VisitLists, add, concatenated, none
+from storage.rolling.visit_lists import MOST_VISITS, VisitLists, add, concatenated
 
 AMOUNTS = st.one_of(st.integers(0, 3), st.integers(0, 300), st.integers(0, 1 << 40))
 VISIT = st.tuples(
@@ -25,6 +28,12 @@ VISIT = st.tuples(
 """(machine, function → (self, what total is more), others' units)"""
 CELL = st.lists(VISIT, min_size=1, max_size=6)
 DIVISORS = st.sampled_from([1, 4, 10, 10_101_010 // 1010])
+
+
+def none(cells: int) -> VisitLists:
+    """So many cells without visits; any divisor divides their 0."""
+    nothing = np.zeros(0, np.int64)
+    return VisitLists(np.zeros(cells, np.int64), *(nothing,) * 9)
 
 
 def cell_of(visits: list[Any], divisor: int = 1, sign: int = 1) -> VisitLists:
@@ -282,6 +291,61 @@ def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.
                 read(damaged)
             except CorruptCell:
                 continue
+
+
+COUNTS = st.one_of(st.integers(0, 4), st.sampled_from([8, 9, MOST_VISITS, MOST_VISITS + 1]))
+
+
+@st.composite
+def forged(draw: st.DrawFn) -> bytes:
+    """A blob whose parts are as long as its numbers say, whatever these are, but one now and then."""
+    visits, rows, functions = draw(COUNTS), draw(COUNTS), draw(COUNTS)
+    one = np.ones(visits, np.int64)
+    of_visits = pack([one, one * draw(st.integers(0, 9)), one])
+    steps = draw(st.lists(st.integers(0, 3), min_size=functions, max_size=functions))
+    masks = draw(st.sampled_from([b"\0", b"\1", b"\3", b"\xff"])) * (functions * ((visits + 7) // 8))
+    bits = pack_bytes(np.frombuffer(masks, np.uint8), np.array([len(masks)]))[0]
+    amounts = np.zeros(rows, np.int64), np.ones(rows, np.int64)
+    said = draw(st.one_of(st.just(functions), st.sampled_from([200_000_000, (1 << 32) - 1])))
+    packed = pack([np.array(steps, np.int64)])
+    pairs = struct.pack("<BIII", 3, said, len(packed), len(bits)) + packed + bits
+    pairs += pack_amounts(*amounts, np.array([rows]))[0]
+    if draw(st.booleans()):
+        pairs = pack(
+            [np.array(draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)))] * 2 + [*amounts]
+        )
+    head = moments_codec.HEAD.pack(moments_codec.VERSION, visit_list_codec.KIND, rows, 1)
+    return head + struct.pack("<IqddddI", visits, 1, 1.0, 1.0, 1.0, 1.0, len(of_visits)) + of_visits + pairs
+
+
+@settings(deadline=None)
+@given(forged())
+def test_a_forged_blob_is_an_error_or_a_cell(blob: bytes) -> None:
+    try:
+        lists = cell_moments.decode_lists([blob])
+    except CorruptCell:
+        with pytest.raises(CorruptCell):
+            moments_codec.decode([blob])
+        return
+    assert 1 <= len(lists.cell) <= MOST_VISITS
+    assert moments_codec.decode([blob]).visits.tolist() == [len(lists.cell)]
+
+
+@pytest.mark.parametrize("visits", [0, MOST_VISITS + 1, (1 << 32) - 1])
+def test_so_many_visits_are_refused_before_they_are_unpacked(visits: int) -> None:
+    blob = bytearray(cell_moments.encode_lists(cell_of([(1, {1: (1, 1)}, 1), (2, {1: (1, 1)}, 1)]))[0])
+    assert struct.unpack_from("<I", blob, moments_codec.HEAD.size) == (2,)
+    struct.pack_into("<I", blob, moments_codec.HEAD.size, visits)
+    with (
+        patch.object(visit_list_codec, "unpack", side_effect=AssertionError),
+        pytest.raises(CorruptCell, match="visits"),
+    ):
+        moments_codec.decode([bytes(blob)])
+
+
+def test_more_visits_than_are_read_are_not_written() -> None:
+    with pytest.raises(CorruptCell, match="visits"):
+        visit_list_codec.encode(cell_of([(1, {1: (1, 1)}, 1)] * (MOST_VISITS + 1)))
 
 
 @settings(deadline=None)

@@ -48,7 +48,9 @@ def _batch(profiles: list[tuple[int, int, list[tuple[int, int]]]]) -> Batch:
 
 _facts = st.lists(st.tuples(st.integers(1, len(_STACKS)), st.integers(1, 1000)), min_size=1, max_size=12)
 _profiles = st.lists(
-    st.tuples(st.integers(0, 4), st.sampled_from((7, 14, 1_000_003)), _facts, st.integers(0, 3)),
+    st.tuples(
+        st.integers(0, 4), st.sampled_from((7, 14, 1_000_003, 7_000_000_001)), _facts, st.integers(0, 3)
+    ),
     min_size=1,
     max_size=12,
 )
@@ -56,7 +58,7 @@ _profiles = st.lists(
 
 @given(profiles=_profiles, chunk=st.integers(1, 40), widest=st.sampled_from((1, 1000, 1 << 22)))
 def test_pairs_are_those_of_a_loop(profiles: list[Any], chunk: int, widest: int) -> None:
-    """However the facts are cut, each (member, function) comes out once, by cell, function and member."""
+    """However the facts are cut and large, each (member, function) comes out once, by cell, function and member."""
     cell = np.array([each[3] for each in profiles], np.int64)
     batch = _batch([each[:3] for each in profiles])
     of = visit_sums.members(batch, cell, 4)

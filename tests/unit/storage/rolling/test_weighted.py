@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.rolling import weighted
+from storage.rolling import weighted, weighted_codec
 from storage.rolling.errors import CorruptCell
 from storage.rolling.weighted import Parts
 
@@ -46,7 +46,7 @@ def parts_of(cells: list[Any]) -> Parts:
 @given(CELLS)
 def test_parts_survive(cells: list[Any]) -> None:
     parts = parts_of(cells)
-    read = weighted.decode(weighted.encode(parts))
+    read = weighted_codec.decode(weighted_codec.encode(parts))
     for field in fields(Parts):
         found, wanted = getattr(read, field.name), getattr(parts, field.name)
         if field.name in EXACT:
@@ -65,8 +65,8 @@ def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], left_ou
         for cell in small
     ]
     wanted = np.array([f not in left_out for f in range(len(ids) + 1)])
-    read = weighted.decode(weighted.encode(parts_of(small)), wanted)
-    expected = weighted.decode(weighted.encode(parts_of(fewer)))
+    read = weighted_codec.decode(weighted_codec.encode(parts_of(small)), wanted)
+    expected = weighted_codec.decode(weighted_codec.encode(parts_of(fewer)))
     for field in fields(Parts):
         assert getattr(read, field.name).tolist() == getattr(expected, field.name).tolist(), field.name
 
@@ -74,7 +74,7 @@ def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], left_ou
 @given(CELLS)
 def test_first_sums_are_those_of_everything(cells: list[Any]) -> None:
     parts = parts_of(cells)
-    found = weighted.WeightedMoments(weighted.encode(parts)).amounts()
+    found = weighted_codec.WeightedMoments(weighted_codec.encode(parts)).amounts()
     for name in ("counted", "function", "own_units", "total_units", "own", "total"):
         assert getattr(found, name).tolist() == getattr(parts, name).tolist(), name
 
@@ -92,7 +92,7 @@ def test_observed_units_that_are_multiples_of_one_another_take_little() -> None:
     rows = {f: (1, 1, 2.0, 3.0, *[0.0] * 8, 10_101_010 * f, 10_101_010) for f in range(1, 101)}
     counted = parts_of([(1, (1.0,) * 7, rows, True)])
     uncounted = replace(counted, counted=np.array([False]))
-    (with_units,), (without,) = weighted.encode(counted), weighted.encode(uncounted)
+    (with_units,), (without,) = weighted_codec.encode(counted), weighted_codec.encode(uncounted)
     assert len(with_units) - len(without) < 250
 
 
@@ -115,24 +115,27 @@ def test_adding_up_in_parts_is_adding_up_at_once(cells: list[Any]) -> None:
 def test_doubles_survive(cells: list[list[float]]) -> None:
     count = np.array([len(cell) for cell in cells], np.int64)
     flat = np.array([value for cell in cells for value in cell])
-    assert weighted.decode_doubles(weighted.encode_doubles(flat, count), count).tolist() == flat.tolist()
+    assert (
+        weighted_codec.decode_doubles(weighted_codec.encode_doubles(flat, count), count).tolist()
+        == flat.tolist()
+    )
 
 
 @given(CELLS.filter(bool), st.data())
 def test_a_damaged_blob_is_an_error_or_another_cell(cells: list[Any], data: st.DataObject) -> None:
-    blob = bytearray(weighted.encode(parts_of(cells[:1]))[0])
+    blob = bytearray(weighted_codec.encode(parts_of(cells[:1]))[0])
     at = data.draw(st.integers(0, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))
     cut = data.draw(st.integers(0, len(blob)))
     for damaged in (bytes(blob), bytes(blob[:cut])):
         try:
-            read = weighted.decode([damaged])
+            read = weighted_codec.decode([damaged])
         except CorruptCell:
             continue
         assert np.isfinite(read.own).all()
 
 
 def test_doubles_of_another_length_are_damage() -> None:
-    blob = weighted.encode_doubles(np.ones(3), np.array([3]))[0]
+    blob = weighted_codec.encode_doubles(np.ones(3), np.array([3]))[0]
     with pytest.raises(CorruptCell):
-        weighted.decode_doubles([blob], np.array([4]))
+        weighted_codec.decode_doubles([blob], np.array([4]))

@@ -1,11 +1,16 @@
 """GIVEN the forms of an answer WHEN requests want one THEN it is sent, or they are told what there is."""
 
 import json
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.requests import Request
 
-from services.api.formats.forms import Form, Forms, file_name
+from services.api.formats import profile_files
+from services.api.formats.forms import STACKS_ONLY, Form, Forms, file_name
+from services.api.openapi import document
 from services.api.problems import Problem
 
 FORMS = Forms(
@@ -50,6 +55,20 @@ def test_the_form_most_wanted_is_chosen(query: str, accept: list[str], chosen: s
         ("", "text/*;q=0, application/json;q=0", 406, "text/plain"),
         ("format=png", "*/*", 422, "There is json, csv and plain."),
         ("format=", "text/csv", 422, "There is json, csv and plain."),
+        (
+            "format=pprof",
+            "*/*",
+            422,
+            "There is json, csv and plain. Of the same selection, pprof, collapsed and speedscope",
+        ),
+        ("format=speedscope", "*/*", 422, "files are had from /api/v1/stacks and /api/v1/flame."),
+        (
+            "",
+            "application/x-pprof",
+            406,
+            "text/plain. Of the same selection, pprof, collapsed and speedscope files",
+        ),
+        ("", "text/x-collapsed-stacks;q=0.5", 406, "from /api/v1/stacks and /api/v1/flame."),
     ],
 )
 def test_what_there_is_not_is_a_problem_that_says_what_there_is(
@@ -68,3 +87,39 @@ def test_a_download_has_a_name() -> None:
     assert file_name(request(), form) is None
     with pytest.raises(Problem):
         file_name(request("download=maybe"), form)
+
+
+def test_who_wants_a_picture_is_not_told_of_stacks() -> None:
+    for query, accept in (("", "image/png"), ("format=png", "*/*")):
+        with pytest.raises(Problem) as caught:
+            FORMS.chosen(request(query, accept))
+        assert "stacks" not in (caught.value.hint or "")
+
+
+def test_the_forms_of_stacks_are_those_that_stacks_have() -> None:
+    made: Forms[Any] = Forms(tuple(profile_files.forms(lambda asked: asked, lambda asked: asked)))
+    assert {form.name: form.media_type for form in made.forms} == STACKS_ONLY
+
+
+def test_the_page_lists_the_forms_that_every_route_has() -> None:
+    """docs/export.md: forms by their names, answers by their routes."""
+    page = (Path(__file__).parents[5] / "docs/export.md").read_text()
+    tables = [table.splitlines()[2:] for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)]
+    named = {row.split("`")[1]: row.split("`")[3] for row in tables[0]}
+    listed = {}
+    for row in tables[1]:
+        answers, forms, _ = (cell.strip() for cell in row.strip("|").split("|", 2))
+        for route in re.findall(r"`([^`]+)`", answers) or [answers]:
+            listed[route] = forms.split(", ")
+    described = {}
+    for path, methods in json.loads(document())["paths"].items():
+        for operation in methods.values():
+            formats = [it for it in operation.get("parameters", ()) if it["name"] == "format"]
+            if formats and path.startswith("/api/v1/"):
+                described[path] = formats[0]["schema"]["enum"]
+                told = set(operation["responses"]["200"]["content"])
+                assert told == {named[form] for form in described[path]}, path
+    assert described
+    for path, forms in described.items():
+        assert set(listed.get(path, listed["all others"])) == set(forms), path
+    assert set(listed) - set(described) == {"all others"}

@@ -17,13 +17,13 @@ from storage.query.cells.functions import sums_of
 from storage.query.cells.gathered import Blocks, Gathered
 from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.rolling import moment_heads, moments_codec, weighted
+from storage.rolling import moment_heads, moments_codec, weighted, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import EVENT, Source
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, WeightedCells
-from storage.rolling.weighted import WeightedMoments
+from storage.rolling.weighted_codec import WeightedMoments
 
 ONE = np.ones(1)
 SOURCE = Source(EVENT, 1, True, 1)
@@ -124,5 +124,5 @@ def test_closed_cells_that_do_not_count_are_told() -> None:
     no_rows: list[Any] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 10 + [np.zeros(0, np.int64)] * 2
     parts = weighted.Parts(none, *scalars, none, *no_rows, np.ones(1, np.bool_))
     for counted in (True, False):
-        blobs = tuple(weighted.encode(replace(parts, counted=np.array([counted]))))
+        blobs = tuple(weighted_codec.encode(replace(parts, counted=np.array([counted]))))
         assert (sums_of(gathered_of(cell([1, 2]), blobs)) is not None) == counted

@@ -66,6 +66,16 @@ def test_what_was_used_longest_ago_gives_way() -> None:
     assert kept.get(OpenBlock, key(0), ONE) is not None
 
 
+def test_what_is_forgotten_takes_no_room() -> None:
+    kept = KeptBlocks(1 << 20)
+    kept.put(key(0), block())
+    kept.clear()
+    assert (kept.size.rows, kept.size.bytes) == (0, 0)
+    assert kept.get(OpenBlock, key(0), ONE) is None
+    kept.put(key(0), block())
+    assert kept.size.bytes == size_of(block())
+
+
 def test_what_takes_most_of_the_room_is_not_kept() -> None:
     kept = KeptBlocks(3 * size_of(block()))
     kept.put(key(0), block())

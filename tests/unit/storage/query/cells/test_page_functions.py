@@ -16,14 +16,15 @@ from storage.query.cells.blocks import ClosedBlock, OpenBlock
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.kept import BlockKey, KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.rolling import moment_heads, moments_codec, visit_list_codec, weighted
+from storage.rolling import moment_heads, moments_codec, visit_list_codec, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, EVENT, Source
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.visit_lists import VisitLists
-from storage.rolling.weighted import Parts, WeightedMoments
+from storage.rolling.weighted import Parts
+from storage.rolling.weighted_codec import WeightedMoments
 
 SOURCE = Source(EVENT, 1, True, 1)
 NO_FACTS = (np.zeros(0, np.int64),) * 2
@@ -70,7 +71,7 @@ def a_bucket(bucket: int) -> bytes:
     bits = np.ones(1, np.int64)
     arguments: list[Any] = [bits, *(one,) * 7, n * bits, number, number, number]
     arguments += [*(y,) * 10, own, own, np.ones(1, np.bool_)]
-    return weighted.encode(Parts(*arguments))[0]
+    return weighted_codec.encode(Parts(*arguments))[0]
 
 
 class Store:
@@ -143,7 +144,7 @@ def test_what_a_page_lacks_is_read_a_part_at_a_time(
     store = Store(kept)
     if closed:
         found: Any = ClosedBlocks(store.of, COVER).of_functions(wanted(RARE))
-        expected = weighted.decode([a_bucket(bucket) for _, bucket in BUCKETS], wanted(RARE))
+        expected = weighted_codec.decode([a_bucket(bucket) for _, bucket in BUCKETS], wanted(RARE))
     else:
         found = OpenBlocks(store.of, COVER).of_functions(wanted(RARE))
         expected = moments_codec.decode([a_visit(day) for day in DAYS], wanted(RARE)).in_units()

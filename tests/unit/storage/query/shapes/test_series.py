@@ -12,6 +12,7 @@ from storage.errors import QuestionDropped
 from storage.query.budget import Budget, Limits, Stop
 from storage.query.shapes import series
 from storage.query.shapes.series import _points
+from storage.query.shapes.step_weights import StepWeights
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.evidence import Visits
 
@@ -34,7 +35,7 @@ def by_visit(made: dict[tuple[int, int], int]) -> ByVisit:
 
 @given(brought, steps_of_visits)
 def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: list[int]):
-    found = _points(visits(8), by_visit(made), np.array(step), STEPS)
+    found = _points(StepWeights(visits(8)), by_visit(made), np.array(step), STEPS)
     units, seen = Counter(), Counter()
     for (row, visit), value in made.items():
         units[row, step[visit]] += value
@@ -56,5 +57,5 @@ def test_the_next_step_is_not_begun_for_a_question_that_was_dropped(monkeypatch:
 
     monkeypatch.setattr(series, "estimates", dropping)
     with budget.running(), pytest.raises(QuestionDropped):
-        _points(visits(8), by_visit({(0, 0): 1}), np.arange(8) % STEPS, STEPS)
+        _points(StepWeights(visits(8)), by_visit({(0, 0): 1}), np.arange(8) % STEPS, STEPS)
     assert len(begun) == 1

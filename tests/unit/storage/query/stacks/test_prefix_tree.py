@@ -117,3 +117,16 @@ def test_sums_stay_exact_beyond_the_integers_a_float_can_hold():
     shape = tree.covering(ids, lambda missing: columns(table)).shape(ids)
     own = shape.self_at(np.array([2**60 + 1, 3, 2], np.int64))
     assert shape.totals(own).tolist() == [2**60 + 6, 2**60 + 6, 2**60 + 3, 3]
+
+
+@given(some_stacks, st.data())
+def test_leaves_side_by_side_have_the_paths_of_leaves_anywhere(stacks, data):
+    """The nodes between the leaves looked at one by one, against climbing from leaf to leaf."""
+    frames = columns(dict(enumerate(stacks)))
+    tree, leaves = prefix_tree.build(frames.frames, frames.lengths)
+    asked = np.array(data.draw(st.lists(st.sampled_from(leaves.tolist()), min_size=1)), np.int64)
+    low, high = int(asked.min()), int(asked.max()) + 1
+    within = prefix_tree._paths_within(asked, tree.parent, tree.end, low, high)
+    climbed = prefix_tree._paths_climbed(asked, tree.parent, tree.depth)
+    for name in ("nodes", "parent", "end", "leaf"):
+        assert getattr(within, name).tolist() == getattr(climbed, name).tolist()

@@ -1,0 +1,38 @@
+"""The page's places for what is made, and the figures that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from benchmarks.scaling.measured import Results, stores
+from benchmarks.scaling.prose import passages
+from benchmarks.scaling.tables import tables
+
+PAGE: Final = Path(__file__).parents[2] / "docs/scaling.md"
+_NAMED: Final = re.compile(r"`([\w-]+)\.([\w-]+)`")
+_SUFFIXES: Final = frozenset({"py", "md", "json", "html", "toml", "yml"})
+"""Behind the dot of a file's name."""
+
+
+def made(found: Results) -> dict[str, str]:
+    """Tables and passages by the names of their places."""
+    return tables(stores(found)) | passages(found)
+
+
+def written(page: str, made: Mapping[str, str]) -> str:
+    """The page with these texts in their places, each between two comments."""
+    for name, text in made.items():
+        begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        before, rest = page.split(begin)
+        _, after = rest.split(end)
+        page = f"{before}{begin}{text}{end}{after}"
+    return page
+
+
+def unknown(page: str, found: Results) -> list[str]:
+    """Figures that the page names, as `result.figure`, and that the results have not; ascending. Files are none."""
+    named = {(name, key) for name, key in _NAMED.findall(page) if key not in _SUFFIXES}
+    return sorted(f"{name}.{key}" for name, key in named if key not in found.get(name, ()))

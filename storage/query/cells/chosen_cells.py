@@ -1,0 +1,130 @@
+"""The cells of hours and days of which only a few functions are asked for, one after the other: what a series is made of.
+
+As `OpenBlocks`, without what the other functions have: months of days are a few numbers a cell, and what is stored of them is
+unpacked some days at a time.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storage.query import budget
+from storage.query.arrays import Bool, Int64, group_starts
+from storage.query.cells.block_source import OPEN, BlockSource, Key, mask_of, square_bytes
+from storage.query.cells.blocks import OpenBlock, lacking
+from storage.query.cells.kept import BlockKey
+from storage.query.cells.known_block import KnownBlock
+from storage.query.cells.room import Room
+from storage.rolling import moments
+from storage.rolling.cover import Cover
+from storage.rolling.cubes import DAY, HOUR
+from storage.rolling.moments import Sums
+from storage.rolling.moments_codec import Unpacked
+from storage.rolling.reading import Cells, Functions
+
+AT_ONCE = 8
+"""Hours or days that are unpacked at a time."""
+MOST_KNOWN = 512
+"""Functions of a kept block at most, unless more are asked for at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The cells of an hour or a day."""
+
+    key: Key
+    place: slice
+    rows: Int64
+
+
+class ChosenCells:
+    """The cells of hours and days, in the order of their keys."""
+
+    def __init__(self, of: BlockSource, cover: Cover) -> None:
+        """Reads them without functions. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
+        self._of = of
+        self._room = Room()
+        keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
+        read = of.heads(keys)
+        rows, order = _arranged(read)
+        heads = (read.moments or moments.empty(0)).of(order)
+        nothing = np.zeros(0, np.int64)
+        self.cells = Cells(
+            **dict(zip(OPEN, rows, strict=True)),
+            facts=np.zeros(rows.shape[1], np.int64),
+            stack=nothing,
+            units=nothing,
+            moments=heads,
+            unpacked=Unpacked(()),
+        )
+        self._heads = heads
+        self._parts = list(_parts(rows))
+
+    def of_functions(self, wanted: Bool) -> Sums:
+        """As `OpenBlocks.of_functions`."""
+        ids = np.flatnonzero(wanted)
+        if not len(ids):
+            return self._heads  # without rows
+        found: dict[Key, Sums] = {}
+        missing: list[tuple[_Part, Int64]] = []
+        for part in self._parts:
+            sums, known = self._kept(part, ids)
+            if sums is None:
+                missing.append((part, known))
+            else:
+                found[part.key] = sums.of_functions(wanted)
+        for first in range(0, len(missing), AT_ONCE):
+            for key, sums in self._read(missing[first : first + AT_ONCE]):
+                found[key] = sums.of_functions(wanted)
+        if not self._parts:
+            return self._heads
+        return moments.concatenated([found[part.key] for part in self._parts])
+
+    def _kept(self, part: _Part, ids: Int64) -> tuple[Sums | None, Int64]:
+        """What is kept of these functions; else None, and the functions to be read."""
+        there = self._of.kept.get(OpenBlock, self._of.key(part.key), part.rows)
+        if there is not None and not lacking(there, ids):
+            return there.sums, ids
+        known = self._of.kept.get(KnownBlock, self._key(part.key), part.rows)
+        if known is None:
+            return None, ids
+        every = np.union1d(known.known, ids)
+        if len(every) == len(known.known):
+            return known.sums, ids
+        return None, every if len(every) <= MOST_KNOWN else ids
+
+    def _key(self, key: Key) -> BlockKey:
+        return replace(self._of.key(key), chosen=True)
+
+    def _read(self, parts: Sequence[tuple[_Part, Int64]]) -> Iterator[tuple[Key, Sums]]:
+        """What the cells say of the functions given with each part."""
+        cells = self._of.open([part.key for part, _ in parts], Functions.LATER)
+        rows, order = _arranged(cells)
+        functions = {part.key: ids for part, ids in parts}
+        for part in _parts(rows):
+            budget.checkpoint()
+            unpacked, ids = cells.unpacked.of(order[part.place]), functions[part.key]
+            squares = square_bytes(unpacked.rows, ids)
+            budget.take(squares)
+            self._room.take(unpacked.size + 2 * squares)
+            sums = unpacked.sums(mask_of(ids)).in_units()
+            if self._of.keeps(part.key):
+                self._of.kept.put(self._key(part.key), KnownBlock(part.rows.copy(), ids, sums))
+            yield part.key, sums
+
+
+_BY = OPEN[: OPEN.index("profiles")]
+
+
+def _arranged(cells: Cells) -> tuple[Int64, Int64]:
+    """The rows of cells in the order of their keys, as `OPEN` names their columns, and where each was before."""
+    order = np.lexsort([getattr(cells, name) for name in reversed(_BY)])
+    return np.stack([getattr(cells, name)[order].view(np.int64) for name in OPEN]), order
+
+
+def _parts(rows: Int64) -> Iterator[_Part]:
+    level, bucket = rows[0], rows[1]
+    begin = group_starts(level * (1 << 32) + bucket).tolist()
+    for low, high in zip(begin, [*begin[1:], rows.shape[1]], strict=False):
+        yield _Part((int(level[low]), int(bucket[low])), slice(low, high), rows[:, low:high])

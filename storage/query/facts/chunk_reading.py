@@ -1,0 +1,126 @@
+"""The facts of one application's profiles: those that are kept decoded, and the others read and kept."""
+
+import itertools
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from sqlalchemy import ARRAY, BigInteger, Column, Connection, Date, bindparam, cast, func, select
+
+from storage.landing.errors import CorruptChunk
+from storage.query import budget
+from storage.query.arrays import Int64, group_starts, ranges
+from storage.query.copy_binary import read_rows
+from storage.query.facts.chunks import FACT_BYTES, decode_chunks
+from storage.query.facts.kept_chunks import ChunkKey, Decoded, KeptChunks, decoded
+from storage.schema import chunk
+
+EPOCH = date(1970, 1, 1)
+_WANTED = (
+    func.unnest(
+        cast(bindparam("days", type_=ARRAY(Date)), ARRAY(Date)),
+        cast(bindparam("profiles", type_=ARRAY(BigInteger)), ARRAY(BigInteger)),
+    )
+    .table_valued(Column("day", Date), Column("profile_id", BigInteger), name="wanted", joins_implicitly=True)
+    .render_derived()
+)
+# Both columns of the key, or PostgreSQL before 18 reads a whole day's chunks for one profile of it; the days
+# leave out partitions when the statement is planned.
+_CHUNKS = select(chunk.c.profile_id, chunk.c.data).where(
+    chunk.c.day >= bindparam("first_day"),
+    chunk.c.day <= bindparam("last_day"),
+    chunk.c.day == _WANTED.c.day,
+    chunk.c.profile_id == _WANTED.c.profile_id,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Columns over profiles by day and then by id, both ascending; no two have one id."""
+
+    profile: Int64
+    """Ids."""
+    day: Int64
+    """Since 1970 UTC."""
+    version: Int64
+    """The transaction that wrote each."""
+    facts: Int64
+    """How many each has."""
+
+    def of(self, some: Int64 | slice) -> "Written":
+        """Some of them, in their order."""
+        return Written(self.profile[some], self.day[some], self.version[some], self.facts[some])
+
+
+def facts_of(
+    connection: Connection,
+    written: Written,
+    *,
+    application: int,
+    sample_type_id: int,
+    kept: KeptChunks,
+    limit: int,
+) -> tuple[Int64, Int64]:
+    """Stacks and samples of the profiles, all of this application and sample type, one profile after the other.
+
+    Raises `CorruptChunk`, `TooMuch` past `limit` bytes.
+    """
+    bounds = [*group_starts(written.day).tolist(), len(written.day)]
+    missing = np.zeros(len(written.profile), np.bool_)
+    days: list[tuple[slice, ChunkKey, Decoded]] = []
+    for low, high in itertools.pairwise(bounds):
+        here, key = slice(low, high), ChunkKey(int(written.day[low]), application, sample_type_id)
+        found = kept.get(key)
+        missing[here] = ~found.has(written.profile[here], written.version[here])
+        days.append((here, key, found))
+    budget.take(FACT_BYTES * int(written.facts[~missing].sum()))
+    read = _Read.of(connection, written.of(np.flatnonzero(missing)), limit)
+    stacks, samples = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for here, key, found in days:
+        if missing[here].any():
+            found = found.joined(read.of_day(key.day))  # noqa: PLW2901 - what there is now
+            kept.put(key, found)
+        for column, more in zip((stacks, samples), found.facts(written.profile[here]), strict=True):
+            column.append(more)
+    return np.concatenate(stacks), np.concatenate(samples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Profiles whose chunks were read for this answer."""
+
+    written: Written
+    first: Int64
+    """Where the facts of each begin."""
+    stack: Int64
+    samples: Int64
+
+    @classmethod
+    def of(cls, connection: Connection, written: Written, limit: int) -> "_Read":
+        nothing = np.zeros(0, np.int64)
+        if not len(written.profile):
+            return cls(written, nothing, nothing, nothing)
+        days = [date.fromordinal(EPOCH.toordinal() + day) for day in written.day.tolist()]
+        given = {
+            "first_day": days[0],
+            "last_day": days[-1],
+            "days": days,
+            "profiles": written.profile.tolist(),
+        }
+        rows = read_rows(connection, _CHUNKS, given, limit=limit)
+        by_id, found = np.argsort(written.profile), rows.ints("profile_id")
+        order = np.argsort(found)
+        if not np.array_equal(found[order], written.profile[by_id]):
+            raise CorruptChunk(f"{len(written.profile)} profiles have {len(found)} chunks")
+        counts = written.facts[by_id]
+        stack, samples = decode_chunks([rows.blobs.of(order)], counts)
+        begins = np.empty(len(by_id), np.int64)
+        begins[by_id] = np.cumsum(counts) - counts
+        return cls(written, begins, stack, samples)
+
+    def of_day(self, day: int) -> Decoded:
+        """Those of a day."""
+        low, high = np.searchsorted(self.written.day, (day, day + 1)).tolist()
+        some = self.written.of(slice(low, high))
+        at = ranges(self.first[low:high], self.first[low:high] + some.facts)
+        return decoded(some.profile, some.version, some.facts, self.stack[at], self.samples[at])

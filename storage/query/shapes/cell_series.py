@@ -1,0 +1,341 @@
+"""A selection over time out of merged cells, which are kept longer than the visits' own chunks.
+
+Steps of whole UTC days are made of the cells of days, steps of whole hours of those of hours; what is in no cell yet comes from
+its visits. The heaviest rows are those of the table of the whole time. Cells say of every row what visits one by one say, but
+not which visits two rows have in common: of the remainder they know a widest interval. Source: docs/numbers.md, "Series".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from analysis.moments import Moments
+from storage.errors import BudgetExceeded
+from storage.query import budget
+from storage.query.application_samples import ApplicationSamples
+from storage.query.arrays import Bool, Int64, sum_at
+from storage.query.cells import planner
+from storage.query.cells.gathered import CannotTell, Gathered, gather
+from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits
+from storage.query.cells.moments import LooseVisits, Pairs
+from storage.query.cells.remainder import remainder
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
+from storage.query.function_samples import FunctionSamples
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.steps import DAY_S, Steps
+from storage.query.shapes.table_frames import brought_at
+from storage.query.shapes.table_functions import FunctionRows
+from storage.query.shapes.table_rows import APPLICATION, ApplicationRows
+from storage.query.shapes.totals import Totals, totals_of_cells
+from storage.query.weighing import by_visit
+from storage.query.weighing.by_visit import ByVisit
+from storage.query.weighing.evidence import Seen
+from storage.query.weighing.strata import HOUR_S
+from storage.query.weighing.visit_times import VisitTimes, read_hourly_times
+from storage.rolling import reading as stored
+from storage.rolling.cubes import APPLICATION as APPLICATIONS
+from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY
+from storage.rolling.reading import Cells, Functions
+from storage.rolling.rows import ANSWER_BYTES
+
+Name = tuple[dict[str, str], int | None]
+"""A row's key, and its function."""
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class CellSeries:
+    """What cells say of a selection step by step. Rows are the whole, then, if they are additive, the remainder, then the lines."""
+
+    kind: SampleType
+    totals: Totals
+    times: VisitTimes
+    landed: Int64
+    """Days on which something landed."""
+    names: tuple[Name, ...]
+    """Of the lines."""
+    lines_total: int
+    additive: bool
+    units: Int64
+    """Observed; (rows, steps)."""
+    counts_visits: tuple[bool, ...]
+    """By row: its moments know how many visits have it."""
+    moments: tuple[Moments, ...]
+    """Of the rows, by step."""
+
+
+def cell_series(
+    reading: Reading, selection: Selection, over: Steps, *, by: Sequence[str], limit: int, own: bool
+) -> CellSeries | None:
+    """The series if cells can tell it; None: the chunks do. Raises as `Reading.samples` does."""
+    keys = split_keys(by) if by else None
+    if over.step_s % HOUR_S or keys not in (None, ((), ("function",)), ((APPLICATION,), ())):
+        return None
+    by_application = keys == ((APPLICATION,), ())
+    try:
+        with budget.given_back():
+            asked = _Asked(
+                reading, selection, over, limit if by else 0, own=own, by_application=by_application
+            )
+            return asked.answer()
+    except (TooMuch, CannotTell):
+        return None
+    except BudgetExceeded as error:
+        if error.limit != "memory":
+            raise
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """The heaviest rows of the whole time."""
+
+    totals: Totals
+    ids: Int64
+    """Of functions, or of applications."""
+    names: tuple[Name, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    reading: Reading
+    selection: Selection
+    over: Steps
+    limit: int
+    own: bool
+    by_application: bool
+
+    def answer(self) -> CellSeries | None:
+        reading, over = self.reading, self.over
+        kind = sample_type_of(reading.connection, self.selection)
+        campaign_id = campaign_of(reading.connection, self.selection)
+        frame, labels = (None, (APPLICATION,)) if self.by_application else ("function", ())
+        plan = planner.plan(reading.connection, self.selection, kind, labels, frame=frame)
+        if plan is None or campaign_id is None:
+            return None
+        in_days = over.step_s % DAY_S == 0
+        found = gather(
+            reading.connection,
+            self.selection,
+            kind,
+            campaign_id,
+            plan,
+            kept=reading.source.blocks,
+            longest=DAY if in_days else HOUR,
+        )
+        # Of a day that has landed in part, hours are weighed visit by visit (`step_weights`).
+        if found is None or (found.strata.waiting and not in_days):
+            return None
+        chosen = self._chosen()
+        if chosen is None or chosen.totals.units != found.units:
+            return None  # stacks have to be read, or days of old have no cells of their own
+        in_steps, units, counted = self._rows(found, chosen)
+        design = found.evidence(_NONE).design
+        whole = self._units_of_whole(found)
+        additive = bool(self.limit) and (self.own or self.by_application)
+        rest = whole - units.sum(axis=0)
+        rows = [whole, rest] if additive else [whole]
+        lefts = rest.tolist() if additive else [None] * over.count
+        return CellSeries(
+            kind,
+            chosen.totals,
+            read_hourly_times(
+                reading.connection,
+                campaign_id,
+                found.selection.start,
+                found.selection.end,
+                found.strata.in_hours,
+            ),
+            design.days,
+            chosen.names,
+            chosen.total,
+            additive,
+            np.vstack([*rows, units]),
+            (True, *([False] if additive else []), *counted.tolist()),
+            tuple(
+                _together(whole, lines, left)
+                for (whole, lines), left in zip(in_steps.moments(over.count), lefts, strict=True)
+            ),
+        )
+
+    def _chosen(self) -> _Chosen | None:
+        if self.by_application:
+            return self.reading.applications_of_cells(self.selection, self._heaviest_applications)
+        return self.reading.functions_of_cells(self.selection, self._heaviest_functions)
+
+    def _heaviest_functions(self, samples: FunctionSamples) -> _Chosen:
+        rows = FunctionRows(self.reading.functions, samples)
+        places = self._heaviest(rows)
+        ids = np.array([rows.function_id(place) for place in places.tolist()], np.int64)
+        return self._found(samples, rows, places, ids)
+
+    def _heaviest_applications(self, samples: ApplicationSamples) -> _Chosen:
+        evidence = samples.evidence
+        names = self.reading.label_values(APPLICATION, evidence.rows.application)
+        rows = ApplicationRows(names, evidence, samples.seen)
+        places = self._heaviest(rows)
+        return self._found(samples, rows, places, rows.application_ids(places))
+
+    def _heaviest(self, rows: FunctionRows | ApplicationRows) -> Int64:
+        weights = rows.own_weight if self.own else rows.total_weight
+        return np.argsort(-weights, kind="stable")[: self.limit]
+
+    def _found(
+        self,
+        samples: FunctionSamples | ApplicationSamples,
+        rows: FunctionRows | ApplicationRows,
+        places: Int64,
+        ids: Int64,
+    ) -> _Chosen:
+        names = tuple((rows.key(place), rows.function_id(place)) for place in places.tolist())
+        return _Chosen(totals_of_cells(samples), ids, names, len(rows.own) if self.limit else 0)
+
+    def _rows(self, found: Gathered, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
+        """What the cells have of these rows, their units by step, and whether it is known how many visits have each."""
+        if not self.by_application:
+            return self._functions(found, chosen)
+        return *self._applications(found, chosen), np.ones(len(chosen.ids), np.bool_)
+
+    def _functions(self, found: Gathered, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
+        """As `_rows`."""
+        rows, loose = len(chosen.ids), found.loose.facts
+        shape, naming = self.reading.source.shape(self.reading.connection, loose.stack)
+        canonical = naming.canonical
+        row_of = np.full(max(len(canonical), int(shape.function.max(initial=0)) + 1) + 1, -1, np.int64)
+        row_of[canonical[chosen.ids]] = np.arange(rows)
+        row = row_of[canonical]  # of each function as the cells know it
+        sums = found.open.of_functions(row >= 0)
+        name = "own" if self.own else "total"
+        amounts = getattr(sums, name)
+        pairs = Pairs(
+            sums.cell,
+            row[sums.function],
+            amounts.astype(np.float64),
+            getattr(sums, f"{name}2"),
+            getattr(sums, f"{name}_x"),
+            getattr(sums, f"{name}4"),
+            sums.row_visits.astype(np.float64),
+        )
+        there = np.flatnonzero(amounts) if self.own else np.arange(len(amounts))
+        pairs = replace(
+            pairs, **{field: getattr(pairs, field)[there] for field in Pairs.__slots__ if field != "second"}
+        )
+        seen = Seen(loose.visit[loose.profile], shape.leaf, loose.values, loose.units, _NONE)
+        brought = by_visit.joined([], rows)
+        if len(seen.leaf) and rows:
+            both = brought_at(
+                shape,
+                shape.outermost,
+                row_of[shape.function],
+                seen,
+                rows=rows,
+                visits=len(found.loose.visits),
+                totals=not self.own,
+            )
+            brought = both.own if self.own else both.total
+        cells = self._stepped(found, found.cells)
+        units = self._units(pairs.row, cells.step[pairs.cell], amounts[there], rows)
+        once = pairs.each_once(rows)
+        # Where functions of one cell became one row since, visits that have both are in the sum twice.
+        counted = np.bincount(once.row, minlength=rows) == np.bincount(pairs.row, minlength=rows)
+        if self.own:
+            counted[:] = False  # cells count visits by what is anywhere in the stack
+        return *self._in_steps(found, (cells, cells), once, brought, units), counted
+
+    def _applications(self, found: Gathered, chosen: _Chosen) -> tuple[InSteps, Int64]:
+        """What the cells have of these applications, and their units by step."""
+        rows, loose = len(chosen.ids), found.loose.facts
+        whole = self._stepped(found, found.cells)
+        of_rows, cells = whole, found.cells
+        if found.plan.cube is not APPLICATIONS:
+            cells = stored.read_cells(
+                found.connection,
+                replace(found.source, cube=APPLICATIONS),
+                found.covered,
+                k1=tuple(chosen.ids.tolist()),
+                facts=False,
+                functions=Functions.NONE,
+                limit=ANSWER_BYTES,
+            )
+            of_rows = SteppedCells(found.weighing.open(cells), self._steps_of(cells))
+        row_of = {application: row for row, application in enumerate(chosen.ids.tolist())}
+        row = np.fromiter((row_of.get(k, -1) for k in cells.k1.tolist()), np.int64, len(cells))
+        pairs = Pairs.of_applications(of_rows.cells.sums, row, alone=of_rows is whole)
+        of_profile = [row_of.get(application, -1) for application in loose.application.tolist()]
+        brought = by_visit.of_pairs(
+            np.array(of_profile, np.int64)[loose.profile] if of_profile else _NONE,
+            loose.visit[loose.profile],
+            loose.units,
+            rows=rows,
+            visits=len(found.loose.visits),
+        )
+        units = self._units(pairs.row, of_rows.step[pairs.cell], cells.total[pairs.cell], rows)
+        return self._in_steps(found, (whole, of_rows), pairs, brought, units)
+
+    def _in_steps(
+        self,
+        found: Gathered,
+        cells: tuple[SteppedCells, SteppedCells],
+        pairs: Pairs,
+        brought: ByVisit,
+        units: Int64,
+    ) -> tuple[InSteps, Int64]:
+        visits, loose = found.loose.visits, found.loose.facts
+        selected = sum_at(loose.visit, loose.samples * loose.period, len(visits))
+        step = self._steps_at(visits.hour)
+        signed = visits.sign[brought.visit] * brought.units
+        units = units + self._units(brought.row, step[brought.visit], signed, brought.rows)
+        of_loose = LooseVisits(
+            visits.sign, found.loose.weight, found.group, visits.machine, loose.visit, selected
+        )
+        in_steps = InSteps(found.weighing.weights, *cells, pairs, SteppedVisits(of_loose, step), brought)
+        return in_steps, units
+
+    def _units(self, row: Int64, step: Int64, units: Int64, rows: int) -> Int64:
+        table = np.zeros((rows, self.over.count), np.int64)
+        np.add.at(table, (row, step), units)
+        return table
+
+    def _units_of_whole(self, found: Gathered) -> Int64:
+        visits, loose = found.loose.visits, found.loose.facts
+        step = np.concatenate((self._steps_of(found.cells), self._steps_at(visits.hour)[loose.visit]))
+        units = np.concatenate((found.cells.total, found.loose.sign * loose.samples * loose.period))
+        return self._units(np.zeros(len(step), np.int64), step, units, 1).ravel()
+
+    def _stepped(self, found: Gathered, cells: Cells) -> SteppedCells:
+        return SteppedCells(found.open, self._steps_of(cells))
+
+    def _steps_of(self, cells: Cells) -> Int64:
+        hour = np.where(cells.level == HOUR, cells.bucket, cells.bucket * HOURS_A_DAY)
+        return self._steps_at(hour)
+
+    def _steps_at(self, hour: Int64) -> Int64:
+        return self.over.of((hour * HOUR_S).astype(np.float64))
+
+
+def _together(whole: Moments, lines: Moments, left: int | None) -> Moments:
+    """The whole, the remainder, and the lines as rows of the same moments; `left`: units observed of the remainder, None: there is none."""
+    parts = [whole]
+    if left is not None:
+        rest = remainder(whole, lines)
+        parts.append(rest if left > 0 else replace(rest, y=np.zeros(1)))  # else rounding is all of it
+    parts.append(lines)
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return replace(
+        whole,
+        y=joined("y"),
+        vyy=joined("vyy"),
+        vxy=joined("vxy"),
+        second=joined("second"),
+        fourth=joined("fourth"),
+        visits=joined("visits"),
+    )

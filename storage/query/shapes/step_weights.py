@@ -1,0 +1,109 @@
+"""What a selection's visits stand for step by step, within days whose newest visits still wait to be landed.
+
+`analysis.partly_landed` says how; here is what of the store it is told. Days that lie in one step, and those of which nothing waits,
+weigh as in the whole selection.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+from sqlalchemy import Connection
+
+from analysis.partly_landed import Drawn, Landed, PartlyLanded, Piece, weigh_pieces
+from storage.query.arrays import Int64
+from storage.query.facts.scan import campaign_of
+from storage.query.selections.selection import Selection
+from storage.query.shapes.steps import DAY_S, Steps
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.strata import CoveredHours
+from storage.query.weighing.visit_times import VisitTimes, read_drawn
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StepWeights:
+    """The visits of a selection as they weigh in its steps."""
+
+    visits: Visits
+    """With their weights; in a step of which nothing is said 0."""
+    unsaid: frozenset[int] = _NOTHING
+    """Steps of which too little has landed for a number."""
+    landed: PartlyLanded | None = None
+    """None: visits weigh as in the whole selection."""
+    place: Int64 | None = None
+    """Of each visit, where it is in `landed`; -1: nowhere."""
+
+    def of(self, step: int) -> Visits:
+        """The visits with how those of a step vary; the others are to be left out."""
+        if self.landed is None or self.place is None or step not in self.landed.varying:
+            return self.visits
+        varying = self.landed.varying[step]
+        group = self.landed.group.copy()
+        group[varying.visits] = varying.group
+        return replace(
+            self.visits,
+            design=replace(self.visits.design, weights=varying.weights),
+            group=np.where(self.place >= 0, group[self.place], -1),
+        )
+
+
+def step_weights(
+    connection: Connection, selection: Selection, visits: Visits, times: VisitTimes, over: Steps
+) -> StepWeights:
+    """The weights of a selection's visits in its steps, by the snapshot."""
+    behind, covered = visits.design.behind, times.covered
+    campaign_id = campaign_of(connection, selection)
+    if behind is None or covered is None or campaign_id is None:
+        return StepWeights(visits)
+    days = _cut(times, covered, over)
+    if not len(days):
+        return StepWeights(visits)
+    strata, watched = behind.strata, behind.watched
+    first, last = (datetime.fromtimestamp(day * DAY_S, UTC) for day in (int(days.min()), int(days.max()) + 1))
+    drawn = read_drawn(connection, campaign_id, max(first, selection.start), min(last, selection.end))
+    row = strata.row(drawn.stratum, drawn.day)
+    here = np.isin(drawn.day, days) & (row >= 0)
+    waits = times.waits[np.searchsorted(times.id, drawn.id[here])]
+    of_drawn = Drawn(row[here], drawn.utilisation_class[here], over.of(drawn.drawn_at[here]), waits)
+    row = strata.row(watched.stratum, watched.day)
+    counted = np.flatnonzero(row >= 0)
+    ids, seconds = watched.id[counted], watched.seconds[counted]
+    of_landed = Landed(row[counted], watched.utilisation_class[counted], over.of(times.of(ids)), seconds)
+    frame = strata.frame(of_landed.row, of_landed.utilisation_class, np.ones(len(ids)), seconds)
+    pieces = _pieces(drawn.day[here][waits], of_drawn.step[waits], covered, over)
+    found = weigh_pieces(frame, of_drawn, of_landed, pieces)
+    place = np.full(len(visits), -1, np.int64)
+    if len(ids):
+        at = np.minimum(np.searchsorted(ids, visits.id), len(ids) - 1)
+        place = np.where(ids[at] == visits.id, at, -1)
+    weight = found.weight
+    if behind.gauge:  # a level is not accumulated over the time it stands for
+        weighed_s = visits.design.coverage.weighed_s
+        weight = weight * (seconds / weighed_s if weighed_s > 0 else 0.0)
+    weighed = replace(
+        visits,
+        design=replace(visits.design, weights=found.weights),
+        weight=np.where(place >= 0, weight[place], 0.0) if len(ids) else np.zeros(len(visits)),
+        group=np.where(place >= 0, found.group[place], -1) if len(ids) else place,
+    )
+    return StepWeights(weighed, found.unsaid, found, place)
+
+
+def _cut(times: VisitTimes, covered: CoveredHours, over: Steps) -> Int64:
+    """The days since 1970 in which visits wait and that lie in several steps."""
+    days = np.unique(times.drawn_at[times.waits] // DAY_S)
+    low = np.maximum(days * DAY_S, covered.begin)
+    high = np.minimum((days + 1) * DAY_S, covered.until)
+    several = over.of(low) < np.ceil((high - over.first_s) / over.step_s) - 1
+    return days[several].astype(np.int64)
+
+
+def _pieces(day: Int64, step: Int64, covered: CoveredHours, over: Steps) -> dict[Piece, float]:
+    """The covered seconds of each of these pieces."""
+    found = sorted(set(zip(day.tolist(), step.tolist(), strict=True)))
+    days, of = np.array(found, np.int64).reshape(-1, 2).T
+    low = np.maximum(over.starts[of], days * float(DAY_S))
+    high = np.minimum(over.ends[of], (days + 1) * float(DAY_S))
+    return dict(zip(found, covered.within(low, high).tolist(), strict=True))

@@ -1,0 +1,103 @@
+"""How much there can be at most of a selection of which nothing landed: a share of what the visits saw besides.
+
+A selection's labels choose a part of an event, and visits that saw nothing of that part bound it as they bound a function
+that nobody has seen: of n visits alike, at most 1 − 0.025^(1/n) of what they saw. That is so of what any visit could have
+seen: of labels that a machine has, such as its datacenter, visits to other machines say nothing, and nothing is said of them.
+So the whole event is asked for its sums by visit: of cells, which have them ready, else of profiles; stacks and facts stay
+unread. Source: docs/numbers.md, "Zero".
+"""
+
+import math
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from sqlalchemy import Connection
+
+from analysis import estimate
+from analysis.moments import Moments
+from storage.errors import BudgetExceeded
+from storage.landing.identities import OF_THE_MACHINE
+from storage.query import budget
+from storage.query.arrays import sum_at
+from storage.query.cells import planner
+from storage.query.cells.evidence import Merged
+from storage.query.cells.gathered import CannotTell, gather
+from storage.query.cells.kept import KeptBlocks
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import SampleType, campaign_of, scan_profiles
+from storage.query.selections.selection import Selection
+from storage.query.weighing.design import read_design
+from storage.query.weighing.evidence import Visits
+
+_OF_THE_MACHINE = {*OF_THE_MACHINE, "machine"}
+_Evidence = TypeVar("_Evidence", bound=Visits | Merged)
+
+
+def bounded(
+    evidence: _Evidence, connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks
+) -> _Evidence:
+    """The evidence of a selection, with what it can be at most if the visits saw nothing of what its labels choose."""
+    if evidence.design.weights is None or evidence.whole > 0 or not selection.matchers:
+        return evidence
+    if any(matcher.label in _OF_THE_MACHINE for matcher in selection.matchers):
+        return replace(evidence, unseen=math.nan)
+    return replace(evidence, unseen=_most(connection, selection, kind, blocks))
+
+
+def _most(connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks) -> float:
+    """Units of the fleet, of a gauge its level; NaN where the visits saw nothing at all, or more than is read for one answer."""
+    event = Selection(
+        selection.start, selection.end, selection.event, selection.unit, campaign=selection.campaign
+    )
+    try:
+        with budget.given_back():
+            moments = _of_cells(connection, event, kind, blocks)
+        if moments is None:
+            with budget.given_back():
+                moments = _of_profiles(connection, event, kind)
+    except TooMuch:
+        return math.nan
+    except BudgetExceeded as error:
+        if error.limit != "memory":
+            raise
+        return math.nan
+    return math.nan if moments is None else float(estimate.totals(moments).hi[0])
+
+
+def _of_cells(
+    connection: Connection, event: Selection, kind: SampleType, blocks: KeptBlocks
+) -> Moments | None:
+    """The moments of a row that nobody saw; None: cells cannot tell."""
+    plan = planner.plan(connection, event, kind, (), frame="function")
+    campaign_id = campaign_of(connection, event)
+    if plan is None or campaign_id is None:
+        return None
+    with suppress(CannotTell):
+        gathered = gather(connection, event, kind, campaign_id, plan, kept=blocks)
+        return None if gathered is None else gathered.evidence(np.zeros(0, np.int64)).nothing()
+    return None
+
+
+def _of_profiles(connection: Connection, event: Selection, kind: SampleType) -> Moments | None:
+    """As `_of_cells`, of all visits; None: they are no random sample."""
+    profiles = scan_profiles(connection, event, kind, ())
+    campaign_id = campaign_of(connection, event)
+    design, weights = read_design(
+        connection, event, campaign_id, kind.id, stacks=profiles.stacks, gauge=kind.gauge
+    )
+    if weights is None:
+        return None
+    weight, group, stratum = weights.of(profiles.visits)
+    visits = len(profiles.visits)
+    return Visits(
+        design=design,
+        of_profile=profiles.visit,
+        id=profiles.visits,
+        stratum=stratum,
+        machine=np.zeros(visits, np.int64),
+        weight=weight,
+        group=group,
+        selected=sum_at(profiles.visit, profiles.units, visits),
+    ).nothing()

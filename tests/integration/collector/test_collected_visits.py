@@ -1,0 +1,154 @@
+"""GIVEN gateways WHEN a collector visits them THEN every visit is recorded as what it was."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import func, select, text
+
+from collector.events import RoundDrawn, VisitEnded
+from collector.standing import ensure_by_hand
+from collector.visit import Visitor
+from fleetpb.gateway_pb2 import Refusal
+from storage import inventory, partitions, visits
+from storage.archive import capture_key
+from storage.campaigns import State
+from storage.inventory import NewMachine
+from storage.schema import capture, coverage, machine, visit
+from storage.visits import Outcome
+from tests import gateways
+from tests.gateways import capture_of, packed, refusal, serving
+from tests.integration.collector.collecting import (
+    QUICK,
+    a_collector,
+    count,
+    define,
+    eventually,
+    outcomes,
+    running,
+)
+
+pytestmark = pytest.mark.integration
+
+
+def test_a_visit_from_draw_to_task(engine, archive, sockets, sent):
+    events = []
+    with serving(sockets / "g") as gateway:
+        define(engine, QUICK, NewMachine("m1", gateway.address, datacenter="dc"))
+        with running(a_collector(engine, archive, sent.append, watcher=events.append)):
+            eventually(lambda: sent)
+            eventually(lambda: any(isinstance(event, VisitEnded) for event in events))
+    with engine.connect() as connection:
+        row = connection.execute(select(visit).where(visit.c.visit_id == sent[0])).one()
+        kept = connection.execute(select(capture).where(capture.c.visit_id == sent[0])).one()
+        described = inventory.find(connection, "m1")
+        cells = connection.execute(
+            select(func.sum(coverage.c.drawn), func.sum(coverage.c.answered), func.max(coverage.c.population))
+        ).one()
+        days = partitions.existing(connection)
+    assert (row.outcome, row.population, row.drawn, row.probability) == ("answered", 1, 1, 1.0)
+    assert row.seconds == 0.05
+    assert row.utilisation == 0.5
+    assert row.drawn_at <= row.started_at <= row.ended_at
+    assert (row.day, row.hour) == (row.drawn_at.date(), int(row.drawn_at.timestamp() // 3600))
+    assert archive.get(kept.blob) == archive.get(capture_key(row.day, row.visit_id))
+    assert (kept.samples, kept.landed) == (7, 0)
+    assert (described.platform, described.logical_cpus) == ("Test CPU", 8)
+    assert cells[1] >= 1
+    assert cells[2] == 1
+    today = datetime.now(UTC).date()
+    assert {today, today + timedelta(days=1)} <= set(days)
+    drawn = next(event for event in events if isinstance(event, RoundDrawn))
+    assert (drawn.campaign, drawn.visits) == ("fleet", 1)
+
+
+def test_described_before_the_first_draw_so_that_the_stratum_is_right(engine, archive, sockets, sent):
+    with serving(sockets / "g") as gateway:
+        define(engine, QUICK, NewMachine("m1", gateway.address, datacenter="dc"))
+        with running(a_collector(engine, archive, sent.append)):
+            eventually(lambda: sent)
+    assert count(engine, text("select count(*) from stratum where platform = ''")) == 0
+
+
+def test_a_new_kernel_is_noticed_at_a_visit(engine, archive, sockets, sent):
+    def upgraded(plan, _context):
+        seen = capture_of(plan.visit_id)
+        seen.machine.kernel_release = "7.0.0"
+        blob = packed(seen)
+        yield from (gateways.begin(), gateways.Reply(data=blob), gateways.end(blob))
+
+    with serving(sockets / "g", upgraded) as gateway:
+        define(engine, QUICK, NewMachine("m1", gateway.address))
+        with running(a_collector(engine, archive, sent.append)):
+            eventually(lambda: sent)
+            newer = type(gateways.MACHINE)()
+            newer.CopyFrom(gateways.MACHINE)
+            newer.kernel_release = "7.0.0"
+            gateway.machine = newer
+            eventually(lambda: count(engine, select(machine.c.kernel)) == "7.0.0")
+
+
+def test_each_failure_is_recorded_as_what_it_is_and_the_rest_goes_on(engine, archive, sockets, sent):
+    def limited(_plan, _context):
+        yield refusal(Refusal.TOO_MANY, "one capture is being taken", 0.9)
+
+    def garbled(_plan, _context):
+        yield b"\xff\xff\xff"
+
+    with (
+        serving(sockets / "good") as good,
+        serving(sockets / "limited", limited) as limiting,
+        serving(sockets / "silent", gateways.says_nothing) as silent,
+        serving(sockets / "garbled", garbled) as garbling,
+    ):
+        define(
+            engine,
+            QUICK,
+            NewMachine("good", good.address),
+            NewMachine("limited", limiting.address),
+            NewMachine("silent", silent.address),
+            NewMachine("garbled", garbling.address),
+            NewMachine("down", f"unix:{sockets / 'nothing'}"),
+        )
+        expected = {
+            "good": {"answered"},
+            "limited": {"refused"},
+            "silent": {"timeout"},
+            "garbled": {"garbage"},
+            "down": {"unreachable"},
+        }
+        with running(a_collector(engine, archive, sent.append)):
+            eventually(lambda: outcomes(engine) == expected)
+            before = len(sent)
+            eventually(lambda: len(sent) > before)
+    with engine.connect() as connection:
+        refused = connection.execute(select(visit).where(visit.c.outcome == "refused").limit(1)).one()
+    assert (refused.detail, refused.utilisation) == ("TOO_MANY: one capture is being taken", 0.9)
+
+
+def test_a_visit_by_hand_is_in_no_figure_of_the_fleet(engine, archive, sockets):
+    from collector import by_hand
+
+    with serving(sockets / "g") as gateway:
+        define(engine, QUICK, NewMachine("m1", gateway.address))
+        visitor = Visitor()
+        booked = by_hand.book(engine, "m1", visitor)
+        visited = asyncio.run(
+            by_hand.carry_out(
+                engine,
+                archive,
+                visitor,
+                booked,
+                events=QUICK.events,
+                on_progress=lambda _done, _samples: None,
+            )
+        )
+    assert visited.outcome == Outcome.ANSWERED
+    with engine.begin() as connection:
+        row = connection.execute(select(visit)).one()
+        assert (row.round, row.probability, row.outcome) == (visits.BY_HAND, 0.0, "answered")
+        assert connection.execute(select(coverage)).all() == []
+        assert ensure_by_hand(connection).state == State.PAUSED
+    landing = by_hand.wait_for_landing(engine, booked.visit_id, seconds=0)
+    assert landing is not None
+    assert not landing.landed

@@ -1,0 +1,120 @@
+"""GIVEN a question that functions' sums do not fit, or are not worth it WHEN it is asked THEN stacks or visits answer it."""
+
+from unittest.mock import patch
+
+import pytest
+from sqlalchemy import Engine
+
+from storage.errors import BudgetExceeded
+from storage.query.cells.gathered import Gathered
+from storage.query.cells.kept import KeptBlocks
+from storage.query.cells.open_blocks import OpenBlocks
+from storage.query.copy_binary import TooMuch
+from storage.query.engine import QueryEngine
+from storage.query.samples import SampleSource
+from storage.query.shapes.table import TableQuestion
+from storage.rolling import moments_codec
+from storage.rolling.moments_codec import Unpacked
+from tests.facts import FactWriter
+from tests.integration.function_sums.asking import (
+    CUT,
+    KERNEL,
+    MAIN,
+    OTHER,
+    PAGES,
+    TOO_MUCH,
+    TWIN,
+    WHEN,
+    WORK,
+    asked,
+    counting_stacks,
+    minutes,
+    seen,
+    store_of,
+    sums,
+)
+from tests.rolled_store import PERIODS
+
+pytestmark = pytest.mark.integration
+
+
+def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(KeptBlocks, "has", lambda *_: False)  # as if all was asked for the first time
+    store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    for name in ("_ONE_BYTES", "_MANY_BYTES", "_PAIR_BYTES"):
+        with (
+            patch.object(moments_codec, name, 1 << 40),
+            patch.object(Unpacked, "amounts", side_effect=AssertionError),
+        ):
+            assert sums(asked(queries, selection, PAGES[0], by_function=None)) == expected
+        monkeypatch.setattr(moments_codec, name, 1 << 40)
+    assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
+    with patch.object(SampleSource, "merged", side_effect=TOO_MUCH):
+        found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    assert found.totals.path == "chunks"
+    assert sums(found) == expected
+
+
+@pytest.mark.parametrize(("error", "stacks"), [(TOO_MUCH, 1), (TooMuch("It is too much."), 0)])
+def test_what_does_not_fit_when_the_page_is_known_is_answered_otherwise(
+    engine: Engine, queries: QueryEngine, error: Exception, stacks: int
+) -> None:
+    """Which depends on what is kept: nobody is to be refused for that."""
+    store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    with patch.object(OpenBlocks, "of_functions", side_effect=error), counting_stacks() as made:
+        found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    assert made[0] == stacks
+    assert sums(found) == expected
+
+
+def test_time_that_is_over_is_no_reason_to_try_otherwise(engine: Engine, queries: QueryEngine) -> None:
+    store = store_of(engine, [(MAIN, WORK)])
+    store.land(seen((0, 3)))
+    store.roll_all()
+    late = BudgetExceeded("The question takes too long.", limit="time")
+    with (
+        patch("storage.query.function_samples.sums_of", side_effect=late),
+        patch.object(SampleSource, "read_merged", side_effect=AssertionError),
+        pytest.raises(BudgetExceeded),
+    ):
+        asked(queries, minutes(*WHEN, campaign=store.campaign), PAGES[0])
+
+
+def test_stacks_that_observed_units_do_not_fit_for_are_read_when_the_rest_is_given_back(
+    engine: Engine, queries: QueryEngine
+) -> None:
+    store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    expected = sums(asked(queries, selection, PAGES[0]))
+    with patch.object(Gathered, "observed", side_effect=TOO_MUCH):
+        assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
+
+
+def test_stacks_are_read_of_cells_only_where_they_are_worth_it(
+    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 3.0)
+    monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
+    store = store_of(engine, [(MAIN, WORK, TWIN), (KERNEL,)])
+    store.land(seen((0, 3), (1, 5)))
+    store.roll_all()
+    selection = minutes(*WHEN, campaign=store.campaign)
+    assert asked(queries, selection, PAGES[0]).totals.path != "chunks"
+    with engine.begin() as connection:
+        FactWriter(connection).alias(store.functions[TWIN], store.functions[WORK])
+    found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
+    assert found.totals.path == "chunks"
+    unit = 5 * PERIODS[0]
+    assert sums(found)[store.functions[WORK]] == (3 * unit, 3 * unit)

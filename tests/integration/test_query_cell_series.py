@@ -1,0 +1,352 @@
+"""GIVEN visits landed, landed again, merged or waiting WHEN they are asked step by step THEN cells say what chunks say."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from storage import partitions
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.series import Point, SeriesAnswer, SeriesQuestion
+from storage.query.shapes.table import TableQuestion
+from storage.rolling.compact import compact
+from tests.facts import FactWriter
+from tests.integration.test_query_cells import DAY, HOUR, MIDNIGHT, Store, a_step, a_visit, minutes
+from tests.rolled_store import Seen
+
+pytestmark = pytest.mark.integration
+
+LATE = datetime(2027, 1, 1, tzinfo=UTC)
+MERGED = {"cells", "mixed"}
+
+
+@pytest.fixture(autouse=True)
+def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The made stores are too small for cells to save anything."""
+    monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def by_chunks(queries: QueryEngine, question: SeriesQuestion) -> SeriesAnswer:
+    with patch("storage.query.shapes.series.cell_series", return_value=None):
+        return queries.ask(question)
+
+
+def check_alike(queries: QueryEngine, question: SeriesQuestion, *, path: set[str] = MERGED) -> SeriesAnswer:
+    """The series is that of the chunks, and came from where it should."""
+    found, expected = queries.ask(question), by_chunks(queries, question)
+    assert found.totals.path in path
+    assert expected.totals.path == "chunks"
+    one, two = found.series, expected.series
+    assert one.steps == two.steps
+    assert one.lines_total == two.lines_total
+    check_line(one.whole, two.whole)
+    # Rows that weigh the same come in any order, and of those at the end some are missing.
+    lines = {tuple(line.key.values()): line for line in two.lines}
+    for line in one.lines:
+        other = lines[tuple(line.key.values())]
+        assert line.function_id == other.function_id
+        check_line(line.points, other.points)
+    assert len(one.lines) == len(two.lines)
+    assert (one.remainder is None) == (two.remainder is None)
+    for rest, other_rest, whole in zip(one.remainder or (), two.remainder or (), two.whole, strict=False):
+        assert rest.units == other_rest.units
+        if rest.estimate is None or other_rest.estimate is None:
+            assert rest.estimate is other_rest.estimate
+            assert rest.share is other_rest.share
+            continue
+        assert whole.estimate is not None
+        size = whole.estimate.units.value
+        assert rest.estimate.units.value == pytest.approx(other_rest.estimate.units.value, abs=1e-9 * size)
+        assert rest.estimate.share.value == pytest.approx(other_rest.estimate.share.value, abs=1e-9)
+    return found
+
+
+def check_line(found: Sequence[Point], expected: Sequence[Point]) -> None:
+    for point, other in zip(found, expected, strict=True):
+        assert point.units == other.units
+        assert point.visits in {None, other.visits}
+        assert numbers(point) == pytest.approx(numbers(other), rel=1e-9, abs=1e-9)
+        assert (point.estimate is None) == (other.estimate is None)
+        assert point.estimate is None or other.estimate is None or point.estimate.few == other.estimate.few
+
+
+def numbers(point: Point) -> list[float]:
+    if point.estimate is None or point.share is None:
+        assert point.share is None
+        return []
+    return [
+        point.share,
+        *(
+            getattr(of, name)
+            for of in (point.estimate.share, point.estimate.units)
+            for name in ("value", "lo", "hi")
+        ),
+    ]
+
+
+def value(points: Sequence[Point]) -> float:
+    return sum(point.estimate.units.value for point in points if point.estimate)
+
+
+def questions(selection: Selection, step_s: int) -> Iterator[SeriesQuestion]:
+    yield SeriesQuestion(selection, step_s=step_s)
+    for own in (True, False):
+        yield SeriesQuestion(selection, ("function",), limit=10, step_s=step_s, own=own)
+    yield SeriesQuestion(selection, ("application",), limit=10, step_s=step_s)
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],  # shrinking takes minutes, and a database
+)
+@given(
+    first=st.lists(a_visit, min_size=1, max_size=8),
+    steps=st.lists(a_step, max_size=5),
+    when=st.tuples(
+        st.integers(19, 30),
+        st.integers(7, 40),
+        st.sampled_from([0, 17]),
+        st.sampled_from([3600, 6 * 3600, 86_400, 7 * 86_400]),
+    ),
+)
+def test_cells_and_what_waits_to_be_merged_say_what_all_chunks_say(
+    engine: Engine, queries: QueryEngine, first: Any, steps: Any, when: tuple[int, int, int, int]
+) -> None:
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(first)
+    for step, argument in steps:
+        match step:
+            case "land":
+                store.land(argument)
+            case "land again":
+                store.land_again(*argument)
+            case _:
+                store.roll(argument)
+    start, hours, shift, step_s = when
+    low, high = start * HOUR + shift, (start + hours) * HOUR + shift
+    for _ in range(2):
+        for question in questions(minutes(low, high, campaign=store.campaign), step_s):
+            check_alike(queries, question)
+        one = minutes(low, high, campaign=store.campaign, select='{application="a"}')
+        for question in questions(one, step_s):
+            check_alike(queries, question, path={*MERGED, "chunks"})
+        store.roll_all()
+
+
+def seen(days: Sequence[int]) -> list[Seen]:
+    return [
+        Seen(day * DAY + hour * HOUR + 5, stratum, 0.1, 5.0, (("a", 1, 13 + day + hour), ("b", 3, 2 * hour)))
+        for day in days
+        for hour in (3, 9, 20)
+        for stratum in ("east", "west")
+    ]
+
+
+@settings(
+    max_examples=4,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(
+    visits=st.lists(a_visit, min_size=2, max_size=10),
+    days=st.tuples(st.integers(-12, -3), st.integers(3, 12)),
+    shift=st.sampled_from([0, 5, 65]),
+)
+def test_closed_days_say_what_all_chunks_say_and_add_up_to_the_table(
+    engine: Engine, queries: QueryEngine, visits: Any, days: tuple[int, int], shift: int
+) -> None:
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(visits)
+    store.roll_all()
+    compact(engine, LATE)
+    low, high = (day * DAY + shift for day in days)
+    selection = minutes(low, high, campaign=store.campaign)
+    for question in questions(selection, 86_400):
+        found = check_alike(queries, question)
+        if not question.by:
+            continue
+        table = queries.ask(TableQuestion(selection, question.by, Page(Sort.TOTAL_DESC, 100)))
+        rows = {tuple(row.key.values()): row for row in table.table.rows}
+        for line in found.series.lines:
+            row = rows[tuple(line.key.values())]
+            estimate = row.own_estimate if question.own else row.total_estimate
+            assert estimate is not None
+            assert value(line.points) == pytest.approx(estimate.units.value, rel=1e-9)
+            assert sum(point.units for point in line.points) == (row.self if question.own else row.total)
+        assert found.totals == table.totals
+
+
+def test_days_whose_facts_are_gone_still_have_their_steps(engine: Engine, queries: QueryEngine) -> None:
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(seen(range(-8, 0)))
+    store.roll_all()
+    compact(engine, LATE)
+    selection = minutes(-8 * DAY, 0, campaign=store.campaign)
+    before = {question: queries.ask(question) for question in questions(selection, 86_400)}
+    with engine.begin() as connection:
+        partitions.drop(connection, (MIDNIGHT + timedelta(days=-3)).date())
+    fresh = QueryEngine(engine)
+    for question, expected in before.items():
+        for asked in (queries, fresh):
+            found = asked.ask(question)
+            assert found.totals.path == "cells"
+            assert [step.covered_s for step in found.series.steps] == [
+                step.covered_s for step in expected.series.steps
+            ]
+            check_line(found.series.whole, expected.series.whole)
+            assert all(point.units for point in found.series.whole)
+            for line, other in zip(found.series.lines, expected.series.lines, strict=True):
+                assert line.key == other.key
+                check_line(line.points, other.points)
+        gone = by_chunks(fresh, question)
+        assert [point.units > 0 for point in gone.series.whole] == [False] * 5 + [True] * 3
+    fresh.close()
+
+
+def test_a_part_of_a_day_whose_facts_are_gone_is_not_covered(engine: Engine, queries: QueryEngine) -> None:
+    """Of so old a day there are whole days at most: what is left begins at midnight."""
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(seen(range(-8, 0)))
+    store.roll_all()
+    compact(engine, LATE)
+    with engine.begin() as connection:
+        partitions.drop(connection, (MIDNIGHT + timedelta(days=-3)).date())
+    selection = minutes(-8 * DAY + 4 * HOUR + 30, 0, campaign=store.campaign)
+    series = queries.ask(SeriesQuestion(selection, ("function",), step_s=86_400)).series
+    assert series.steps[0].covered_s == series.steps[0].drawn == series.whole[0].units == 0
+    assert series.whole[0].share is None
+    whole = queries.ask(
+        SeriesQuestion(minutes(-7 * DAY, 0, campaign=store.campaign), ("function",), step_s=86_400)
+    ).series
+    check_line(series.whole[1:], whole.whole)
+
+
+A_VISIT_ALONE = [
+    Seen(
+        -DAY + 5 + 8 * number,
+        "east",
+        0.1,
+        5.0,
+        (("a", 1, 40 + number), *([("b", 3, 150)] if number == 21 else [])),
+    )
+    for number in range(50)
+]
+"""One of fifty visits brought all that the line leaves."""
+MANY_ALIKE = [
+    Seen(-DAY + 5 + 8 * number, "east", 0.1, 5.0, tuple((name, 1, 40 + number) for name in "abcdef"))
+    for number in range(50)
+]
+
+
+@pytest.mark.parametrize(
+    ("visits", "days", "few"),
+    [(seen(range(-4, 0)), 4, None), (A_VISIT_ALONE, 1, True), (MANY_ALIKE, 1, False)],
+    ids=["a few visits", "a visit alone", "many alike"],
+)
+def test_the_remainder_of_cells_has_an_interval_no_narrower_than_that_of_visits(
+    engine: Engine, queries: QueryEngine, visits: Sequence[Seen], days: int, few: bool | None
+) -> None:
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(visits)
+    store.roll_all()
+    selection = minutes(-days * DAY, 0, campaign=store.campaign)
+    for limit in (1, 2):
+        question = SeriesQuestion(selection, ("application",), limit=limit, step_s=86_400)
+        found, expected = queries.ask(question), by_chunks(queries, question)
+        assert found.totals.path == "cells"
+        assert found.series.remainder is not None
+        assert expected.series.remainder is not None
+        for point, other in zip(found.series.remainder, expected.series.remainder, strict=True):
+            assert (point.units, point.visits) == (other.units, None)
+            if point.estimate is None or other.estimate is None or not other.units:
+                continue
+            assert point.estimate.few >= other.estimate.few
+            assert few in {None, point.estimate.few}
+            for own, theirs in (
+                (point.estimate.units, other.estimate.units),
+                (point.estimate.share, other.estimate.share),
+            ):
+                assert own.lo <= theirs.lo * (1 + 1e-9)
+                assert own.hi >= theirs.hi * (1 - 1e-9)
+
+
+def test_visits_of_functions_that_became_one_since_are_not_told(engine: Engine, queries: QueryEngine) -> None:
+    """Which of them had both cells do not know, so that their sum may be more than there are."""
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(
+        [Seen(-DAY + 5 + hour * HOUR, "east", 0.1, 5.0, (("a", 2, 9), ("a", 6, 5))) for hour in range(9)]
+    )
+    store.roll_all()
+    main, _, wait, read = store.functions
+    with engine.begin() as connection:
+        FactWriter(connection).alias(read, wait)
+    question = SeriesQuestion(
+        minutes(-DAY, 0, campaign=store.campaign), ("function",), step_s=86_400, own=False
+    )
+    found = check_alike(queries, question, path={"cells"}).series
+    told = {line.function_id: line.points[0].visits for line in found.lines}
+    assert (told[main], told[wait]) == (9, None)
+
+
+def test_of_the_whole_alone_no_functions_are_unpacked(engine: Engine, queries: QueryEngine) -> None:
+    """Cells of one application are not kept."""
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(seen(range(-3, 0)))
+    store.roll_all()
+    one = minutes(-3 * DAY, 0, campaign=store.campaign, select='{application="a"}')
+    for step_s in (3600, 86_400):
+        with patch("storage.query.cells.chosen_cells.ChosenCells._read", side_effect=AssertionError):
+            check_alike(queries, SeriesQuestion(one, step_s=step_s), path={"cells"})
+
+
+def test_what_cells_cannot_tell_comes_from_chunks(engine: Engine, queries: QueryEngine) -> None:
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(seen(range(-3, 0)))
+    store.roll_all()
+    whole = minutes(-3 * DAY, 0, campaign=store.campaign)
+    plain = SeriesQuestion(whole, ("function",), step_s=86_400)
+    assert queries.ask(plain).totals.path == "cells"
+    for question in (
+        replace(plain, by=("version",)),
+        replace(plain, by=("application", "function")),
+        replace(plain, step_s=5400),
+        replace(plain, selection=minutes(-3 * DAY, 0, campaign=store.campaign, focus="work")),
+    ):
+        assert queries.ask(question).totals.path == "chunks"
+
+
+def test_squares_that_are_kept_serve_the_next_question(engine: Engine, queries: QueryEngine) -> None:
+    store = Store(engine, f"c{uuid4().hex}")
+    store.land(seen(range(-5, 0)))
+    store.roll_all()
+    question = SeriesQuestion(
+        minutes(-5 * DAY, 0, campaign=store.campaign), ("function",), step_s=86_400, own=False
+    )
+    first = queries.ask(replace(question, limit=1)).series
+    with patch("storage.query.cells.chosen_cells.ChosenCells._read", side_effect=AssertionError):
+        again = queries.ask(replace(question, limit=1)).series
+    check_line(again.lines[0].points, first.lines[0].points)
+    check_alike(queries, question)
+    store.land_again(0, [("a", 1, 50)])
+    check_alike(queries, question)
+    store.roll_all()
+    check_alike(queries, question)
