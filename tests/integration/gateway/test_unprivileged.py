@@ -47,7 +47,9 @@ PROGRAM = (sys.executable, "-c", AS_NOBODY)
 LAUNCHER = f"""
 import subprocess, sys
 sys.stdin.readline()
-with subprocess.Popen(sys.argv[1:], user={NOBODY}, group={NOBODY}, extra_groups=[]) as program:
+with subprocess.Popen(
+    sys.argv[1:], user={NOBODY}, group={NOBODY}, extra_groups=[], stdout=subprocess.DEVNULL
+) as program:
     print(program.pid, flush=True)
     sys.stdin.read()
     program.kill()
