@@ -189,7 +189,7 @@ def compactor(actor: Actor) -> None:
     for turn in actor.turns():
         with turn:
             now = NOON + timedelta(days=actor.rng.choice((0, 90)))
-            actor.journal.note("folded", days=fold(actor.engine, now))
+            fold(actor.engine, now)
             actor.journal.note("compacted", buckets=compact(actor.engine, now).buckets)
             time.sleep(0.05)
 

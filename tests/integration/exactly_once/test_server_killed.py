@@ -14,12 +14,12 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, Engine, func, select, text
 
 from storage import migrate
 from storage.archive import Archive
 from storage.database import open_engine
-from storage.schema import capture
+from storage.schema import capture, roll_day
 from tests.integration.exactly_once import roles
 from tests.integration.exactly_once.crew import Crew, Journal, Stage
 from tests.integration.exactly_once.server import MortalServer
@@ -48,9 +48,10 @@ ROLES = (
     roles.roller,
     roles.rebuilder,
     roles.retirer,
-    roles.compactor,
     roles.sweeper,
 )
+LATER_ROLES = (roles.compactor,)
+"""Begin after the first kill: a day is folded once, and a fast machine had folded each of them before it."""
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 40 * KILLS)]
 
@@ -80,15 +81,18 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
         for role in ROLES:
             crew.start(role)
         for kill in range(min(KILLS_A_ROUND, KILLS - server.kills)):
-            before = happened(journal)
+            before = happened(journal, engine)
+            if kill == 1:
+                for role in LATER_ROLES:
+                    crew.start(role)
             missing = [kind for kind in KINDS if not between[kind]]
             if kill and missing:
-                await_progress(crew, journal, missing[0])
+                await_progress(crew, journal, engine, missing[0])
             time.sleep(rng.uniform(0.05, LONGEST_S))  # what happens meanwhile is the point
             crew.tend()
             begun = time.monotonic()
             if kill:
-                between += happened(journal) - before
+                between += happened(journal, engine) - before
             server.kill()
             acknowledged = journal.landings()
             server.start()
@@ -107,25 +111,28 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
     return lost
 
 
-def happened(journal: Journal) -> Counter[str]:
-    """How often each of `KINDS` was seen done."""
+def happened(journal: Journal, engine: Engine) -> Counter[str]:
+    """How often each of `KINDS` was seen done; the days that are folded now.
+
+    Days are not told by the journal: they are all folded in one call, and a kill may come before it is noted.
+    """
     done = Counter({"landed": journal.counts()["landed"]})
-    for kind, what, many in (
-        ("folded", "folded", "days"),
-        ("bucket", "compacted", "buckets"),
-        ("dropped", "retained", "days"),
-    ):
+    with engine.connect() as connection:
+        done["folded"] = connection.scalars(select(func.count(roll_day.c.folded_at))).one()
+    for kind, what, many in (("bucket", "compacted", "buckets"), ("dropped", "retained", "days")):
         done[kind] = sum(len(line[many]) for line in journal.lines(what))
     done["merged"] = sum(line["entries"] for line in journal.lines("merged"))
     return done
 
 
-def await_progress(crew: Crew, journal: Journal, kind: str) -> None:
+def await_progress(crew: Crew, journal: Journal, engine: Engine, kind: str) -> None:
     """Return when one more of the kind is done, or patience has ended."""
-    before = happened(journal)[kind]
+    before = happened(journal, engine)[kind]
     end = time.monotonic() + PATIENCE_S
     crew.until(
-        lambda: happened(journal)[kind] > before or time.monotonic() > end, kind, deadline_s=2 * PATIENCE_S
+        lambda: happened(journal, engine)[kind] > before or time.monotonic() > end,
+        kind,
+        deadline_s=2 * PATIENCE_S,
     )
 
 
