@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
+from analysis.convergence import Curve
 from tests.browser.conftest import Visitor
 from tests.browser.landed import LandedFleet, Seen
 from tests.browser.test_results import place, row, rows
@@ -113,7 +114,7 @@ def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor,
     ).json()
     fit, landed = answer["fit"], answer["totals"]["visits_landed"]
     assert (fit["visits"], landed) == (VISITS, 2 * VISITS)
-    left = fit["constant"]["value"] / math.sqrt(VISITS * fit["samples_per_visit"])
+    left = Curve(fit["scale"], fit["bend"]).distance(VISITS * fit["samples_per_visit"])
     caption = page.locator(".convergence figcaption")
     expect(caption).to_contain_text(f"the 9 of 18 visits that have it leave ±{100 * left:.1f} %")
     page.get_by_role("button", name="±2 %").click()
@@ -125,8 +126,7 @@ def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor,
 
 
 def needed_visits(fit: dict[str, Any], distance: float) -> int:
-    constant, each = float(fit["constant"]["value"]), float(fit["samples_per_visit"])
-    return math.ceil((constant / distance) ** 2 / each)
+    return math.ceil(Curve(fit["scale"], fit["bend"]).samples(distance) / fit["samples_per_visit"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
