@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -62,6 +63,8 @@ class Budget:
         self.database_s = 0.0
         """Seconds waited for the database, for a connection as for statements."""
         self._connecting_since: float | None = None
+        self._over_at = inf
+        """By `perf_counter`: when its time is over, while it runs."""
 
     @property
     def stopped(self) -> bool:
@@ -138,6 +141,7 @@ class Budget:
         """The question runs here: `checkpoint` and `take` are this budget's, and its clock goes."""
         token = _CURRENT.set(self)
         begun = self._connecting_since = perf_counter()
+        self._over_at = begun + self.limits.seconds
         try:
             with _DEADLINES.after(self.limits.seconds, partial(self.stop, Stop.TIME)):
                 yield
@@ -161,7 +165,12 @@ class Budget:
             self.check()
             yield
         except DatabaseError:
-            self.check()  # that a statement was cancelled is no fault of the server's
+            # That a statement was cancelled is no fault of the server's, which on a busy machine is the first to see
+            # that the time is over: its own limit ended the statement before the clock's thread had its turn.
+            with self._lock:
+                if self._why is None and perf_counter() >= self._over_at:
+                    self._why = Stop.TIME
+            self.check()
             raise
         finally:
             with self._lock:

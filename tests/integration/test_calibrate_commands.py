@@ -14,13 +14,12 @@ import pytest
 from analysis.smt.overlap import from_throughput
 from collector.calibrating import Work
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
-from gateway.calibration.places import last_cache_bytes
 from services.cli import main
 from services.commands import calibrate as command
 from storage import calibrations
 from storage.calibrations import Calibration, Kind
 from storage.inventory import NewMachine, add, describe, find
-from tests.gateway_daemon import running
+from tests.gateway_daemon import CALIBRATION_MIB, require_calibration_memory, running
 
 pytestmark = pytest.mark.integration
 
@@ -287,9 +286,9 @@ def test_the_command_line_names_every_kind_and_work():
 
 
 def test_the_memory_of_this_machine_by_the_real_gateway(fleetprof, engine, tmp_path):
-    if last_cache_bytes(0) > 64 << 20:
-        pytest.skip("more memory would be needed than a test should take")
-    allowed = ("--allow-calibration", "--calibration-busy-percent", "100", "--calibration-mib", "256")
+    require_calibration_memory()
+    most = ("--calibration-mib", str(CALIBRATION_MIB))
+    allowed = ("--allow-calibration", "--calibration-busy-percent", "100", *most)
     with running(tmp_path, *allowed) as daemon:
         with engine.begin() as connection:
             add(connection, NewMachine("here", daemon.target))

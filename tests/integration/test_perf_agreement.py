@@ -63,15 +63,18 @@ def seen_by_both(product: Product, folder: Path, *names: str) -> tuple[Window, d
     programs, missing = prepare(folder, names)
     if missing:
         pytest.skip("; ".join(missing))
-    try:
-        window = look(product, programs, folder, SECONDS, RATE_HZ)
-    except PerfUnusable as reason:
-        pytest.skip(str(reason))
-    seen = {one.program.application: one for one in window.seen}
-    for name, one in seen.items():
-        if one.dwarf.samples < ENOUGH:
-            pytest.skip(f"{name} hardly ran: {one.dwarf.samples} samples")
-    return window, seen
+    for seconds in (SECONDS, 2 * SECONDS, 4 * SECONDS):  # what else runs on this machine is not ours to say
+        at = folder / f"{seconds:g}"
+        at.mkdir()
+        try:
+            window = look(product, programs, at, seconds, RATE_HZ)
+        except PerfUnusable as reason:
+            pytest.skip(str(reason))
+        seen = {one.program.application: one for one in window.seen}
+        fewest = min(seen.values(), key=lambda one: one.dwarf.samples)
+        if fewest.dwarf.samples >= ENOUGH:
+            return window, seen
+    pytest.skip(f"rare: {fewest.program.application} hardly ran: {fewest.dwarf.samples} samples")
 
 
 def outside(window: Window) -> dict[tuple[str, str, Function, bool], str]:

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, text
 from storage.errors import BudgetExceeded, QuestionDropped
 from storage.query.budget import Limits, Stop, offered
 from storage.query.copy_binary import copy_out
+from storage.query.deadlines import Deadlines
 from storage.query.engine import QueryEngine
 from storage.query.reader import Reading
 from storage.schema import campaign
@@ -52,6 +53,15 @@ def test_a_statement_ends_when_the_time_is_over(engine: Engine):
         queries.ask(Sleeping(threading.Event()))
     assert caught.value.limit == "time"
     assert queries.ask(Backend()) != before, "a connection that was told to cancel is not used again"
+    queries.close()
+
+
+def test_a_statement_that_the_server_ends_has_taken_too_long(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("storage.query.budget._DEADLINES", Deadlines(lambda: 0.0))  # its time never comes
+    queries = QueryEngine(engine, limits=Limits(seconds=0.2))
+    with pytest.raises(BudgetExceeded) as caught:
+        queries.ask(Sleeping(threading.Event()))
+    assert caught.value.limit == "time"
     queries.close()
 
 
