@@ -15,7 +15,11 @@ app = typer.Typer(no_args_is_help=True, help="The database: its tables, its part
 
 @app.command()
 def upgrade() -> None:
-    """Bring the tables to this version's shape. Safe to run at any time, and again."""
+    """Bring the tables to this version's shape, all or nothing.
+
+    Stop every collector, worker and API first, and dump the database: there is no way back but that dump
+    (docs/deploy.md, "Versions"). Where the tables have that shape already, nothing changes, whatever runs.
+    """
     from storage.migrate import upgrade as bring_up  # noqa: PLC0415 - a command imports what it runs
 
     applied = bring_up(read_settings().needed_database_url())
