@@ -175,9 +175,10 @@ class Collector:
                 continue
             if campaign.last_round > number:
                 _log.warning("the clock was set back by days", campaign=campaign.name, round=number)
-            appointments = await desk.do(self._draw_round, campaign)
-            if appointments is None:
+            drawn = await desk.do(self._draw_round, campaign)
+            if drawn is None:
                 continue
+            number, appointments = drawn
             _log.info("round drawn", campaign=campaign.name, round=number, visits=len(appointments))
             late_s = (self._now() - round_start(number, campaign.definition.period_s)).total_seconds()
             self.watcher(RoundDrawn(campaign.name, number, len(appointments), max(late_s, 0.0)))
@@ -193,10 +194,13 @@ class Collector:
             sweep.make_room(self.engine, today)
             self._room_made_on = today
 
-    def _draw_round(self, campaign: Campaign) -> list[Appointment] | None:
+    def _draw_round(self, campaign: Campaign) -> tuple[int, list[Appointment]] | None:
+        """The round that is drawn now and its visits: by the time the desk gets to it another one may have begun."""
         self._make_room(self._now().date())
         with self.engine.begin() as connection:
-            return draw_round(connection, campaign, self._now(), self.random)
+            now = self._now()
+            appointments = draw_round(connection, campaign, now, self.random)
+        return None if appointments is None else (round_at(now, campaign.definition.period_s), appointments)
 
     def _sweep(self, dispatch: Dispatch[Due], announcing: Dispatch[str] | None) -> None:
         now = self._now()

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count as count_from
 
 import pytest
 from sqlalchemy import func, select
@@ -26,6 +27,8 @@ from tests.integration.collector.collecting import (
 )
 
 pytestmark = pytest.mark.integration
+
+START = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def test_a_visit_that_cannot_start_in_time_is_called_off(engine, archive, sockets, sent):
@@ -61,6 +64,25 @@ def test_two_collectors_draw_each_round_once(engine, archive, sockets, sent):
             select(func.count()).select_from(visit).group_by(visit.c.round, visit.c.machine_id)
         ).scalars()
         assert set(per_machine_and_round) == {1}
+
+
+def test_what_is_told_of_a_round_is_told_of_the_one_that_was_drawn(engine, archive, sockets, sent):
+    """Each reading of the clock lies in another round, as if the collector had been busy in between."""
+    readings = count_from(0)
+    told = []
+
+    def later_and_later():
+        return START + next(readings) * timedelta(seconds=QUICK.period_s)
+
+    def note(event):
+        if isinstance(event, RoundDrawn):
+            told.append((event.number, campaign_of(engine).last_round))
+
+    define(engine, QUICK)
+    visitor = Visitor(clock=later_and_later)
+    with running(a_collector(engine, archive, sent.append, visitor=visitor, watcher=note)):
+        eventually(lambda: len(told) >= 3)
+    assert [number for number, _ in told] == [drawn for _, drawn in told]
 
 
 def test_a_clock_that_jumps_by_days_stops_no_drawing_and_finds_its_partitions(engine, archive, sockets, sent):
