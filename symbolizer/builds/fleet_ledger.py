@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from storage.archive import Archive
 from storage.errors import BlobMissing, DatabaseError
@@ -97,18 +97,21 @@ class FleetLedger:
     def _lease(self, key: str, source_sha256: bytes, deadline: float) -> BuildLease | None:
         while True:
             with self._engine.begin() as connection:
-                lease = builds.claim_build(
-                    connection, key, self._producer, self._lease_s, source=source_sha256
-                )
-                if lease is not None:
-                    return lease
-                is_building = any(
+                lease = self._claim(connection, key, source_sha256)
+                is_building = lease is None and any(
                     state.building and state.producer == self._producer
                     for state in caches.states(connection, key)
                 )
-            if not is_building or time.monotonic() >= deadline:
-                return None
+                if lease is None and not is_building:
+                    # The row is locked since the first try, so all that can have come to an end since is a
+                    # lease whose builder died: its build is there to be taken, else there is nothing to do.
+                    lease = self._claim(connection, key, source_sha256)
+            if lease is not None or not is_building or time.monotonic() >= deadline:
+                return lease
             time.sleep(_POLL_S)
+
+    def _claim(self, connection: Connection, key: str, source_sha256: bytes) -> BuildLease | None:
+        return builds.claim_build(connection, key, self._producer, self._lease_s, source=source_sha256)
 
     def _release(self, lease: BuildLease) -> None:
         try:

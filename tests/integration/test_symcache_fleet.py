@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, delete
+from sqlalchemy import Connection, Engine, delete, func, update
 
 from storage.archive import Archive
 from storage.schema import symcache
@@ -142,6 +142,26 @@ def test_whoever_does_not_wait_is_told_that_it_is_pending(
         assert isinstance(outcome, NotBuilt)
         assert outcome.pending
         assert not builds
+
+
+def test_a_lease_that_runs_out_between_two_looks_is_taken(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its builder has died: it holds at the claim, and no more when that asks whether somebody builds."""
+    states = caches.states
+
+    def later(connection: Connection, key: str) -> list[caches.BuildState]:
+        connection.execute(update(symcache).values(leased_until=func.clock_timestamp()))
+        return states(connection, key)
+
+    ledger = FleetLedger(fleet.engine, fleet.archive)
+    with ledger.claim(KEY, b"1" * 32, wait_s=0) as died:
+        assert died is not None
+        monkeypatch.setattr(caches, "states", later)
+        with ledger.claim(KEY, b"1" * 32, wait_s=0) as taken:
+            assert taken is not None
+            assert taken.still_ours()
+            assert not died.still_ours()
 
 
 def test_a_builder_that_is_told_to_stop_gives_the_build_back(fleet: Fleet, found: Found) -> None:
