@@ -95,17 +95,32 @@ def announce(state_dir: Path, stack: RunningStack) -> None:
 
 
 def running_stack(state_dir: Path) -> RunningStack | None:
-    """The `up` that runs with this state directory now; None when there is none."""
+    """The `up` that runs with this state directory now; None when there is none, or it is not up yet."""
+    return _read(state_dir) if _held(state_dir) else None  # what a killed one wrote is not looked at
+
+
+def none_runs(state_dir: Path) -> str:
+    """Why `running_stack` found none, in a sentence, and which made-up fleet may be meant instead."""
+    if _held(state_dir):
+        return f"The `fleetprof up` of {state_dir} is still starting; ask again when it has printed its URL."
+    sentence = f"No `fleetprof up` runs with {state_dir}."
+    homes = filter(_held, sorted(state_dir.glob("simulated/*")))  # see services.simulate.home
+    if home := next(homes, None):
+        sentence += f" One with a made-up fleet does: FLEETPROF_STATE_DIR={home} asks that."
+    return sentence
+
+
+def _held(state_dir: Path) -> bool:
     try:
         descriptor = os.open(run_dir(state_dir) / "up.lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return None
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return _read(state_dir)
+        return True
     else:
-        return None  # nobody holds it: what is written there is of one that was killed
+        return False
     finally:
         os.close(descriptor)
 

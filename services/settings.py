@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from services.errors import SettingsProblem
-from services.running import running_stack
+from services.running import none_runs, running_stack
 
 MOST_WARMED = 16
 """Views that are asked about once a minute, each."""
@@ -341,8 +341,8 @@ class Settings(BaseSettings):
             if stack := running_stack(self.state_dir):
                 return stack.database_url
             raise SettingsProblem(
-                "FLEETPROF_DATABASE_URL is not set. Write FLEETPROF_DATABASE_URL=postgresql://user@host/name, "
-                "or run `fleetprof up`, which brings a database."
+                f"FLEETPROF_DATABASE_URL is not set. {none_runs(self.state_dir)} "
+                "Write FLEETPROF_DATABASE_URL=postgresql://user@host/name, or run `fleetprof up`, which brings a database."
             )
         return self.database_url
 
@@ -357,8 +357,8 @@ class Settings(BaseSettings):
         url = self.known_redis_url()
         if url is None:
             raise SettingsProblem(
-                "FLEETPROF_REDIS_URL is not set. Write FLEETPROF_REDIS_URL=redis://host:6379/0, "
-                "or run `fleetprof up`, which brings a broker."
+                f"FLEETPROF_REDIS_URL is not set. {none_runs(self.state_dir)} "
+                "Write FLEETPROF_REDIS_URL=redis://host:6379/0, or run `fleetprof up`, which brings a broker."
             )
         return url
 

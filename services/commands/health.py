@@ -58,13 +58,13 @@ def _parts_of_up() -> "dict[str, ObserveAddress]":
 
     from services.errors import NotRunning  # noqa: PLC0415
     from services.observing.address import ObserveAddress  # noqa: PLC0415
-    from services.running import OBSERVED, observed_at, running_stack  # noqa: PLC0415
+    from services.running import OBSERVED, none_runs, observed_at, running_stack  # noqa: PLC0415
 
     state_dir = read_settings().state_dir
     stack = running_stack(state_dir)
     if stack is None:
         raise NotRunning(
-            "No `fleetprof up` runs here; name addresses, such as 127.0.0.1:9464 or unix:/run/fleetprof/observe.sock."
+            f"{none_runs(state_dir)} Or name addresses, such as 127.0.0.1:9464 or unix:/run/fleetprof/observe.sock."
         )
     api = urlsplit(stack.api_url)
     found = {"api": ObserveAddress(host=api.hostname or "127.0.0.1", port=api.port or 0)}

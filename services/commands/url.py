@@ -3,7 +3,7 @@
 import typer
 
 from services.errors import NotRunning
-from services.running import running_stack
+from services.running import none_runs, running_stack
 from services.settings import read_settings
 
 
@@ -14,7 +14,5 @@ def url() -> None:
     settings = read_settings()
     stack = running_stack(settings.state_dir)
     if stack is None:
-        raise NotRunning(
-            f"No fleetprof up is running with {settings.state_dir}; start it with `fleetprof up`."
-        )
+        raise NotRunning(none_runs(settings.state_dir))
     typer.echo(mint_login_url(settings.state_dir, stack.api_url))

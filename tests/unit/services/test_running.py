@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from services.errors import AlreadyRunning, CannotStart
-from services.running import RunningStack, announce, hold, run_dir, running_stack
+from services.errors import AlreadyRunning, CannotStart, SettingsProblem
+from services.running import RunningStack, announce, hold, none_runs, run_dir, running_stack
+from services.settings import read_settings
 
 STACK = RunningStack(7, "postgresql://x", "redis://y", "http://127.0.0.1:7070", "unix:/z")
 
@@ -29,6 +30,23 @@ def test_what_a_killed_one_left_is_not_taken_for_a_running_one(tmp_path):
         left = (run_dir(tmp_path) / "up.json").read_bytes()
     (run_dir(tmp_path) / "up.json").write_bytes(left)
     assert running_stack(tmp_path) is None
+
+
+def test_who_finds_none_is_told_of_the_made_up_fleet_that_runs(tmp_path, monkeypatch):
+    monkeypatch.delenv("FLEETPROF_DATABASE_URL", raising=False)
+    assert none_runs(tmp_path) == f"No `fleetprof up` runs with {tmp_path}."
+    with hold(tmp_path / "simulated" / "100"):
+        pass
+    with hold(tmp_path / "simulated" / "300"):
+        assert none_runs(tmp_path).endswith(f"FLEETPROF_STATE_DIR={tmp_path}/simulated/300 asks that.")
+        with pytest.raises(SettingsProblem, match="made-up fleet"):
+            read_settings(state_dir=tmp_path).needed_database_url()
+
+
+def test_who_asks_too_early_is_told_to_wait(tmp_path):
+    with hold(tmp_path):
+        assert running_stack(tmp_path) is None
+        assert "still starting" in none_runs(tmp_path)
 
 
 def test_only_its_user_can_read_where_things_are(tmp_path):
