@@ -47,12 +47,7 @@ def read_lined(
 
     Raises `BadSelection` for one that narrows stacks: lines know none. `connection` must be a snapshot.
     """
-    if selection.filters_stacks:
-        raise BadSelection(
-            "Lines cannot be narrowed by the frames of their stacks: they are kept beside stacks, not in them.",
-            hint="Leave out what speaks of frames (focus, ignore, hide, show, show_from, matchers on function, file and "
-            "binary), or go by function instead of line.",
-        )
+    refuse_frames(selection)
     if elsewhere(connection) is not None:
         raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
     try:
@@ -67,6 +62,16 @@ def read_lined(
         if parts == WHOLE or campaign_id is None or not draws(connection, campaign_id):
             raise
     return of_fewer(lambda fewer: _read_part(source, connection, selection, labels, fewer), parts)
+
+
+def refuse_frames(selection: Selection) -> None:
+    """Raises `BadSelection` for a selection that narrows stacks."""
+    if selection.filters_stacks:
+        raise BadSelection(
+            "Lines cannot be narrowed by the frames of their stacks: they are kept beside stacks, not in them.",
+            hint="Leave out what speaks of frames (focus, ignore, hide, show, show_from, matchers on function, file and "
+            "binary), or go by function instead of line.",
+        )
 
 
 def _read_part(

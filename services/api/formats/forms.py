@@ -18,10 +18,10 @@ STACKS_ONLY: Final = {
     "collapsed": "text/x-collapsed-stacks",
     "speedscope": "application/vnd.speedscope+json",
 }
-"""Forms that only answers which are stacks have; media types by name."""
+"""Forms that only answers which are stacks, or counted from some, have; media types by name."""
 _STACKS_ARE: Final = (
     f" Of the same selection, {', '.join(list(STACKS_ONLY)[:-1])} and {list(STACKS_ONLY)[-1]} files are had"
-    " from /api/v1/stacks and /api/v1/flame."
+    " from /api/v1/stacks and /api/v1/flame, and from /table, /callers, /call-graph and /lines."
 )
 
 

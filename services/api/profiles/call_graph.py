@@ -8,11 +8,13 @@ from pydantic import Field
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.formats.forms import Form, Forms
+from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
 from services.api.profiles import graphviz
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
 from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.stack_files import FILES, StackFile, ValueOfStacks
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import as_json
 from storage.query.engine import QueryEngine
@@ -25,6 +27,7 @@ from storage.query.shapes.call_graph import (
     CallNode,
 )
 from storage.query.shapes.call_graph import CallGraphAnswer as FoundGraph
+from storage.query.shapes.stack_samples import StackSamplesQuestion
 
 
 class GraphNode(Answer):
@@ -115,9 +118,12 @@ def call_graph_document(question: CallGraphQuestion, found: FoundGraph) -> Json:
 class _Asked:
     """A request for a call graph; called, it gives the document."""
 
-    def __init__(self, queries: QueryEngine, question: CallGraphQuestion) -> None:
+    def __init__(self, queries: QueryEngine, question: CallGraphQuestion, value: Value) -> None:
         self._queries = queries
         self._question = question
+        self.stacks = StackFile(
+            queries.ask, lambda: StackSamplesQuestion(question.selection), "call-graph", value=value
+        )
 
     def __call__(self) -> Json:
         return call_graph_document(self._question, self._queries.ask(self._question))
@@ -132,6 +138,7 @@ _FORMS: Forms[_Asked] = Forms(
         Form("json", "application/json", "json", lambda asked: as_json(asked())[0]),
         Form("dot", graphviz.MEDIA_TYPE, "gv", _Asked.dot, parameters="; charset=utf-8"),
         *_DOCUMENTS.forms[1:],
+        *FILES,
     )
 )
 
@@ -144,12 +151,13 @@ def add(router: APIRouter, asker: Asker) -> None:
         summary="Functions and who calls whom",
         description="The heaviest functions of a selection and the calls among them. A stack counts once for a function or "
         "a call, however often it recurs. Flat forms have a row for each call; with "
-        f"`Accept: {graphviz.MEDIA_TYPE}` in Graphviz's language.",
+        f"`Accept: {graphviz.MEDIA_TYPE}` in Graphviz's language. Files of stacks have all of the selection's.",
         response_model=CallGraphAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )
     async def call_graph(
+        *,
         request: Request,
         selection: Selected,
         nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most functions to show.")] = 80,
@@ -160,9 +168,10 @@ def add(router: APIRouter, asker: Asker) -> None:
                 ge=0, le=1, description="Leave out functions below this share, and calls below a fifth of it."
             ),
         ] = 0.0,
+        value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         question = CallGraphQuestion(selection, nodes, edges, min_share)
-        return await asker.answer(request, _FORMS, _Asked(asker.queries, question))
+        return await asker.answer(request, _FORMS, _Asked(asker.queries, question, value))
 
 
 def _node(node: CallNode) -> Json:

@@ -7,16 +7,19 @@ from pydantic import Field
 
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
+from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
 from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
 from services.api.profiles.table import TableRow, row_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.grammar import LONGEST as LONGEST_FUNCTION
 from storage.query.shapes.callers import MOST_NODES, MOST_ROWS, Callers, CallersQuestion
 from storage.query.shapes.callers import CallersAnswer as FoundCallers
 from storage.query.shapes.callers import CallTree as FoundTree
+from storage.query.shapes.stack_samples import StackSamplesQuestion
 from storage.query.shapes.table import Row
 from storage.query.subject import parse_subject
 
@@ -105,7 +108,7 @@ class CallersAnswer(Answer):
     below: CallTree = Field(description="Callees of the functions, callees of those, and so on.")
 
 
-_FORMS = forms_of(CallersAnswer, "rows")
+_FORMS = with_stacks(forms_of(CallersAnswer, "rows"))
 
 
 def callers_document(question: CallersQuestion, found: FoundCallers) -> Json:
@@ -138,7 +141,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/callers",
         summary="Who calls a function, and whom it calls",
         description="The calls on both sides of a function, one step as rows and all steps as two trees. A selection's "
-        "`focus` and its like narrow the stacks that are looked at.",
+        "`focus` and its like narrow the stacks that are looked at. Files of stacks have those that one of the functions "
+        "stands in.",
         response_model=CallersAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -151,11 +155,21 @@ def add(router: APIRouter, asker: Asker) -> None:
         function: FunctionName = "",
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows on each side.")] = 100,
         nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes of each tree.")] = 2000,
+        value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         subject = parse_subject(function_id=function_id, function=function)
         question = CallersQuestion(selection, subject, limit, nodes)
+        stacks = StackFile(
+            asker.queries.ask,
+            lambda: StackSamplesQuestion(selection, through=subject),
+            "callers",
+            {"function_id": "" if function_id is None else str(function_id), "function": function},
+            value,
+        )
         return await asker.answer(
-            request, _FORMS, lambda: callers_document(question, asker.queries.ask(question))
+            request,
+            _FORMS,
+            Counted(lambda: callers_document(question, asker.queries.ask(question)), stacks),
         )
 
 

@@ -7,17 +7,20 @@ from pydantic import Field
 
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
+from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.callers import FunctionId, FunctionName, NamedFunction
 from services.api.profiles.estimates import as_seconds
 from services.api.profiles.functions import function_document
 from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
 from services.api.profiles.table import TableRow, row_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.shapes.lines import MOST_ROWS, LinesQuestion, SourceLine
 from storage.query.shapes.lines import LinesAnswer as FoundLines
 from storage.query.shapes.source_versions import SourceVersion
+from storage.query.shapes.stack_samples import StackSamplesQuestion
 from storage.query.subject import parse_lines_subject
 
 _LONGEST = 1024
@@ -75,7 +78,7 @@ class LinesAnswer(Answer):
     )
 
 
-_FORMS = forms_of(LinesAnswer, "rows")
+_FORMS = with_stacks(forms_of(LinesAnswer, "rows"))
 
 
 def lines_document(question: LinesQuestion, found: FoundLines) -> Json:
@@ -102,7 +105,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/lines",
         summary="Source lines with samples",
         description="The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that "
-        "/source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks.",
+        "/source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks. Files of "
+        "stacks have those that the function, or one of the file, stands in.",
         response_model=LinesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -121,11 +125,23 @@ def add(router: APIRouter, asker: Asker) -> None:
             str, Query(description="The file in this binary only, by its name.", max_length=_LONGEST)
         ] = "",
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Lines to show.")] = 2000,
+        value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         subject = parse_lines_subject(function_id=function_id, function=function, file=file, binary=binary)
         question = LinesQuestion(selection, subject, limit)
+        more = {
+            "function_id": "" if function_id is None else str(function_id),
+            "function": function,
+            "file": file,
+            "binary": binary,
+        }
+
+        def behind() -> StackSamplesQuestion:
+            return StackSamplesQuestion(selection, through=subject, lined=True)
+
+        stacks = StackFile(asker.queries.ask, behind, "lines", more, value)
         return await asker.answer(
-            request, _FORMS, lambda: lines_document(question, asker.queries.ask(question))
+            request, _FORMS, Counted(lambda: lines_document(question, asker.queries.ask(question)), stacks)
         )
 
 

@@ -11,12 +11,13 @@ from services.api.answer import Answer, Json
 from services.api.formats import arrow, csv_text, profile_files
 from services.api.formats.columns import Rows
 from services.api.formats.forms import Form, Forms
-from services.api.formats.stack_profile import StackProfile, Value, profile_of
+from services.api.formats.stack_profile import StackProfile, Value
 from services.api.parameters import Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
 from services.api.profiles.functions import KindName
-from services.api.profiles.selection import SelectionEcho, address, selection_document
+from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.stack_files import StackFile, ValueOfStacks
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from services.api.replies import as_json
 from storage.errors import BadSelection
@@ -111,10 +112,11 @@ class StacksAsked:
 
     def profile(self) -> StackProfile:
         """The stacks as files hold them."""
-        question = StackSamplesQuestion(self.selection, self.labels, self.limit or MOST_STACKS)
-        found = self.ask(question)
-        source = address("stacks", self.selection, found.kind, {"labels": ",".join(self.labels)})
-        return profile_of(self.selection, found, source=f"fleetprof {source}")
+
+        def question() -> StackSamplesQuestion:
+            return StackSamplesQuestion(self.selection, self.labels, self.limit or MOST_STACKS)
+
+        return StackFile(self.ask, question, "stacks", {"labels": ",".join(self.labels)}).profile()
 
 
 def stacks_document(selection: Selection, found: FoundStacks) -> Json:
@@ -208,13 +210,7 @@ def add(router: APIRouter, asker: Asker) -> None:
                 f"{MOST_ESTIMATED:,}, and all stacks of a file.",
             ),
         ] = None,
-        value: Annotated[
-            Value,
-            Query(
-                description="What collapsed stacks and speedscope's count in: the fleet's units as estimated, units "
-                "as observed, or samples. pprof's have all three."
-            ),
-        ] = Value.ESTIMATE,
+        value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         names = keys_of(labels) if labels.strip() else ()
         return await asker.answer(

@@ -7,14 +7,18 @@ from pydantic import Field
 
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
+from services.api.formats.stack_profile import Value
 from services.api.parameters import Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
 from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.patterns import LONGEST as LONGEST_PATTERN
 from storage.query.selections.selection import Selection
+from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.stack_samples import StackSamplesQuestion
 from storage.query.shapes.table import MOST_ROWS, Row, TableQuestion
 from storage.query.shapes.table import TableAnswer as FoundTable
 
@@ -96,6 +100,7 @@ class TableAnswer(Answer):
 
 
 FORMS = forms_of(TableAnswer, "rows")
+_FORMS = with_stacks(FORMS)
 
 
 def table_document(selection: Selection, found: FoundTable) -> Json:
@@ -123,10 +128,11 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/table",
         summary="Hot functions, or any other grouping",
         description="The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to "
-        "`totals.units`, and so does the root of /flame for the same selection.",
+        "`totals.units`, and so does the root of /flame for the same selection. Files of stacks have all of the "
+        "selection's, divided by the labels among `by`.",
         response_model=TableAnswer,
         responses=PROBLEMS,
-        openapi_extra=FORMS.openapi,
+        openapi_extra=_FORMS.openapi,
     )
     async def table(
         *,
@@ -152,12 +158,20 @@ def add(router: APIRouter, asker: Asker) -> None:
                 description="Only rows with a name that this RE2 expression matches somewhere.",
             ),
         ] = "",
+        value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
+        keys = keys_of(by)
+
         def document() -> Json:
-            question = TableQuestion(selection, keys_of(by), Page(sort, limit, offset, find, find_regex))
+            question = TableQuestion(selection, keys, Page(sort, limit, offset, find, find_regex))
             return table_document(selection, asker.queries.ask(question))
 
-        return await asker.answer(request, FORMS, document)
+        def behind() -> StackSamplesQuestion:
+            by_ = split_keys(keys)
+            return StackSamplesQuestion(selection, by_.labels, lined=by_.by_line)
+
+        stacks = StackFile(asker.queries.ask, behind, "table", {"by": by}, value)
+        return await asker.answer(request, _FORMS, Counted(document, stacks))
 
 
 def row_document(row: Row, scale: float | None) -> Json:

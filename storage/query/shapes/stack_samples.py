@@ -6,16 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
+from storage.query.arrays import Int64, distinct
 from storage.query.facts.scan import SampleType
+from storage.query.lined import refuse_frames
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.label_names import FRAME_KEYS
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
 from storage.query.shapes.totals import Totals, totals
+from storage.query.stack_filter import through_any
 from storage.query.stacks.definitions import UNKNOWN, Definition
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.subject import Subject
 from storage.query.weighing import by_visit
 from storage.query.weighing.estimates import Estimate, estimates
 from storage.query.weighing.evidence import Visits
@@ -55,6 +58,10 @@ class StackSamplesQuestion:
     most: int = MOST_STACKS
     estimated: bool = False
     """With an interval for each row, of which there are at most `MOST_ESTIMATED` then."""
+    through: Subject | None = None
+    """Only stacks that one of these functions stands in, as the selection shows them."""
+    lined: bool = False
+    """The stacks behind an answer of source lines, which is not narrowed by frames."""
 
     def __post_init__(self) -> None:
         if len(self.labels) > MOST_LABELS or len(set(self.labels)) < len(self.labels):
@@ -68,7 +75,11 @@ class StackSamplesQuestion:
 
     def answer(self, reading: Reading) -> StacksAnswer:
         """The stacks. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        if self.lined:
+            refuse_frames(self.selection)
         samples = reading.visits(self.selection, self.labels)
+        if self.through is not None:
+            samples = _through(reading.functions, samples, self.through)
         facts = samples.facts
         grouping = _grouping(reading, samples, self.labels)
         rows = StackRows.of(samples.shape, grouping, facts.samples, facts.units, samples.weighted)
@@ -87,6 +98,12 @@ class StackSamplesQuestion:
             estimates=_estimates(samples, rows, kept[order]) if self.estimated else None,
             build_ids=dict(reading.build_ids(sorted({row.binary for row in table.functions if row.binary}))),
         )
+
+
+def _through(named: Functions, samples: Samples, subject: Subject) -> Samples:
+    """Those of the samples whose stacks have one of the subject's functions."""
+    used, which = distinct(samples.shape.function)
+    return samples.of(through_any(subject.among(named, used)[which], samples.shape))
 
 
 def _grouping(reading: Reading, samples: Samples, labels: tuple[str, ...]) -> Grouping:

@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * Functions and who calls whom
-         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language.
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language. Files of stacks have all of the selection's.
          */
         get: operations["call_graph"];
         put?: never;
@@ -373,7 +373,7 @@ export interface paths {
         };
         /**
          * Who calls a function, and whom it calls
-         * @description The calls on both sides of a function, one step as rows and all steps as two trees. A selection's `focus` and its like narrow the stacks that are looked at.
+         * @description The calls on both sides of a function, one step as rows and all steps as two trees. A selection's `focus` and its like narrow the stacks that are looked at. Files of stacks have those that one of the functions stands in.
          */
         get: operations["callers"];
         put?: never;
@@ -581,7 +581,7 @@ export interface paths {
         };
         /**
          * Source lines with samples
-         * @description The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that /source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks.
+         * @description The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that /source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks. Files of stacks have those that the function, or one of the file, stands in.
          */
         get: operations["lines"];
         put?: never;
@@ -865,7 +865,7 @@ export interface paths {
         };
         /**
          * Hot functions, or any other grouping
-         * @description The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to `totals.units`, and so does the root of /flame for the same selection.
+         * @description The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to `totals.units`, and so does the root of /flame for the same selection. Files of stacks have all of the selection's, divided by the labels among `by`.
          */
         get: operations["table"];
         put?: never;
@@ -7512,6 +7512,8 @@ export interface operations {
                 edges?: number;
                 /** @description Leave out functions below this share, and calls below a fifth of it. */
                 min_share?: number;
+                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -7535,7 +7537,7 @@ export interface operations {
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "dot" | "arrow" | "csv";
+                format?: "json" | "dot" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -7553,8 +7555,11 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CallGraphAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.speedscope+json": string;
+                    "application/x-pprof": string;
                     "text/csv": string;
                     "text/vnd.graphviz": string;
+                    "text/x-collapsed-stacks": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -7624,6 +7629,8 @@ export interface operations {
                 limit?: number;
                 /** @description Most nodes of each tree. */
                 nodes?: number;
+                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -7647,7 +7654,7 @@ export interface operations {
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "arrow" | "csv";
+                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -7665,7 +7672,10 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CallersAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.speedscope+json": string;
+                    "application/x-pprof": string;
                     "text/csv": string;
+                    "text/x-collapsed-stacks": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -8738,6 +8748,8 @@ export interface operations {
                 binary?: string;
                 /** @description Lines to show. */
                 limit?: number;
+                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -8761,7 +8773,7 @@ export interface operations {
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "arrow" | "csv";
+                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -8779,7 +8791,10 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["LinesAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.speedscope+json": string;
+                    "application/x-pprof": string;
                     "text/csv": string;
+                    "text/x-collapsed-stacks": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -10099,6 +10114,8 @@ export interface operations {
                 find?: string;
                 /** @description Only rows with a name that this RE2 expression matches somewhere. */
                 find_regex?: string;
+                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -10122,7 +10139,7 @@ export interface operations {
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "arrow" | "csv";
+                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -10140,7 +10157,10 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TableAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.speedscope+json": string;
+                    "application/x-pprof": string;
                     "text/csv": string;
+                    "text/x-collapsed-stacks": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */

@@ -90,7 +90,6 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
         *(
             (route, set())
             for route in (
-                "table",
                 "series",
                 "diff",
                 "flame-diff",
@@ -102,7 +101,10 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
         ),
         ("flame", {"application/vnd.fleetprof.flame"} | _FILES),
         ("stacks", _FILES),
-        ("call-graph", {"text/vnd.graphviz"}),
+        ("call-graph", {"text/vnd.graphviz"} | _FILES),
+        ("table", _FILES),
+        ("callers", _FILES),
+        ("lines", _FILES),
     ],
 )
 def test_every_shape_has_its_forms(description: dict, route: str, more: set[str]):

@@ -61,14 +61,19 @@ def test_the_form_most_wanted_is_chosen(query: str, accept: list[str], chosen: s
             422,
             "There is json, csv and plain. Of the same selection, pprof, collapsed and speedscope",
         ),
-        ("format=speedscope", "*/*", 422, "files are had from /api/v1/stacks and /api/v1/flame."),
+        (
+            "format=speedscope",
+            "*/*",
+            422,
+            "files are had from /api/v1/stacks and /api/v1/flame, and from /table",
+        ),
         (
             "",
             "application/x-pprof",
             406,
             "text/plain. Of the same selection, pprof, collapsed and speedscope files",
         ),
-        ("", "text/x-collapsed-stacks;q=0.5", 406, "from /api/v1/stacks and /api/v1/flame."),
+        ("", "text/x-collapsed-stacks;q=0.5", 406, "/call-graph and /lines."),
     ],
 )
 def test_what_there_is_not_is_a_problem_that_says_what_there_is(

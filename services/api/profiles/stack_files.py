@@ -1,0 +1,73 @@
+"""The stacks that an answer was counted from, as files beside its own forms."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Protocol
+
+from fastapi import Query
+
+from services.api.answer import Json
+from services.api.formats import profile_files
+from services.api.formats.documents import Document
+from services.api.formats.forms import Form, Forms
+from services.api.formats.stack_profile import StackProfile, Value, profile_of
+from services.api.profiles.selection import address
+from storage.query.shapes.stack_samples import StackSamplesQuestion, StacksAnswer
+
+ValueOfStacks = Annotated[
+    Value,
+    Query(
+        description="What collapsed stacks and speedscope's count in: the fleet's units as estimated, units "
+        "as observed, or samples. pprof's have all three."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """A request for the stacks behind an answer: all of them, whatever rows or nodes it shows."""
+
+    ask: Callable[[StackSamplesQuestion], StacksAnswer]
+    question: Callable[[], StackSamplesQuestion]
+    """Made when a file is wanted: it takes fewer labels than rows do."""
+    route: str
+    """Of the answer, e.g. "callers"."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What the route was asked besides the selection that chooses stacks or divides them."""
+    value: Value = Value.ESTIMATE
+    """What a form counts in that has one number for each stack."""
+
+    def profile(self) -> StackProfile:
+        """The stacks as files hold them. Raises what asking raises."""
+        question = self.question()
+        found = self.ask(question)
+        source = address(self.route, question.selection, found.kind, dict(self.more))
+        return profile_of(question.selection, found, source=f"fleetprof {source}")
+
+
+class _OfStacks(Protocol):
+    @property
+    def stacks(self) -> StackFile: ...
+
+
+FILES: Final[tuple[Form[_OfStacks], ...]] = profile_files.forms(
+    lambda asked: asked.stacks.profile(), lambda asked: asked.stacks.value
+)
+"""pprof, collapsed and speedscope of whatever has `stacks`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A request for an answer with rows that are counted from stacks; called, it gives the document."""
+
+    document: Document
+    stacks: StackFile
+
+    def __call__(self) -> Json:
+        """The document."""
+        return self.document()
+
+
+def with_stacks(forms: Forms[Document]) -> Forms[Counted]:
+    """These forms of a document, and the files of the stacks behind it."""
+    return Forms((*forms.forms, *FILES))
