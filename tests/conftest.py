@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 import redis
 import structlog
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
@@ -24,6 +24,10 @@ from storage.archive import Archive
 from storage.database import open_engine
 
 TEMPLATE = "fleetprof_template"
+
+# How long an example takes is the machine's business: on a busy one any of them may be slow.
+settings.register_profile("fleetprof", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("fleetprof")
 
 
 @pytest.fixture(scope="session", autouse=True)
