@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from services.measures import Figure, Measure
 from services.terminal import seconds, share
 
 Answer = Mapping[str, Any]
@@ -23,6 +24,8 @@ def series(answer: Answer) -> RenderableType:
         parts.append(Text("* a part of the step only", style="dim"))
     if any(step["too_few_landed"] for step in answer["steps"]):
         parts.append(Text("… too few of the step's visits have landed yet", style="dim"))
+    if any(map(_is_bound, whole)):
+        parts.append(Text("≤ none of the step's visits saw any of it: at most so much (95 %)", style="dim"))
     rows = [line for line in answer["lines"] if line["role"] != "whole"]
     if rows:
         parts += [Text(""), _rows(rows)]
@@ -43,15 +46,29 @@ def _steps(steps: Sequence[Answer], points: Sequence[Answer]) -> Table:
     values = [_value(point, in_cores=in_cores) for point in points]
     most = max((value for value in values if value is not None), default=0.0)
     for step, point, value in zip(steps, points, values, strict=True):
-        cores = point["cores"]
         table.add_row(
             step["start"][:16].replace("T", " ") + ("*" if step["partial"] else ""),
             _figure(step, value, in_cores=in_cores),
-            f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["few"] else "") if cores else "",
+            _interval(point),
             f"{point['visits']:,} of {step['visits_drawn']:,}",
             Text("█" * round(_BAR * (value or 0.0) / most) if most else "", style="cyan"),
         )
     return table
+
+
+def _interval(point: Answer) -> str:
+    cores = point["cores"]
+    if cores is None:
+        return ""
+    if _is_bound(point):
+        most, _ = Figure(cores["hi"]).text(Measure.CORES)
+        return f"≤ {most}"
+    return f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["few"] else "")
+
+
+def _is_bound(point: Answer) -> bool:
+    """Nothing was seen, and there may be some all the same."""
+    return point["cores"] is not None and not point["units"]
 
 
 def _figure(step: Answer, value: float | None, *, in_cores: bool) -> str:

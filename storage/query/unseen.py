@@ -8,6 +8,7 @@ unread. Source: docs/numbers.md, "Zero".
 """
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
@@ -33,37 +34,58 @@ from storage.query.weighing.evidence import Visits
 
 _OF_THE_MACHINE = {*OF_THE_MACHINE, "machine"}
 _Evidence = TypeVar("_Evidence", bound=Visits | Merged)
+_Found = TypeVar("_Found")
 
 
 def bounded(
     evidence: _Evidence, connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks
 ) -> _Evidence:
     """The evidence of a selection, with what it can be at most if the visits saw nothing of what its labels choose."""
-    if evidence.design.weights is None or evidence.whole > 0 or not selection.matchers:
+    if evidence.design.weights is None or evidence.whole > 0 or not could_be_seen(selection):
         return evidence
-    if any(matcher.label in _OF_THE_MACHINE for matcher in selection.matchers):
-        return replace(evidence, unseen=math.nan)
     return replace(evidence, unseen=_most(connection, selection, kind, blocks))
+
+
+def could_be_seen(selection: Selection) -> bool:
+    """Whether its labels choose a part of the event of which any visit could have seen something."""
+    return bool(selection.matchers) and not any(
+        matcher.label in _OF_THE_MACHINE for matcher in selection.matchers
+    )
+
+
+def event_of(selection: Selection) -> Selection:
+    """Everything there is of the selection's event in its time and campaign."""
+    return Selection(
+        selection.start, selection.end, selection.event, selection.unit, campaign=selection.campaign
+    )
+
+
+def unless_too_much(read: Callable[[], _Found | None]) -> _Found | None:
+    """What is read; None also where that is more than is read for one answer, which may go on without it then."""
+    try:
+        with budget.given_back():
+            return read()
+    except TooMuch:
+        return None
+    except BudgetExceeded as error:
+        if error.limit != "memory":
+            raise
+        return None
 
 
 def _most(connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks) -> float:
     """Units of the fleet, of a gauge its level; NaN where the visits saw nothing at all, or more than is read for one answer."""
-    event = Selection(
-        selection.start, selection.end, selection.event, selection.unit, campaign=selection.campaign
-    )
-    try:
-        with budget.given_back():
-            moments = _of_cells(connection, event, kind, blocks)
+    event = event_of(selection)
+
+    def read() -> Moments | None:
+        moments = _of_cells(connection, event, kind, blocks)
         if moments is None:
-            with budget.given_back():
-                moments = _of_profiles(connection, event, kind)
-    except TooMuch:
-        return math.nan
-    except BudgetExceeded as error:
-        if error.limit != "memory":
-            raise
-        return math.nan
-    return math.nan if moments is None else float(estimate.totals(moments).hi[0])
+            visits = read_event(connection, event, kind)
+            moments = None if visits is None else visits.nothing()
+        return moments
+
+    nothing = unless_too_much(read)
+    return math.nan if nothing is None else float(estimate.totals(nothing).hi[0])
 
 
 def _of_cells(
@@ -80,8 +102,8 @@ def _of_cells(
     return None
 
 
-def _of_profiles(connection: Connection, event: Selection, kind: SampleType) -> Moments | None:
-    """As `_of_cells`, of all visits; None: they are no random sample."""
+def read_event(connection: Connection, event: Selection, kind: SampleType) -> Visits | None:
+    """All visits with what each saw of an event, without profiles of their own; None: they are no random sample."""
     profiles = scan_profiles(connection, event, kind, ())
     campaign_id = campaign_of(connection, event)
     design, weights = read_design(
@@ -93,11 +115,11 @@ def _of_profiles(connection: Connection, event: Selection, kind: SampleType) -> 
     visits = len(profiles.visits)
     return Visits(
         design=design,
-        of_profile=profiles.visit,
+        of_profile=profiles.visit[:0],
         id=profiles.visits,
         stratum=stratum,
         machine=np.zeros(visits, np.int64),
         weight=weight,
         group=group,
         selected=sum_at(profiles.visit, profiles.units, visits),
-    ).nothing()
+    )

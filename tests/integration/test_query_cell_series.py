@@ -87,11 +87,11 @@ def check_line(found: Sequence[Point], expected: Sequence[Point]) -> None:
 
 
 def numbers(point: Point) -> list[float]:
-    if point.estimate is None or point.share is None:
+    if point.estimate is None:
         assert point.share is None
         return []
     return [
-        point.share,
+        -1.0 if point.share is None else point.share,
         *(
             getattr(of, name)
             for of in (point.estimate.share, point.estimate.units)

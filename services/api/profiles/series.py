@@ -45,7 +45,10 @@ class SeriesStep(Answer):
 
 
 class SeriesPoint(Answer):
-    """What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed."""
+    """What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed.
+
+    Of a step whose visits could have seen some of the selection, and none did, `core_seconds` and `cores` say how much there is at most.
+    """
 
     start: str = Field(description="The step's.")
     units: int = Field(description="Units observed; a line's add up to those of the whole time.")
@@ -58,7 +61,9 @@ class SeriesPoint(Answer):
     )
     hi: float | None = Field(ge=0, le=1)
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait."
+        description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. "
+        "Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the "
+        "selection."
     )
     cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
     few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
@@ -196,13 +201,14 @@ def add(router: APIRouter, asker: Asker) -> None:
 def _point(step: Step, point: Point, scale: float | None) -> Json:
     estimate = point.estimate
     units = None if estimate is None else estimate.units
+    share = None if estimate is None or point.share is None else estimate.share
     return {
         "start": format_time(step.start),
         "units": point.units,
         "seconds": as_seconds(point.units, scale),
         "share": point.share,
-        "lo": estimate and estimate.share.lo,
-        "hi": estimate and estimate.share.hi,
+        "lo": None if share is None else share.lo,
+        "hi": None if share is None else share.hi,
         "core_seconds": interval_document(units, scale),
         "cores": interval_document(units, scale and step.weighed_s and scale / step.weighed_s),
         "few": estimate is not None and estimate.few,

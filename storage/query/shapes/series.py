@@ -11,15 +11,17 @@ from datetime import datetime
 
 import numpy as np
 
+from analysis.moments import none
 from storage.errors import BadSelection
 from storage.query import budget
-from storage.query.arrays import Int64, sum_at
+from storage.query.arrays import Float, Int64, sum_at
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.cell_series import CellSeries, cell_series
 from storage.query.shapes.frame_keys import split_keys
+from storage.query.shapes.step_bounds import step_bounds
 from storage.query.shapes.step_weights import StepWeights, step_weights
 from storage.query.shapes.steps import Steps, steps
 from storage.query.shapes.table import all_rows
@@ -65,7 +67,8 @@ class Point:
     """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it, or too few
     visits have landed."""
     estimate: Estimate | None
-    """None: likewise, or visits were not drawn at random."""
+    """Of a step of whose visits none saw any of the selection 0, and how much there can be at most (`step_bounds`). None: that is
+    not known, too few visits have landed, or they were not drawn at random."""
     visits: int | None
     """With a sample of the line; None where cells do not know."""
 
@@ -132,7 +135,9 @@ class SeriesQuestion:
         over = steps(self.selection, self.points, self.step_s)
         cells = cell_series(reading, self.selection, over, by=self.by, limit=self.limit, own=self.own)
         if cells is not None:
-            return SeriesAnswer(cells.kind, cells.totals, self.by, _of_cells(self.selection, over, cells))
+            unseen = step_bounds(reading, self.selection, cells.kind, over, None, unseen=cells.units[0] == 0)
+            found = _of_cells(self.selection, over, cells, unseen)
+            return SeriesAnswer(cells.kind, cells.totals, self.by, found)
         labels = split_keys(self.by).labels if self.by else ()
         samples = reading.visits(self.selection, labels)
         times = reading.visit_times(self.selection)
@@ -158,7 +163,9 @@ class SeriesQuestion:
             rest = left - sum_at(found.visit, found.units, len(evidence)) if additive else left
             parts += [_one_row(rest), found]
         weighed = step_weights(reading.connection, self.selection, evidence, times, over)
-        lines = _points(weighed, _stacked(parts), over.of(times.of(evidence.id)), over.count)
+        step = over.of(times.of(evidence.id))
+        unseen = self._unseen(reading, samples, evidence, times, sum_at(step, evidence.selected, over.count))
+        lines = _points(weighed, _stacked(parts), step, unseen)
         return Series(
             step_s=over.step_s,
             steps=_steps(self.selection, times, over, evidence.design.days, weighed.unsaid),
@@ -168,15 +175,26 @@ class SeriesQuestion:
             remainder=lines[1] if additive else None,
         )
 
+    def _unseen(
+        self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes, selected: Int64
+    ) -> Float:
+        """`step_bounds`; `selected` is what was seen in each step of what the labels choose."""
+        over, coverage = steps(self.selection, self.points, self.step_s), evidence.design.coverage
+        if not coverage.random or coverage.approximate:  # what was not read may have it
+            return np.full(over.count, np.nan)
+        return step_bounds(reading, self.selection, samples.kind, over, times, unseen=selected == 0)
 
-def _of_cells(selection: Selection, over: Steps, found: CellSeries) -> Series:
+
+def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Float) -> Series:
     lines: list[list[Point]] = [[] for _ in found.units]
-    for number, moments in enumerate(found.moments):
-        seen = moments.x > 0
-        known = estimates(moments, len(lines)) if seen else [None] * len(lines)
+    for number, of_step in enumerate(found.moments):
+        moments = of_step
+        if not found.units[0, number]:  # rounding may have left some
+            moments = replace(none(len(lines)), unseen=float(unseen[number]))
+        known = estimates(moments, len(lines))
         visits = moments.visits.tolist()
         for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
-            share = None if estimate is None else estimate.share.value
+            share = None if estimate is None or moments.x <= 0 else estimate.share.value
             counted = int(visits[row]) if found.counts_visits[row] else None
             line.append(Point(int(found.units[row, number]), share, estimate, counted))
     whole, *rest = (tuple(line) for line in lines)
@@ -226,9 +244,9 @@ def _stacked(parts: Sequence[ByVisit]) -> ByVisit:
     )
 
 
-def _points(weighed: StepWeights, found: ByVisit, step: Int64, count: int) -> list[tuple[Point, ...]]:
-    """The points of each row; `step` is that of each visit."""
-    evidence = weighed.visits
+def _points(weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float) -> list[tuple[Point, ...]]:
+    """The points of each row; `step` is that of each visit, `unseen` what there can be at most in each step of which none was seen."""
+    evidence, count = weighed.visits, len(unseen)
     place = found.row * count + step[found.visit]
     units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
     visits = np.bincount(place, minlength=found.rows * count).reshape(found.rows, count)
@@ -239,11 +257,11 @@ def _points(weighed: StepWeights, found: ByVisit, step: Int64, count: int) -> li
         budget.checkpoint()
         selected = float((evidence.weight[inside] * evidence.selected[inside]).sum())
         new[inside] = np.arange(len(inside))
-        here = _of(weighed.of(number), inside)
+        here = replace(_of(weighed.of(number), inside), unseen=float(unseen[number]))
         moments = here.moments(
             ByVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
         )
-        known = estimates(moments, found.rows) if selected > 0 else [None] * found.rows
+        known = estimates(moments, found.rows)
         for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
             observed = int(units[row, number])
             share = None

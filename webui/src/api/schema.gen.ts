@@ -4151,9 +4151,11 @@ export interface components {
         /**
          * SeriesPoint
          * @description What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed.
+         *
+         *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` and `cores` say how much there is at most.
          */
         SeriesPoint: {
-            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. */
+            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the selection. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** @description The same as cores busy on average. */
             cores: components["schemas"]["IntervalAnswer"] | null;

@@ -50,6 +50,18 @@ def test_a_step_that_nobody_saw_has_no_figure():
     assert "observed" in text_of(series.series(found))
 
 
+def test_a_step_whose_visits_saw_none_of_it_says_how_much_there_may_be():
+    found = answer("series")
+    assert "≤" not in text_of(series.series(found))
+    for line in found["lines"]:
+        line["points"][0] |= {"units": 0, "share": None, "lo": None, "hi": None, "few": False}
+        line["points"][0] |= {"cores": {"value": 0.0, "lo": 0.0, "hi": 0.0123}}
+    lines = text_of(series.series(found)).splitlines()
+    assert lines[1].split()[2:5] == ["0.0", "≤", "0.0123"]
+    assert "█" not in lines[1]
+    assert "≤ none of the step's visits saw any of it: at most so much (95 %)" in lines
+
+
 def test_a_step_of_which_too_little_has_landed_says_so():
     found = answer("series")
     assert "landed yet" not in text_of(series.series(found))

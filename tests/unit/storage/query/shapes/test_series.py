@@ -17,6 +17,7 @@ from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.evidence import Visits
 
 STEPS, ROWS = 4, 3
+UNKNOWN = np.full(STEPS, np.nan)
 brought = st.dictionaries(st.tuples(st.integers(0, ROWS - 1), st.integers(0, 7)), st.integers(1, 9))
 steps_of_visits = st.lists(st.integers(0, STEPS - 1), min_size=8, max_size=8)
 
@@ -35,7 +36,7 @@ def by_visit(made: dict[tuple[int, int], int]) -> ByVisit:
 
 @given(brought, steps_of_visits)
 def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: list[int]):
-    found = _points(StepWeights(visits(8)), by_visit(made), np.array(step), STEPS)
+    found = _points(StepWeights(visits(8)), by_visit(made), np.array(step), UNKNOWN)
     units, seen = Counter(), Counter()
     for (row, visit), value in made.items():
         units[row, step[visit]] += value
@@ -57,5 +58,5 @@ def test_the_next_step_is_not_begun_for_a_question_that_was_dropped(monkeypatch:
 
     monkeypatch.setattr(series, "estimates", dropping)
     with budget.running(), pytest.raises(QuestionDropped):
-        _points(StepWeights(visits(8)), by_visit({(0, 0): 1}), np.arange(8) % STEPS, STEPS)
+        _points(StepWeights(visits(8)), by_visit({(0, 0): 1}), np.arange(8) % STEPS, UNKNOWN)
     assert len(begun) == 1
