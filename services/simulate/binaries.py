@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-from services.simulate.calls import KERNEL, MAIN, Function, function_of
+from services.simulate.calls import JIT, KERNEL, MAIN, Function
 from services.simulate.catalogue import APPLICATIONS, Application, Kind
 from services.simulate.draws import word
 from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from services.simulate.platforms import KERNELS
-from services.simulate.programs import Program, program_of
+from services.simulate.programs import program_of
 
 _LIBRARIES: Final[Mapping[str, str]] = {
     "libc": "/usr/lib/x86_64-linux-gnu/libc.so.6",
@@ -27,6 +27,7 @@ _LIBRARIES: Final[Mapping[str, str]] = {
     "python": "/usr/bin/python3.12",
     "node": "/usr/bin/node",
 }
+"""Paths of images that go by short names; of other shared ones, the name is the path."""
 KERNEL_PATH: Final = "[kernel]"
 _SMALLEST, _LARGEST = 48, 640
 
@@ -56,18 +57,17 @@ class Build:
 
 @lru_cache(maxsize=1)
 def _shared_symbols(seed: int) -> Mapping[str, tuple[str, ...]]:
-    """Symbols of every image that several applications share."""
+    """Symbols of every file that several applications share, by path."""
     found: dict[str, set[str]] = {}
     for application in APPLICATIONS:
-        for image, symbol in _functions(program_of(application, seed)):
-            if image in _LIBRARIES or image == KERNEL:
-                found.setdefault(image, set()).add(symbol)
-    return {image: tuple(sorted(symbols)) for image, symbols in found.items()}
+        for function in program_of(application, seed).functions:
+            if function.image not in {MAIN, JIT}:
+                found.setdefault(_shared_path(function.image), set()).add(function.symbol)
+    return {path: tuple(sorted(symbols)) for path, symbols in found.items()}
 
 
-def _functions(program: Program) -> set[tuple[str, str]]:
-    names = {*program.graph.places, *(c for place in program.graph.places.values() for c in place.callees)}
-    return {(function.image, function.symbol) for function in map(function_of, names)}
+def _shared_path(image: str) -> str:
+    return KERNEL_PATH if image == KERNEL else _LIBRARIES.get(image, image)
 
 
 def executable_path(application: Application, seed: int) -> str:
@@ -95,20 +95,21 @@ def executable(application: Application, seed: int, release: int) -> Build | Non
     if program.image:
         shared = {_LIBRARIES[image]: image for image in _LIBRARIES}
         return library(shared[path], seed) if path in shared else _build(seed, path, ("main",))
-    symbols = sorted(symbol for image, symbol in _functions(program) if image == MAIN)
+    symbols = sorted(function.symbol for function in program.functions if function.image == MAIN)
     return _build(seed, path, tuple(symbols), release)
 
 
 @lru_cache(maxsize=64)
 def library(image: str, seed: int) -> Build:
     """Build of an image that applications share."""
-    return _build(seed, _LIBRARIES[image], _shared_symbols(seed)[image])
+    path = _shared_path(image)
+    return _build(seed, path, _shared_symbols(seed)[path])
 
 
 @lru_cache(maxsize=16)
 def kernel(number: int, seed: int) -> Build:
     """Build of a kernel, an index into `platforms.KERNELS`."""
-    return _build(seed, KERNEL_PATH, _shared_symbols(seed)[KERNEL], KERNELS[number])
+    return _build(seed, KERNEL_PATH, _shared_symbols(seed)[KERNEL_PATH], KERNELS[number])
 
 
 def build_of(function: Function, application: Application, seed: int, release: int, on: int) -> Build | None:
@@ -117,7 +118,7 @@ def build_of(function: Function, application: Application, seed: int, release: i
         return executable(application, seed, release)
     if function.image == KERNEL:
         return kernel(on, seed)
-    return library(function.image, seed) if function.image in _LIBRARIES else None
+    return None if function.image == JIT else library(function.image, seed)
 
 
 class SymbolFolder:

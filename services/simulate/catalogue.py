@@ -35,7 +35,7 @@ class Application:
     name: str
     """As the label `application` will say."""
     program: str
-    """A runtime of `runtimes.RUNTIMES`, an executable of `servers.SERVERS`, or a family of kernel threads."""
+    """A runtime of `runtimes.RUNTIMES`, an executable of `servers.SERVERS` or `recorded.RECORDINGS`, or a family of kernel threads."""
     kind: Kind = Kind.SERVICE
     rhythm: Rhythm = Rhythm.FLAT
     spread: float = 1.0

@@ -1,15 +1,16 @@
-"""The call graph of one application: its runtime's skeleton with code of its own in between."""
+"""The program of one application: its runtime's skeleton with code of its own in between, or what was recorded of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from services.simulate.calls import CallGraph
+from services.simulate.calls import CallGraph, Function, function_of
 from services.simulate.catalogue import Application, Kind
 from services.simulate.draws import generator
 from services.simulate.kernel_calls import add_entry, add_kernel, thread_graph
+from services.simulate.recorded import RECORDINGS, recorded_stacks
 from services.simulate.runtimes import ENTRY, RUNTIMES, Runtime
 from services.simulate.servers import SERVERS
 
@@ -41,6 +42,15 @@ class Program:
     """Place that runs on few machines only."""
     introduced: str = ""
     """Place that odd releases have and even ones do not."""
+    recorded: Mapping[tuple[Function, ...], int] = field(default_factory=dict)
+    """Samples by stack, outermost first, where they were recorded: then the graph is empty."""
+
+    @property
+    def functions(self) -> frozenset[Function]:
+        """Every function that it has."""
+        places = self.graph.places
+        names = {*places, *(callee for place in places.values() for callee in place.callees)}
+        return frozenset(map(function_of, names)).union(*self.recorded)
 
 
 @lru_cache(maxsize=256)
@@ -50,6 +60,8 @@ def program_of(application: Application, seed: int) -> Program:
         return Program(
             thread_graph(application.program), MappingProxyType({"kernel:ret_from_fork_asm": 1.0}), ""
         )
+    if application.program in RECORDINGS:
+        return Program(CallGraph(), MappingProxyType({}), "", recorded=recorded_stacks(application.program))
     graph = CallGraph()
     add_kernel(graph)
     for call in ("read", "write", "epoll_wait", "futex"):

@@ -1,4 +1,4 @@
-"""Distinct stacks of an application and how often each occurs: random walks over its call graph, once and for all.
+"""Distinct stacks of an application and how often each occurs: recorded, or random walks over its call graph, once and for all.
 
 The table is the truth of the application: shares of functions are sums over it, and captures draw from it.
 """
@@ -86,14 +86,9 @@ class StackTable:
 def stack_table(application: Application, seed: int) -> StackTable:
     """The stacks of an application."""
     program = program_of(application, seed)
-    random = generator(seed, f"stacks of {application.name}")
-    walks = WALKS if application.kind is Kind.SERVICE else FEWER_WALKS
-    names, paths = _walk(program.graph, program.roots, walks, random)
-    used = [names[place] for place in np.unique(paths[paths >= 0])]
-    functions = tuple(sorted({function_of(name) for name in used}))
-    number = {function: index for index, function in enumerate(functions)}
-    of_place = np.array([*(number.get(function_of(name), -1) for name in names), -1], np.int64)
-    distinct, counts = np.unique(of_place[paths], axis=0, return_counts=True)
+    functions, distinct, counts = (
+        _recorded(program) if program.recorded else _walked(application, program, seed)
+    )
     depth = (distinct >= 0).sum(axis=1)
     starts = np.append(0, np.cumsum(depth))
     frames = np.concatenate([row[:length][::-1] for row, length in zip(distinct, depth, strict=True)])
@@ -112,6 +107,31 @@ def stack_table(application: Application, seed: int) -> StackTable:
         vectorized=through.any([any(part in f.symbol for part in _VECTORIZED) for f in functions]),
         regressed_function=slow,
     )  # fmt: skip
+
+
+def _recorded(program: Program) -> tuple[tuple[Function, ...], Indexes, Indexes]:
+    """Functions, distinct stacks outermost first with −1 behind the end, and samples of each."""
+    functions = tuple(sorted(program.functions))
+    number = {function: index for index, function in enumerate(functions)}
+    stacks = np.full((len(program.recorded), max(map(len, program.recorded))), -1, np.int64)
+    for row, stack in zip(stacks, program.recorded, strict=True):
+        row[: len(stack)] = [number[function] for function in stack]
+    return functions, stacks, np.array(list(program.recorded.values()), np.int64)
+
+
+def _walked(
+    application: Application, program: Program, seed: int
+) -> tuple[tuple[Function, ...], Indexes, Indexes]:
+    """The same of walks over the call graph."""
+    random = generator(seed, f"stacks of {application.name}")
+    walks = WALKS if application.kind is Kind.SERVICE else FEWER_WALKS
+    names, paths = _walk(program.graph, program.roots, walks, random)
+    used = [names[place] for place in np.unique(paths[paths >= 0])]
+    functions = tuple(sorted({function_of(name) for name in used}))
+    number = {function: index for index, function in enumerate(functions)}
+    of_place = np.array([*(number.get(function_of(name), -1) for name in names), -1], np.int64)
+    distinct, counts = np.unique(of_place[paths], axis=0, return_counts=True)
+    return functions, distinct, counts
 
 
 @dataclass(frozen=True, slots=True)
