@@ -68,7 +68,7 @@ def url(engine: Engine, tmp_path: Path):
 
 
 def test_the_examples_print_what_is_said(url: str, database_url: str, tmp_path: Path) -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 8
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     go_pprof.pprof()

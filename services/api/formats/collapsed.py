@@ -23,13 +23,14 @@ from services.api.formats.stack_profile import (
 MEDIA_TYPE = "text/x-collapsed-stacks"
 _CONTROLS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]+")
 _LINES_AT_ONCE = 10_000
-_KERNEL = "_[k]"
+KERNEL = "_[k]"
+"""Behind the name of a function of the kernel."""
 
 
 def lines(profile: StackProfile, value: Value) -> Iterator[bytes]:
     """The file in UTF-8, many lines at once, in the order of the names; stacks of value 0 are not in it."""
     table, values = profile.table, profile.of(value)
-    names = [frame(display_name(row)) + (_KERNEL if is_kernel(row) else "") for row in table.functions]
+    names = [frame(display_name(row)) + (KERNEL if is_kernel(row) else "") for row in table.functions]
     groups = [";".join(map(frame, group)) for group in profile.group_frames]
     heads = [f"{group};" if group else "" for group in groups]
     rows = zip(paths(table, names, ";"), table.group.tolist(), values.of_row.tolist(), strict=True)

@@ -21,7 +21,8 @@ STACKS_ONLY: Final = {
 """Forms that only answers which are stacks, or counted from some, have; media types by name."""
 _STACKS_ARE: Final = (
     f" Of the same selection, {', '.join(list(STACKS_ONLY)[:-1])} and {list(STACKS_ONLY)[-1]} files are had"
-    " from /api/v1/stacks and /api/v1/flame, and from /table, /callers, /call-graph and /lines."
+    " from /api/v1/stacks and /api/v1/flame, and from /table, /callers, /call-graph and /lines;"
+    " pprof and collapsed of a comparison from /diff and /flame-diff."
 )
 
 

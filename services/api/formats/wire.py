@@ -9,6 +9,8 @@ Bytes = npt.NDArray[np.uint8]
 _BYTES, _VARINT = 2, 0
 _LONGEST = 9
 """Bytes of a varint of 63 bits."""
+_NEGATIVE = 10
+"""Bytes of a negative number: all 64 bits of its two's complement."""
 
 
 def varint(value: int) -> bytes:
@@ -32,19 +34,21 @@ def message(field: int, body: bytes) -> bytes:
 
 
 def varint_sizes(values: Int64) -> Int64:
-    """Bytes that each of these numbers ≥ 0 takes."""
+    """Bytes that each of these numbers takes."""
     sizes = np.ones(len(values), np.int64)
     for k in range(1, _LONGEST):
         more = values >= (1 << (7 * k))
         if not more.any():
             break
         sizes += more
+    sizes[values < 0] = _NEGATIVE
     return sizes
 
 
 def put_varints(out: Bytes, at: Int64, values: Int64, sizes: Int64) -> None:
-    """Write numbers ≥ 0 at these places."""
+    """Write numbers at these places."""
+    bits = values.view(np.uint64)
     for k in range(int(sizes.max(initial=0))):
         here = sizes > k
-        byte = (values[here] >> (7 * k)) & 0x7F
+        byte = (bits[here] >> np.uint64(7 * k)).astype(np.int64) & 0x7F
         out[at[here] + k] = byte | np.where(sizes[here] > k + 1, 0x80, 0)

@@ -5,7 +5,7 @@
 | `table`, `callers`, `lines`, `shared_code`, `flame`, `call_graph`, `stacks`, `series`, `diff`, `flame_diff`, `movers`, `reliability`, `labels` | a shape: its models for OpenAPI, its JSON document, and its route |
 | `status` | likewise, of the fleet rather than a selection |
 | `selection`, `totals`, `estimates`, `functions`, `diff_rows` | parts that documents share: each one's model and document |
-| `stack_files` | the stacks that an answer was counted from, as files beside its forms |
+| `stack_files` | the stacks that an answer was counted from, as files beside its forms; `diff_files` those of both sides of a comparison |
 | `graphviz` | a call graph in Graphviz's language |
 | `asker` | how a route asks the query engine, and what problems may come of it |
 

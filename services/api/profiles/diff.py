@@ -7,8 +7,11 @@ from pydantic import Field
 
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
+from services.api.formats.forms import Forms
+from services.api.formats.stack_profile import Value
 from services.api.parameters import Base, Keys, Selected, keys_of
 from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.diff_files import FILES, Compared, DiffFile, ValueOfBoth
 from services.api.profiles.diff_rows import DiffRow, diff_row_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
@@ -44,7 +47,7 @@ class DiffAnswer(Answer):
     )
 
 
-_FORMS = forms_of(DiffAnswer, "rows")
+_FORMS: Forms[Compared] = Forms((*forms_of(DiffAnswer, "rows").forms, *FILES))
 
 
 def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Json:
@@ -70,7 +73,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/diff",
         summary="Two selections compared",
         description="Which rows take more, or less, of the selection than of its base, and which of the differences "
-        "chance among visits does not explain. Both are of the same event.",
+        "chance among visits does not explain. Both are of the same event. Files of stacks have all of both sides, "
+        "the base's negated.",
         response_model=DiffAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -85,9 +89,11 @@ def add(router: APIRouter, asker: Asker) -> None:
         share: Annotated[
             Literal["self", "total"], Query(description="Compare shares of self or of totals.")
         ] = "total",
+        value: ValueOfBoth = Value.ESTIMATE,
     ) -> Response:
         def document() -> Json:
             question = DiffQuestion(selection, base, keys_of(by), limit=limit, own=share == "self")
             return diff_document(selection, base, asker.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        stacks = DiffFile(asker.queries.ask, selection, base, "diff", value)
+        return await asker.answer(request, _FORMS, Compared(document, stacks))

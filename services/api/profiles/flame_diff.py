@@ -13,8 +13,10 @@ from services.api.answer import Answer, Json
 from services.api.formats import arrow, csv_text
 from services.api.formats.columns import METADATA
 from services.api.formats.forms import Form, Forms
+from services.api.formats.stack_profile import Value
 from services.api.parameters import Base, Selected
 from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.diff_files import FILES, DiffFile, ValueOfBoth
 from services.api.profiles.functions import KindName, StatusName, function_document
 from services.api.profiles.selection import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
@@ -101,6 +103,14 @@ class _Asked:
 
     queries: QueryEngine
     question: FlameDiffQuestion
+    value: Value
+
+    @property
+    def stacks(self) -> DiffFile:
+        """Those of both trees, none cut off."""
+        return DiffFile(
+            self.queries.ask, self.question.selection, self.question.base, "flame-diff", self.value
+        )
 
     def document(self) -> Json:
         return flame_diff_document(self.question, self.queries.ask(self.question))
@@ -130,11 +140,12 @@ def _by_function(index: "pa.Array[Any]", texts: Sequence[str]) -> "pa.Array[Any]
     return known.take(index).dictionary_encode()
 
 
-_FORMS = Forms(
+_FORMS: Forms[_Asked] = Forms(
     (
         Form("json", "application/json", "json", _Asked.as_json),
         arrow.form(_Asked.table),
         csv_text.form(_Asked.table),
+        *FILES,
     )
 )
 
@@ -146,12 +157,14 @@ def add(router: APIRouter, asker: Asker) -> None:
         "/flame-diff",
         summary="The trees of two selections as one",
         description="A node for every way of calls that either selection has, with what it is in both: a differential flame "
-        "graph. Whether a function's change is more than chance says /diff.",
+        "graph. Whether a function's change is more than chance says /diff. Files of stacks have all of both sides, the base's "
+        "negated, and none cut off.",
         response_model=FlameDiffAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )
     async def flame_diff(
+        *,
         request: Request,
         selection: Selected,
         base: Base,
@@ -159,9 +172,10 @@ def add(router: APIRouter, asker: Asker) -> None:
         min_share: Annotated[
             float, Query(ge=0, le=1, description="Cut off nodes below this share on both sides.")
         ] = 0.0,
+        value: ValueOfBoth = Value.ESTIMATE,
     ) -> Response:
         question = FlameDiffQuestion(selection, base, nodes, min_share)
-        return await asker.answer(request, _FORMS, _Asked(asker.queries, question))
+        return await asker.answer(request, _FORMS, _Asked(asker.queries, question, value))
 
 
 def _nodes(flame: FlameDiff, factor: float) -> Json:

@@ -453,7 +453,7 @@ export interface paths {
         };
         /**
          * Two selections compared
-         * @description Which rows take more, or less, of the selection than of its base, and which of the differences chance among visits does not explain. Both are of the same event.
+         * @description Which rows take more, or less, of the selection than of its base, and which of the differences chance among visits does not explain. Both are of the same event. Files of stacks have all of both sides, the base's negated.
          */
         get: operations["diff"];
         put?: never;
@@ -541,7 +541,7 @@ export interface paths {
         };
         /**
          * The trees of two selections as one
-         * @description A node for every way of calls that either selection has, with what it is in both: a differential flame graph. Whether a function's change is more than chance says /diff.
+         * @description A node for every way of calls that either selection has, with what it is in both: a differential flame graph. Whether a function's change is more than chance says /diff. Files of stacks have all of both sides, the base's negated, and none cut off.
          */
         get: operations["flame_diff"];
         put?: never;
@@ -8005,6 +8005,8 @@ export interface operations {
                 limit?: number;
                 /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
+                /** @description What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -8036,7 +8038,7 @@ export interface operations {
                 /** @description Whose visits the base is of; the selection's unless given. */
                 base_campaign?: string | null;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "arrow" | "csv";
+                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -8054,7 +8056,9 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["DiffAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/x-pprof": string;
                     "text/csv": string;
+                    "text/x-collapsed-stacks": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */
@@ -8522,6 +8526,8 @@ export interface operations {
                 nodes?: number;
                 /** @description Cut off nodes below this share on both sides. */
                 min_share?: number;
+                /** @description What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
@@ -8553,7 +8559,7 @@ export interface operations {
                 /** @description Whose visits the base is of; the selection's unless given. */
                 base_campaign?: string | null;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
-                format?: "json" | "arrow" | "csv";
+                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed";
                 /** @description Have a browser keep the answer as a file. */
                 download?: boolean;
             };
@@ -8571,7 +8577,9 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["FlameDiffAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/x-pprof": string;
                     "text/csv": string;
+                    "text/x-collapsed-stacks": string;
                 };
             };
             /** @description The selection means nothing; `at` says where. */

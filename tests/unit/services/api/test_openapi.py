@@ -91,8 +91,6 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
             (route, set())
             for route in (
                 "series",
-                "diff",
-                "flame-diff",
                 "movers",
                 "reliability",
                 "labels",
@@ -103,6 +101,8 @@ _FLAT = {"application/json", "application/vnd.apache.arrow.stream", "text/csv"}
         ("stacks", _FILES),
         ("call-graph", {"text/vnd.graphviz"} | _FILES),
         ("table", _FILES),
+        ("diff", _FILES - {"application/vnd.speedscope+json"}),
+        ("flame-diff", _FILES - {"application/vnd.speedscope+json"}),
         ("callers", _FILES),
         ("lines", _FILES),
     ],

@@ -73,7 +73,12 @@ def test_the_form_most_wanted_is_chosen(query: str, accept: list[str], chosen: s
             406,
             "text/plain. Of the same selection, pprof, collapsed and speedscope files",
         ),
-        ("", "text/x-collapsed-stacks;q=0.5", 406, "/call-graph and /lines."),
+        (
+            "",
+            "text/x-collapsed-stacks;q=0.5",
+            406,
+            "/call-graph and /lines; pprof and collapsed of a comparison",
+        ),
     ],
 )
 def test_what_there_is_not_is_a_problem_that_says_what_there_is(

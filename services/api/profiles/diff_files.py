@@ -1,0 +1,82 @@
+"""The stacks that a comparison was counted from, as files beside its own forms."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Final, Protocol
+
+from fastapi import Query
+
+from services.api.answer import Json
+from services.api.formats import collapsed, diff_profile, pprof
+from services.api.formats.documents import Document
+from services.api.formats.forms import Form
+from services.api.formats.stack_profile import StackProfile, Value
+from services.api.profiles.selection import address, selection_document
+from storage.query.selections.selection import Selection
+from storage.query.shapes.diff_stacks import DiffStacksAnswer, DiffStacksQuestion
+
+ValueOfBoth = Annotated[
+    Value,
+    Query(
+        description="What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. "
+        "pprof's have all three."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffFile:
+    """A request for the stacks of a selection and its base: all of them, whatever rows or nodes the answer shows."""
+
+    ask: Callable[[DiffStacksQuestion], DiffStacksAnswer]
+    selection: Selection
+    base: Selection
+    route: str
+    """Of the answer, e.g. "diff"."""
+    value: Value = Value.ESTIMATE
+
+    def profile(self) -> StackProfile:
+        """The stacks of both sides. Raises what asking raises."""
+        found = self.ask(DiffStacksQuestion(self.selection, self.base))
+        base = selection_document(self.base, found.kind)
+        more = {f"base_{name}": str(base[name]) for name in ("from", "to", "select", "campaign")}
+        source = address(self.route, self.selection, found.kind, more)
+        return diff_profile.diff_profile(self.selection, found, source=f"fleetprof {source}")
+
+
+class _OfBoth(Protocol):
+    @property
+    def stacks(self) -> DiffFile: ...
+
+
+FILES: Final[tuple[Form[_OfBoth], ...]] = (
+    Form(
+        "pprof",
+        pprof.MEDIA_TYPE,
+        "pb.gz",
+        lambda asked: pprof.packed(asked.stacks.profile()),
+        packed=True,
+        in_parts=True,
+    ),
+    Form(
+        "collapsed",
+        collapsed.MEDIA_TYPE,
+        "collapsed.txt",
+        lambda asked: diff_profile.lines(asked.stacks.profile(), asked.stacks.value),
+        parameters="; charset=utf-8",
+        in_parts=True,
+    ),
+)
+"""pprof and collapsed of whatever has `stacks` of two sides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A request for a comparison whose rows are counted from stacks; called, it gives the document."""
+
+    document: Document
+    stacks: DiffFile
+
+    def __call__(self) -> Json:
+        """The document."""
+        return self.document()

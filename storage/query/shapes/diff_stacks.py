@@ -1,0 +1,91 @@
+"""The distinct stacks of a selection and of its base in one table, told apart by a label: what files of a comparison are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.errors import BadSelection
+from storage.query.arrays import Int64
+from storage.query.facts.scan import SampleType
+from storage.query.reader import Reading
+from storage.query.selections.selection import Selection
+from storage.query.shapes.stack_samples import MOST_STACKS
+from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
+from storage.query.shapes.totals import Totals, totals
+from storage.query.stack_filter import merged
+from storage.query.stacks.definitions import UNKNOWN, Definition
+from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.prefix_tree import ROOT
+from storage.query.stacks.stack_tree import Shape
+
+BASE_LABEL = "pprof::base"
+"""What `go tool pprof -diff_base` calls the samples of the base by."""
+_SIDES = (("",), ("true",))
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStacksAnswer:
+    """The stacks of both sides, and what they were made of."""
+
+    kind: SampleType
+    totals: Totals
+    base_totals: Totals
+    table: StackTable
+    """Rows of group 1 are the base's; none is left out. Values are positive on both sides."""
+    build_ids: dict[str, str]
+    """Hex, by name of a binary, where there is one only of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStacksQuestion:
+    """The distinct stacks of a selection and its base, from every visit's own samples. The base's event is the selection's."""
+
+    selection: Selection
+    base: Selection
+
+    def answer(self, reading: Reading) -> DiffStacksAnswer:
+        """The stacks. Raises `BadSelection`, also for more than `MOST_STACKS` rows, `UnknownCampaign`, `DatabaseError`."""
+        sides = [reading.visits(side) for side in (self.selection, self.base)]
+        shape = together(sides[0].shape, sides[1].shape)
+        of_fact = np.repeat(np.arange(2), [len(side.facts.units) for side in sides])
+        grouping = Grouping((BASE_LABEL,), _SIDES, of_fact)
+        columns = [(side.facts.samples, side.facts.units) for side in sides]
+        samples, units = (np.concatenate(both) for both in zip(*columns, strict=True))
+        rows = StackRows.of(
+            shape, grouping, samples, units, np.concatenate([side.weighted for side in sides])
+        )
+        if len(rows.leaf) > MOST_STACKS:
+            raise BadSelection(
+                f"Both sides together have {len(rows.leaf):,} stacks; a file of a comparison has at most {MOST_STACKS:,}.",
+                hint="Take a shorter time, or a file of each side and `go tool pprof -diff_base`.",
+            )
+
+        def functions(ids: Int64) -> Sequence[tuple[FunctionRow, Definition]]:
+            known = reading.definitions(ids[ids > 0])
+            return [(reading.functions.row(id_), known.get(id_, UNKNOWN)) for id_ in ids.tolist()]
+
+        table, _ = tabulated(shape, rows, np.arange(len(rows.leaf)), grouping, functions)
+        now, base = (totals(reading.functions, side) for side in sides)
+        binaries = sorted({row.binary for row in table.functions if row.binary})
+        return DiffStacksAnswer(sides[0].kind, now, base, table, dict(reading.build_ids(binaries)))
+
+
+def together(one: Shape, other: Shape) -> Shape:
+    """The tree of both; its leaves are those of the first, then those of the second."""
+    before = len(one) - 1  # the second's root is the first's
+
+    def moved(nodes: Int64) -> Int64:
+        return np.where(nodes == ROOT, ROOT, nodes + before)
+
+    end = np.concatenate((one.end, other.end[1:] + before))
+    end[ROOT] = len(one) + len(other) - 1
+    both = Shape(
+        parent=np.concatenate((one.parent, moved(other.parent[1:]))),
+        function=np.concatenate((one.function, other.function[1:])),
+        end=end,
+        depth=np.concatenate((one.depth, other.depth[1:])),
+        outermost=np.concatenate((one.outermost, other.outermost[1:])),
+        leaf=np.concatenate((one.leaf, moved(other.leaf))),
+    )
+    return merged(both, np.ones(len(both), np.bool_))
