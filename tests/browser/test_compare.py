@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from analysis.convergence import Curve
 from tests.browser.conftest import Visitor
 from tests.browser.landed import LandedFleet, Seen
-from tests.browser.test_results import place, row, rows
+from tests.browser.test_results import expect_place, row, rows
 from tests.browser.test_states import violations
 
 OLD = "v1"
@@ -40,8 +40,8 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Lande
     page.get_by_role("menuitem", name=f"Compare with {OLD}").click()
     expect(page.locator(".sides")).to_contain_text(f"version = {NEW}")
     expect(page.locator(".sides")).to_contain_text(f"against version = {OLD}")
-    assert place(page)["view"] == "diff"
-    assert place(page)["base_select"] == f'{{version="{OLD}"}}'
+    expect_place(page, view="diff")
+    expect_place(page, base_select=f'{{version="{OLD}"}}')
 
     malloc = row(page, "malloc")
     expect(malloc).to_have_class(re.compile(r"\bmore\b"))
@@ -59,7 +59,7 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Lande
 
     page.get_by_role("button", name="Swap").click()
     expect(row(page, "malloc")).to_have_class(re.compile(r"\bless\b"))
-    assert place(page)["select"] == f'{{version="{OLD}"}}'
+    expect_place(page, select=f'{{version="{OLD}"}}')
     page.go_back()
     expect(row(page, "malloc")).to_have_class(re.compile(r"\bmore\b"))
     expect(row(page, "parse")).to_contain_text("▼")
@@ -67,7 +67,7 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Lande
     expect(row(page, "parse")).to_contain_text("may well be chance")  # with malloc it takes as long as before
     row(page, "malloc").click()
     expect(page.locator("canvas")).to_be_visible()
-    assert place(page)["mark"].startswith("function:")
+    expect_place(page, mark=re.compile("^function:"))
 
 
 def test_a_base_without_samples_is_said(visitor: Visitor, fleet: LandedFleet):
