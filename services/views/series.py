@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.bar import Bar
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -38,21 +39,26 @@ def series(answer: Answer) -> RenderableType:
 def _steps(steps: Sequence[Answer], points: Sequence[Answer]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     in_cores = any(point["cores"] for point in points)
-    table.add_column("UTC", no_wrap=True)
-    table.add_column("cores" if in_cores else "observed", justify="right", no_wrap=True)
-    table.add_column("95 %" if in_cores else "", justify="right", no_wrap=True, style="dim")
-    table.add_column("visits", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    headings = "UTC", "cores" if in_cores else "observed", "95 %" if in_cores else "", "visits"
     values = [_value(point, in_cores=in_cores) for point in points]
     most = max((value for value in values if value is not None), default=0.0)
-    for step, point, value in zip(steps, points, values, strict=True):
-        table.add_row(
+    rows = [
+        (
             step["start"][:16].replace("T", " ") + ("*" if step["partial"] else ""),
             _figure(step, value, in_cores=in_cores),
             _interval(point),
             f"{point['visits']:,} of {step['visits_drawn']:,}",
-            Text("█" * round(_BAR * (value or 0.0) / most) if most else "", style="cyan"),
         )
+        for step, point, value in zip(steps, points, values, strict=True)
+    ]
+    for heading, texts in zip(headings, zip(*rows, strict=True), strict=True):
+        # Where there is little room the bars get shorter: a number that is cut is another number.
+        justify: JustifyMethod = "left" if heading == "UTC" else "right"
+        style = "dim" if heading in {"95 %", ""} else None
+        table.add_column(heading, justify=justify, no_wrap=True, style=style, min_width=max(map(len, texts)))
+    table.add_column("", no_wrap=True)
+    for texts, value in zip(rows, values, strict=True):
+        table.add_row(*texts, Bar(most or 1.0, 0.0, value or 0.0, width=_BAR, color="cyan"))
     return table
 
 

@@ -38,6 +38,18 @@ def test_a_series_has_a_line_for_each_step():
     assert "0.3–17.7 ?" in text
 
 
+def test_where_there_is_little_room_bars_are_cut_and_no_number():
+    found = answer("series")
+    found["steps"][0]["visits_drawn"] = 12_345
+    for line in found["lines"]:
+        line["points"][0] |= {"cores": {"value": 33_234.5, "lo": 30_460.5, "hi": 36_201.5}, "visits": 11_210}
+    first = text_of(series.series(found), width=72).splitlines()[1]
+    assert first.split()[2:4] == ["33,234.5", "30,460.5–36,201.5"]
+    assert "11,210 of 12,345" in first
+    assert "█" in first
+    assert "…" not in first
+
+
 def test_a_step_that_nobody_saw_has_no_figure():
     found = answer("series")
     for line in found["lines"]:
