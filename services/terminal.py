@@ -234,8 +234,11 @@ def _counted(number: float, noun: str) -> str:
     return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
 
 
-def status_lines(status: Answer) -> list[Text]:
-    """What a person should know of the running stack; empty while all is well."""
+def status_lines(status: Answer, *, why_follows: bool = False) -> list[Text]:
+    """What a person should know of the running stack; empty while all is well.
+
+    `why_follows`: why visits failed is said below, nobody has to ask `fleetprof status` for it.
+    """
     lines = [
         Text(f"campaign {campaign['name']} is {campaign['state']}: {campaign['why']}", style="bold red")
         for campaign in status["campaigns"]
@@ -265,7 +268,7 @@ def status_lines(status: Answer) -> list[Text]:
             Text(
                 "visits that failed in the last hour: "
                 + ", ".join(f"{v} {k}" for k, v in failed.items())
-                + "; `fleetprof status` says why",
+                + ("" if why_follows else "; `fleetprof status` says why"),
                 style="yellow",
             )
         )
@@ -288,7 +291,7 @@ def fleet_lines(status: Answer) -> list[Text]:
         Text(
             f"captures waiting to land: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
         ),
-        *status_lines(status),
+        *status_lines(status, why_follows=True),
         *failure_lines(status),
         *nameless_lines(status),
     ]
@@ -303,11 +306,12 @@ def failure_lines(status: Answer, *, most: int = 10) -> list[Text]:
 
 
 def _failure(failure: Answer) -> Text:
-    where = f"latest {failure['example']} at {failure['latest']}"
+    machines = "1 machine" if failure["machines"] == 1 else f"{failure['machines']:,} machines"
+    where = f"{machines}, latest {failure['example']} at {failure['latest']}"
     return Text.assemble(
         (f"  {failure['visits']:>6} {failure['outcome']:<12}", "yellow"),
         f" {failure['detail'] or '(nothing was said)'}",
-        (f"  {failure['visits_last_hour']} in the last hour, {failure['machines']} machines, {where}", "dim"),
+        (f"  {failure['visits_last_hour']} in the last hour, {where}", "dim"),
     )
 
 

@@ -90,7 +90,19 @@ def test_a_stopped_campaign_and_lost_captures_are_said():
     lines = [line.plain for line in terminal.status_lines(STATUS)]
     assert any("10 of 20 visits failed" in line for line in lines)
     assert any("set aside" in line for line in lines)
-    assert any("10 unreachable" in line for line in lines)
+    assert any("10 unreachable; `fleetprof status` says why" in line for line in lines)
+
+
+def test_the_status_itself_does_not_point_at_the_status():
+    nothing = {"enabled": 3, "total": 3}
+    status = {**STATUS, "campaigns": [], "machines": nothing, "symbols": {"missing": []}}
+    status["captures"] = {"waiting": 0, "set_aside": 0, "again": 0, "oldest_waiting_s": None}
+    (failure,) = STATUS["visits"]["failures"]
+    status["visits"] = {**STATUS["visits"], "failures": [failure, {**failure, "machines": 1}]}
+    lines = [line.plain for line in terminal.fleet_lines(status)]
+    assert not any("fleetprof status" in line for line in lines)
+    assert ", 3 machines, latest node-17" in lines[-2]
+    assert ", 1 machine, latest node-17" in lines[-1]
 
 
 def test_whose_functions_have_no_names_is_said_with_the_reason():
