@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import type { DiffAnswer, StatusAnswer, Totals } from '../api/types.ts';
 import { useDiff, useLabels } from '../api/queries.ts';
-import { limitsOf, summaryOf } from '../estimates/summary.ts';
+import { boundOf, limitsOf, summaryOf } from '../estimates/summary.ts';
 import type { Go } from '../location/usePlace.ts';
 import { count, plural } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
@@ -67,7 +67,10 @@ export function ComparePanel({ place, go, diff, status }: Props) {
       ) : answer!.base_totals.samples === 0 ? (
         <div className="state">
           <p className="sentence">There are no samples to compare with.</p>
-          <p>Nothing was sampled in {sidesOf(answer!.selection, answer!.base)[1]}. Choose another base.</p>
+          <p>
+            Nothing was sampled in {sidesOf(answer!.selection, answer!.base)[1]}.{' '}
+            {boundOf(answer!.base_totals, answer!.base.unit)} Choose another base.
+          </p>
         </div>
       ) : rows.length === 0 ? (
         <div className="state">

@@ -2,6 +2,7 @@
 import type { Totals } from '../api/types.ts';
 import { count, coverage, plural, quantity, significant } from '../selection/numbers.ts';
 import { length } from '../selection/time.ts';
+import { phrase } from './measure.ts';
 import { bracket } from './words.ts';
 
 export interface Remark {
@@ -56,6 +57,27 @@ export function summaryOf(totals: Totals, unit: string): Summary {
     frame: `over ${asked} on ${plural(totals.population, 'machine')}`,
     remarks: [...designed(totals), path(totals)],
   };
+}
+
+/**
+ * Of a selection of which nothing was seen, how much of it there may be all the same: `None of 226 landed visits saw any of it:
+ * at most 12.0 cores (95 %).` Empty where the visits cannot say.
+ */
+export function boundOf(totals: Totals, unit: string): string {
+  const { cores, estimate, visits_landed: landed } = totals;
+  if (totals.samples > 0 || landed === 0) return '';
+  const most =
+    cores !== null
+      ? phrase('cores', Math.max(cores.hi, 0.001))
+      : estimate !== null
+        ? `${quantity(estimate.hi)} ${unit}`
+        : null;
+  if (most === null) return '';
+  const who =
+    landed === 1
+      ? 'The only landed visit saw none of it'
+      : `None of ${count(landed)} landed visits saw any of it`;
+  return `${who}: at most ${most} (95 %).`;
 }
 
 /** The remarks that limit what the numbers mean. */

@@ -167,7 +167,13 @@ export function App() {
           </section>
         ) : empty ? (
           <section className="panel" aria-label="no results">
-            <Empty place={place} go={go} status={status.data} />
+            <Empty
+              totals={answer.totals}
+              unit={answer.selection.unit}
+              place={place}
+              go={go}
+              status={status.data}
+            />
           </section>
         ) : (
           <>

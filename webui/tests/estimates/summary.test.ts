@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { limitsOf, summaryOf } from '../../src/estimates/summary.ts';
+import { boundOf, limitsOf, summaryOf } from '../../src/estimates/summary.ts';
 import { totals } from './totals.ts';
 
 const texts = (more: Parameters<typeof totals>[0]): string[] =>
@@ -64,5 +64,30 @@ describe('the summary', () => {
     expect([estimate, interval, frame]).toEqual(['', '', 'Within 6 h']);
     expect(texts(byHand)).toEqual(['1 visit asked for by hand, not drawn at random', 'from every sample']);
     expect(warnings(byHand)).toHaveLength(1);
+  });
+});
+
+describe('the bound of what nobody saw', () => {
+  const unseen = { samples: 0, units: 0, seconds: 0, cores: { value: 0, lo: 0, hi: 12.04 } };
+  const bound = (more: Parameters<typeof totals>[0] = {}): string =>
+    boundOf(totals({ ...unseen, ...more }), 'misses');
+
+  it('says who looked in vain, and how much there may be', () => {
+    expect(bound()).toBe('None of 226 landed visits saw any of it: at most 12.0 cores (95 %).');
+    expect(bound({ visits_landed: 1 })).toBe(
+      'The only landed visit saw none of it: at most 12.0 cores (95 %).',
+    );
+    expect(bound({ cores: { value: 0, lo: 0, hi: 0.00004 } })).toContain('at most 0.00100 cores');
+  });
+
+  it('is in the unit of the event where that is not time', () => {
+    const misses = { seconds: null, cores: null, estimate: { value: 0, lo: 0, hi: 3.7e6 } };
+    expect(bound(misses)).toContain('at most 3.70 M misses (95 %).');
+  });
+
+  it('says nothing where visits could not have seen it, or it was seen', () => {
+    expect(bound({ cores: null })).toBe('');
+    expect(bound({ visits_landed: 0 })).toBe('');
+    expect(bound({ samples: 1 })).toBe('');
   });
 });

@@ -2,7 +2,8 @@
 import { useQueries } from '@tanstack/react-query';
 import { askTable } from '../../api/client.ts';
 import { retryPassing } from '../../api/queries.ts';
-import type { StatusAnswer } from '../../api/types.ts';
+import type { StatusAnswer, Totals } from '../../api/types.ts';
+import { boundOf } from '../../estimates/summary.ts';
 import type { Go } from '../../location/usePlace.ts';
 import { count } from '../../selection/numbers.ts';
 import { HOME, selectionOf, type Place } from '../../selection/place.ts';
@@ -11,14 +12,17 @@ import { isLive, localMinute, roughly, secondsBack } from '../../selection/time.
 import { Command } from '../Command.tsx';
 
 interface Props {
+  totals: Totals;
+  /** The event's, for those that are not counted in time. */
+  unit: string;
   place: Place;
   go: Go;
   status: StatusAnswer | undefined;
 }
 
-export function Empty({ place, go, status }: Props) {
-  if (status?.latest === null) return <NothingYet status={status} />;
-  return <NothingLeft place={place} go={go} status={status} />;
+export function Empty(props: Props) {
+  if (props.status?.latest === null) return <NothingYet status={props.status} />;
+  return <NothingLeft {...props} />;
 }
 
 /** Right after the start, or where sampling never succeeded. */
@@ -52,7 +56,7 @@ function NothingYet({ status }: { status: StatusAnswer }) {
 }
 
 /** There is data, but the selection leaves none: each part of it is tried without. */
-function NothingLeft({ place, go, status }: Props) {
+function NothingLeft({ totals, unit, place, go, status }: Props) {
   const constraints = constraintsOf(place);
   const probes = useQueries({
     queries: constraints.map((c) => {
@@ -76,10 +80,12 @@ function NothingLeft({ place, go, status }: Props) {
     const samples = probes[k].data?.totals.samples ?? 0;
     return samples > 0 ? [{ ...c, samples }] : [];
   });
+  const bound = boundOf(totals, unit);
   const age = status?.latest ? (Date.parse(status.now) - Date.parse(status.latest)) / 1000 : null;
   return (
     <div className="state" role="status">
       <p className="sentence">No samples in this selection.</p>
+      {bound !== '' && <p>{bound}</p>}
       {culprits.map((c) => (
         <p key={c.what}>
           {c.what} removed everything: without it there{' '}
