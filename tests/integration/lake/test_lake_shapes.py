@@ -33,5 +33,8 @@ def test_shapes_are_answered_alike(store: Store):
     assert series.lines
     assert series.steps[0].partial
     assert sum(step.drawn for step in series.steps) == len(VISITS)
+    nothing = minutes(0, WHOLE, select='{application="nosuch"}')
+    unseen = store.check(SeriesQuestion(nothing, step_s=86_400)).series.whole
+    assert any(point.estimate is not None and point.estimate.units.hi > 0 for point in unseen)
     moved = store.check(MoversQuestion(SECOND, FIRST, ("application",)))
     assert moved.movers
