@@ -167,9 +167,10 @@ def test_a_form_can_be_named_and_kept_as_a_file(client: TestClient) -> None:
 
 def test_what_there_is_not_is_a_problem(client: TestClient) -> None:
     for route, query, accept, status, said in (
-        ("table", {}, "image/png", 406, "application/vnd.apache.arrow.stream and text/csv"),
-        ("table", {}, PPROF, 406, "text/csv"),
-        ("table", {"format": "pprof"}, "*/*", 422, "json, arrow and csv"),
+        ("series", {}, "image/png", 406, "application/vnd.apache.arrow.stream and text/csv"),
+        ("series", {}, PPROF, 406, "/api/v1/stacks"),
+        ("series", {"format": "pprof"}, "*/*", 422, "json, arrow and csv"),
+        ("table", {"format": "png"}, "*/*", 422, "json, arrow, csv, pprof, collapsed and speedscope"),
         ("stacks", {"download": "perhaps"}, "*/*", 422, "1 or 0"),
         ("stacks", {"limit": "10001"}, "*/*", 400, "pprof"),
         ("stacks", {"labels": "function"}, "*/*", 400, "labels=application"),
