@@ -1,7 +1,7 @@
 """What programs of one language have in common: the way from a thread's start to their own code, and their runtime.
 
 The names are those that real programs of these kinds show in a profile (Go 1.22, OpenJDK 21, CPython 3.12 with perf
-trampolines, Node.js 20, glibc 2.36, nginx, PostgreSQL, Redis); the graphs between them are simplified.
+trampolines, Node.js 20, glibc 2.36); the graphs between them are simplified. nginx and memcached are in `servers`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
