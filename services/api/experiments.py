@@ -15,6 +15,7 @@ from services.api.auth import Access, Role
 from services.api.body import body_as_file
 from services.api.callers import bearer_scheme, demand, role_of, session_scheme
 from services.api.problems import Problem, described
+from services.api.query_string import only_what_is_taken
 from services.api.replies import as_json, in_thread, zipped
 from services.experiments.desk import ExperimentDesk
 from services.experiments.errors import UnusableExperiments
@@ -31,7 +32,7 @@ _PROBLEMS = described(
         409: "There are experiments of this name already, or as many sets as are kept.",
         413: "The body is too large.",
         415: "The body has a Content-Encoding other than zstd, gzip and identity.",
-        422: "A parameter is out of its range, or the file cannot be kept: the detail names lines and columns.",
+        422: "A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns.",
         503: "The database does not answer; Retry-After says when to ask again.",
         507: "The server's disk is full.",
     }
@@ -120,7 +121,7 @@ def experiments_router(
     async def operator(request: Request) -> None:
         demand(request, access, Role.OPERATOR)
 
-    schemes = [Security(session_scheme), Security(bearer_scheme)]
+    schemes = [Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", tags=["experiments"])
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
@@ -135,7 +136,7 @@ def experiments_router(
         summary="Experiments that are kept",
         description="Files of runs that operators measured, alone on a chip and beside others, the newest first.",
         response_model=ExperimentSets,
-        responses=_only(401, 503),
+        responses=_only(401, 422, 503),
         **reading,
     )
     async def experiments(request: Request) -> Response:

@@ -4,6 +4,7 @@ Kept answers are found by the text of a request, so these are word for word what
 them out of the page's own sources.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
@@ -14,6 +15,7 @@ from starlette.types import Scope
 from services.api.auth import SESSION_COOKIE, Access
 from services.api.encoding import MEDIA_TYPE
 from services.api.formats.forms import STACKS_ONLY
+from services.api.query_string import near
 from services.errors import SettingsProblem
 from storage.errors import BadSelection
 from storage.query.selections.selection import PATTERNS, parse_selection
@@ -74,17 +76,21 @@ def check_views(views: Sequence[str], described: Mapping[str, Any], kept: Collec
         if route is not None and path not in kept:
             raise SettingsProblem(f"FLEETPROF_WARMED: answers of {path} are not kept.")
         if route is None:
-            near = get_close_matches(path, kept, n=1)
+            paths = get_close_matches(path, kept, n=1)
             raise SettingsProblem(
-                f"FLEETPROF_WARMED: {path} cannot be asked for.{f' Did you mean {near[0]}?' if near else ''}"
+                f"FLEETPROF_WARMED: {path} cannot be asked for.{f' Did you mean {paths[0]}?' if paths else ''}"
             )
-        given = dict(parse_qsl(query, keep_blank_values=True))
+        pairs = parse_qsl(query, keep_blank_values=True)
+        given = dict(pairs)
         known = {each["name"]: each for each in route.get("parameters", ()) if each["in"] == "query"}
         for name in given.keys() - known.keys():
-            near = get_close_matches(name, known, n=1)
+            meant = near(name, known)
             raise SettingsProblem(
-                f"FLEETPROF_WARMED: {path} has no parameter {name!r}.{f' Did you mean {near[0]}?' if near else ''}"
+                f"FLEETPROF_WARMED: {path} has no parameter {name!r}.{f' Did you mean {meant}?' if meant else ''}"
             )
+        for name, times in Counter(name for name, _ in pairs).items():
+            if times > 1:
+                raise SettingsProblem(f"FLEETPROF_WARMED: the parameter {name!r} is given more than once.")
         for name, each in known.items():
             if each.get("required") and name not in given:
                 raise SettingsProblem(f"FLEETPROF_WARMED: {path} needs the parameter {name!r}.")

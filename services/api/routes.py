@@ -44,6 +44,7 @@ from services.api.profiles import (
     table,
 )
 from services.api.profiles.asker import Asker
+from services.api.query_string import only_what_is_taken
 from storage.query.engine import QueryEngine
 
 _SHAPES = (
@@ -87,7 +88,7 @@ def api_router(
         demand(request, access, Role.VIEWER)
 
     # The schemes describe, `viewer` decides: either of the two is enough.
-    guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme)]
+    guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
     asker = Asker(queries, limiter, answered, kept)
     for shape in (*_SHAPES, *_MODELS):

@@ -16,6 +16,7 @@ from services.api.auth import Access, Role
 from services.api.body import body_as_file
 from services.api.callers import bearer_scheme, demand, role_of, session_scheme
 from services.api.problems import Problem, described
+from services.api.query_string import only_what_is_taken
 from services.api.replies import Made, as_json, in_thread, zipped
 from services.symbols import answers
 from services.symbols.desk import MOST_ASKED, MOST_LISTED, ListingQuery, SymbolDesk
@@ -41,7 +42,7 @@ _PROBLEMS = described(
         408: "The body came too slowly.",
         413: "The body is too large.",
         415: "The body has a Content-Encoding other than zstd, gzip and identity.",
-        422: "A parameter is out of its range, or the file is of no use; the detail says why.",
+        422: "A parameter is unknown or out of its range, or the file is of no use; the detail says why.",
         503: "The database or the archive does not answer; Retry-After says when to ask again.",
         507: "The server's disk is full.",
     }
@@ -63,7 +64,7 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
     async def operator(request: Request) -> None:
         demand(request, access, Role.OPERATOR)
 
-    schemes = [Security(session_scheme), Security(bearer_scheme)]
+    schemes = [Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", tags=["symbols"])
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
@@ -235,7 +236,7 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
         summary="Captures that are landed again",
         description="Landings of better symbols: those under way first, then the latest.",
         response_model=symbol_models.Relandings,
-        responses=_only(401, 503),
+        responses=_only(401, 422, 503),
         **reading,
     )
     async def relandings(request: Request) -> Response:

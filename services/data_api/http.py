@@ -18,6 +18,7 @@ from services.api.formats.accept import accept_encoding, parse_accept
 from services.api.parameters import Selected
 from services.api.problems import Problem
 from services.api.profiles.asker import PROBLEMS
+from services.api.query_string import only_what_is_taken
 from services.data_api.cursor import LONGEST as LONGEST_CURSOR
 from services.data_api.desk import DataDesk
 from services.data_api.framing import Framing
@@ -114,7 +115,7 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
         "`progress` that is `done`.",
         response_class=StreamingResponse,
         responses={200: {"content": _CONTENT}, **PROBLEMS},
-        dependencies=[demanding(Role.VIEWER)],
+        dependencies=[demanding(Role.VIEWER), Depends(only_what_is_taken)],
     )
     async def data_profiles(
         *,
@@ -146,7 +147,7 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
         "control groups, containers and the description of its machine.",
         response_class=StreamingResponse,
         responses={200: {"content": _CONTENT}, **PROBLEMS},
-        dependencies=[demanding(Role.OPERATOR)],
+        dependencies=[demanding(Role.OPERATOR), Depends(only_what_is_taken)],
     )
     async def data_captures(
         *,

@@ -115,6 +115,17 @@ def test_a_foreign_host_a_foreign_page_and_a_foreign_method_are_refused_everywhe
     caller.refused(404, "GET", "/api/v1/no-such-route")
 
 
+def test_what_no_route_takes_is_refused_everywhere(caller: Caller):
+    for method, path, described in operations(caller.app):
+        document = caller.refused(422, method, f"{path}?no_such=1")
+        assert (document.type, document.parameter) == ("urn:fleetprof:problem:bad-parameter", "no_such")
+        caller.refused(401, method, f"{path}?no_such=1", headers={})
+        for parameter in described.get("parameters", []):
+            if parameter["in"] == "query" and parameter["schema"].get("type") != "array":
+                name = parameter["name"]
+                assert caller.refused(422, method, f"{path}?{name}=1&{name}=1").parameter == name
+
+
 def test_a_body_that_nothing_reads_is_refused_before_it_is_read(caller: Caller):
     for method, path, described in operations(caller.app):
         if "requestBody" not in described:
@@ -126,7 +137,8 @@ def test_an_upload_says_what_is_wrong_with_its_body(caller: Caller):
     assert len(uploads) >= 2
     for method, path, described in uploads:
         assert {"400", "408", "413", "415", "422", "507"} <= described["responses"].keys()
-        to = (method, f"{path}?key=00&name=x")
+        named = {each["name"]: "x" for each in described["parameters"] if each["schema"]["type"] == "string"}
+        to = (method, f"{path}?{urlencode(named)}")
 
         def refused(status: int, content: bytes, encoding: str, at: tuple[str, str] = to) -> None:
             headers = {**caller.headers, "Content-Encoding": encoding}

@@ -28,7 +28,7 @@ PROBLEMS = described(
         401: "Not signed in.",
         404: "No such campaign.",
         406: "The answer cannot be had in a form that Accept names; the hint lists those there are.",
-        422: "A parameter is out of its range, or the question needs more memory than one may.",
+        422: "A parameter is unknown or out of its range, or the question needs more memory than one may.",
         503: "The database does not answer, or the question takes too long.",
     }
 )

@@ -5711,7 +5711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5820,7 +5820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5931,7 +5931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6042,7 +6042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6147,7 +6147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6254,7 +6254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6363,7 +6363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6482,7 +6482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6599,7 +6599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6694,7 +6694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6809,7 +6809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6924,7 +6924,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7045,7 +7045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7162,7 +7162,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7273,7 +7273,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7380,7 +7380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7485,7 +7485,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7600,7 +7600,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7716,7 +7716,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7820,7 +7820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7926,7 +7926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7976,7 +7976,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8097,7 +8097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8137,6 +8137,15 @@ export interface operations {
             };
             /** @description Not signed in. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8246,7 +8255,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8314,7 +8323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8382,7 +8391,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8499,7 +8508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8618,7 +8627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8725,7 +8734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8843,7 +8852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8964,7 +8973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9004,6 +9013,15 @@ export interface operations {
             };
             /** @description Not signed in. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9107,7 +9125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9220,7 +9238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9335,7 +9353,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9446,7 +9464,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9507,7 +9525,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9607,7 +9625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9728,7 +9746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9791,7 +9809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9851,7 +9869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9951,7 +9969,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10019,7 +10037,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10089,7 +10107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10209,7 +10227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
             422: {
                 headers: {
                     [name: string]: unknown;

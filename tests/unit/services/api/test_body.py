@@ -21,6 +21,7 @@ from services.symbols.errors import NoSuchSymbols, UnusableFile
 
 TOKEN = "o" * 24
 PIECE: Message = {"type": "http.request", "body": b"x", "more_body": True}
+QUERIES = {"sources": "key=aa", "source": "binary=aa&path=a.c"}
 WHOLE: Message = {"type": "http.request", "body": b"x", "more_body": False}
 
 
@@ -99,7 +100,7 @@ class Api:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
 
-        await self._app(scope(method, f"/api/v1/{path}", "key=aa&binary=aa&path=a.c"), receive, send)
+        await self._app(scope(method, f"/api/v1/{path}", QUERIES.get(path, "")), receive, send)
         return statuses[0]
 
 

@@ -104,6 +104,7 @@ def test_views_are_asked_as_the_page_asks(tmp_path: Path):
         ("/api/v1/tabel", "/api/v1/tabel cannot be asked for. Did you mean /api/v1/table?"),
         ("/api/v1/sources", "/api/v1/sources cannot be asked for"),
         (f"{TABLE}?form=now-1h", "no parameter 'form'. Did you mean from?"),
+        (f"{TABLE}?by=file&by=binary", "the parameter 'by' is given more than once"),
         ("/api/v1/callers", "needs the parameter 'function'"),
         (TABLE + '?select={app="a"', "FLEETPROF_WARMED: /api/v1/table: "),
         (f"{TABLE}?from=yesterday", "yesterday"),
