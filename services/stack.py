@@ -27,6 +27,7 @@ from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
 from services.observing.address import ObserveAddress
 from services.observing.asking import is_ok
+from services.ports import choose_port
 from services.running import RunningStack, observed_at, run_dir
 from services.settings import Settings, variables
 from services.simulate.places import socket_of
@@ -92,6 +93,8 @@ class Stack:
         self.machine = platform.node() or "localhost"
         self.gateway = socket_of(fleet.sockets, 0) if fleet else f"unix:{self._folder / 'gateway.sock'}"
         self.port = settings.api_port
+        self.other_port: str | None = None
+        """Why `port` is not the usual one, a sentence; None: it is."""
         self.token = secrets.token_urlsafe(24)
         """Bearer token of this run, for `up` itself."""
 
@@ -108,9 +111,8 @@ class Stack:
 
     def start(self) -> None:
         """Start every part in order and say so; raises CannotStart, with what was started still running."""
-        self.port = _free_port(
-            self._settings.api_port, explicit="api_port" in self._settings.model_fields_set
-        )
+        chosen = choose_port(self._settings.api_port, explicit="api_port" in self._settings.model_fields_set)
+        self.port, self.other_port = chosen.number, chosen.instead
         if self._postgres is not None:
             with self._step("PostgreSQL"):
                 self._postgres.start()
@@ -339,23 +341,6 @@ class Stack:
 
     def _observed(self, part: str) -> ObserveAddress:
         return observed_at(self._settings.state_dir, part)
-
-
-def _free_port(wanted: int, *, explicit: bool) -> int:
-    """`wanted` if nobody listens there, else one the kernel picks. Raises CannotStart for one that was asked for."""
-    for port in (wanted,) if explicit else (wanted, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError as error:
-                why = error.strerror
-                continue
-            return int(probe.getsockname()[1])
-    raise CannotStart(
-        f"Port {wanted} of 127.0.0.1, which was asked for, cannot be used: {why}. "
-        "Choose another with --port or FLEETPROF_API_PORT, or 0 for a free one."
-    )
 
 
 def _listens(path: Path) -> bool:

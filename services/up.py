@@ -96,6 +96,8 @@ def _profile(
     begun = datetime.now(UTC)
     url = mint_login_url(settings.state_dir, stack.running.api_url)
     console.print(f"\nBrowse  {url}\n", style="bold", highlight=False, soft_wrap=True)
+    if stack.other_port is not None:
+        console.print(stack.other_port, style="yellow", soft_wrap=True)
     console.print(
         "The link works once; `fleetprof url` prints another. Ctrl-C stops everything.", style="dim"
     )
