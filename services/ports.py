@@ -44,7 +44,7 @@ def choose_port(wanted: int, *, explicit: bool, proc: Path = Path("/proc")) -> C
 
 def listener(port: int, proc: Path = Path("/proc")) -> str | None:
     """Who listens on a TCP port of this machine, as far as this user may see; None: it is not known."""
-    owners = {}
+    owners: dict[int, int] = {}
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
             owners |= listening((proc / "net" / table).read_text(), port)
