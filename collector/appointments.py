@@ -43,9 +43,10 @@ def draw_round(
     """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
 
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
-    in what is left of the round. The machines are those enabled that the campaign selects; the coverage
-    learns how many there are in every stratum, drawn or not. While captures wait too long to be landed
-    fewer are drawn than the campaign says (`collector.pressure`), in each hour as many as was decided for it.
+    in what is left of the round, and after a pause are as dense there as in a whole one: within a day each stands for
+    as much time. The machines are those enabled that the campaign selects; the coverage learns how many there are
+    in every stratum, drawn or not. While captures wait too long to be landed fewer are drawn than the
+    campaign says (`collector.pressure`), in each hour as many as was decided for it.
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)
@@ -65,6 +66,9 @@ def draw_round(
         kinds = len({(m.datacenter, m.platform) for m in chosen.values()})
         most = pressure.bound(visits_per_round * 3600 / definition.period_s, kinds)
         halved = pressure.decided(connection, campaign.campaign_id, definition.name, hours, most)
+        follows = coverage.note_time(connection, campaign.campaign_id, start, end)
+        if not follows and start > round_start(number, definition.period_s):
+            visits_per_round *= (end - start).total_seconds() / definition.period_s
     least = min(halved.values())
     strata = {
         times: _by_stratum(connection, list(chosen.values()), thinning=times)

@@ -5,7 +5,7 @@ in class -1 from its draw on, and moves to its own class when it ends, so at any
 `sum(drawn)` is the number of visits drawn and `drawn - answered - failed` of class -1 those under way.
 Every stratum has a row in every hour that a round reaches into, also where chance left it out: a
 stratum nobody was drawn from is machine-time that no weight speaks for, and answers must say so.
-`storage.visits` and a round's draw are the only writers.
+`storage.visits` and a round's draw are the only writers. When rounds were drawn at all is in `covered_time`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,15 @@ from datetime import date, datetime, timedelta
 from math import ceil
 from typing import Any
 
-from sqlalchemy import Connection, func
+from sqlalchemy import Connection, func, update
 from sqlalchemy.dialects.postgresql import insert
 
-from storage.schema import coverage
+from storage.schema import coverage, covered_time
 
 UNKNOWN_CLASS = -1
 CLASSES = 4
+NO_PAUSE = timedelta(seconds=5)
+"""A draw that comes no later than this after the round before it follows it: collectors look once a second, databases may be slow."""
 _BATCH = 1000
 
 
@@ -88,6 +90,26 @@ def note_populations(
                 where=coverage.c.population < rows.excluded.population,
             )
         )
+
+
+def note_time(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> bool:
+    """Note that visits of this time are drawn, also where chance leaves it without any; whether it follows what was noted.
+
+    A round that begins where the one before it ended, or up to `NO_PAUSE` later, extends its row. Call it in the
+    transaction that claimed the round (`storage.campaigns.begin_round`): no other one then writes the campaign's rows.
+    """
+    if not end > start:
+        return True
+    c = covered_time.c
+    extended = connection.execute(
+        update(covered_time)
+        .where(c.campaign_id == campaign_id, c.begins <= start, c.ends >= start - NO_PAUSE)
+        .values(ends=func.greatest(c.ends, end))
+    )
+    if extended.rowcount:
+        return True
+    connection.execute(insert(covered_time).values(campaign_id=campaign_id, begins=start, ends=end))
+    return False
 
 
 def hours_between(start: datetime, end: datetime) -> range:

@@ -35,6 +35,10 @@ class Campaign:
         self.strata = inventory.stratum_ids(self.connection, [(name, "") for name in self.sizes])
         self._machines: dict[str, int] = {}
 
+    def cover(self, start: datetime, end: datetime) -> None:
+        """Have rounds drawn visits of [start, end); hours of which none is noted count whole."""
+        coverage.note_time(self.connection, self.campaign_id, start, end)
+
     def draw(self, drawn_at: datetime, stratum: str, machine: str = "") -> DrawnVisit:
         """A visit under way; the coverage knows every stratum of the hour."""
         partitions.ensure(self.connection, [drawn_at.date()])

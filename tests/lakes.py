@@ -23,6 +23,8 @@ DAYS = 3
 MIDNIGHT = datetime(2026, 11, 10, tzinfo=UTC)
 LATER = MIDNIGHT + timedelta(days=DAYS + 2)
 """All days are closed."""
+BEFORE, AFTER = timedelta(minutes=7), timedelta(minutes=55)
+"""Rounds begin so long before a visit of an odd minute and end so long after it; of others nothing is known."""
 SIZES = {"east": 100, "west": 40, "north": 7}
 FUNCTIONS = ("main", "work", "wait", "std::sort<int>", "ядро")
 
@@ -71,6 +73,8 @@ class Store:
             stacks = stacks_of(fleet.write)
             for visit in visits:
                 at = MIDNIGHT + timedelta(minutes=visit.minute)
+                if visit.minute % 2:
+                    fleet.cover(at - BEFORE, at + AFTER)
                 if visit.seconds is None:
                     fleet.fail(at, visit.stratum, utilisation=visit.utilisation)
                     continue

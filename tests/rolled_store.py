@@ -12,6 +12,8 @@ from tests.designed import Campaign
 from tests.facts import FactWriter, Visit
 
 PERIODS = (10_101_010, 20_202_020)
+BEFORE, AFTER = timedelta(minutes=7), timedelta(minutes=11)
+"""Rounds begin so long before a visit and end so long after it; in between nobody draws."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,10 @@ class RolledStore:
         with self._engine.begin() as connection:
             fleet = Campaign(connection, self._sizes, self.campaign)
             for number, seen in enumerate(visits):
+                drawn_at = self._midnight + timedelta(minutes=seen.minute)
+                fleet.cover(drawn_at - BEFORE, drawn_at + AFTER)
                 visit = fleet.answer(
-                    self._midnight + timedelta(minutes=seen.minute),
+                    drawn_at,
                     seen.stratum,
                     utilisation=seen.utilisation,
                     seconds=seen.seconds,

@@ -32,14 +32,20 @@ class Drawn:
         return self.minute // 60
 
 
-def covered_seconds(visits: Sequence[Drawn], start: int, end: int) -> dict[int, float]:
-    """By day, the seconds of the minutes [start, end) in hours with a draw, from the first draw on."""
-    first = min(visit.minute for visit in visits)
+def covered_seconds(
+    visits: Sequence[Drawn], start: int, end: int, rounds: Sequence[tuple[int, int]] = ()
+) -> dict[int, float]:
+    """By day, the seconds of the minutes [start, end) that rounds drew visits of, in hours with a visit.
+
+    An hour that none of the rounds (each [from, to) in minutes) reaches into counts whole.
+    """
+    of_rounds = {minute for low, high in rounds for minute in range(low, high)}
     seconds: dict[int, float] = defaultdict(float)
     for hour in {visit.hour for visit in visits}:
-        low, high = max(hour * 60, start, first), min((hour + 1) * 60, end)
+        minutes = set(range(hour * 60, (hour + 1) * 60))
+        inside = (minutes & of_rounds or minutes) & set(range(start, end))
         if hour * 60 < end and (hour + 1) * 60 > start:
-            seconds[hour // 24] += 60.0 * max(high - low, 0)
+            seconds[hour // 24] += 60.0 * len(inside)
     return dict(seconds)
 
 
@@ -49,6 +55,8 @@ def weights(
     numbers: Mapping[Stratum, int],
     start: int,
     end: int,
+    *,
+    rounds: Sequence[tuple[int, int]] = (),
 ) -> dict[int, float]:
     """The weight of each landed visit of the minutes [start, end), by its index in `visits`.
 
@@ -56,7 +64,7 @@ def weights(
     """
     inside = {i: visit for i, visit in enumerate(visits) if start <= visit.minute < end}
     found: dict[int, float] = {}
-    for day, seconds in covered_seconds(visits, start, end).items():
+    for day, seconds in covered_seconds(visits, start, end, rounds).items():
         of_day = {i: visit for i, visit in inside.items() if visit.day == day}
         for strata in _joined(of_day.values(), sizes, numbers):
             machine_seconds = seconds * sum(sizes[stratum] for stratum in strata)

@@ -20,7 +20,7 @@ from storage.data.stopping import Stop
 from storage.data.visits import read_visits
 from storage.data.weights import DayWeights, read_day
 from storage.query.stacks.functions import Functions
-from storage.query.weighing.strata import HOUR_S
+from storage.query.weighing.covered import HOUR_S
 from storage.schema import capture, coverage, visit
 
 PAGE_VISITS = 256

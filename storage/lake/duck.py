@@ -145,6 +145,14 @@ def _create_views(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Man
         for campaign in _begun_before(manifests)
     )
     connection.execute(f"CREATE VIEW coverage AS SELECT * FROM covered{marks}")  # noqa: S608 - numbers
+    connection.execute("CREATE TABLE covered_time (campaign_id INTEGER, begins TIMESTAMP, ends TIMESTAMP)")
+    runs = [(campaign, *run) for each in manifests for campaign, runs in each.covered.items() for run in runs]
+    if runs:
+        connection.execute(
+            "INSERT INTO covered_time SELECT run[1], make_timestamp(run[2]), make_timestamp(run[3])"
+            " FROM (SELECT unnest(CAST(? AS BIGINT[][])) AS run)",
+            [runs],
+        )
 
 
 def _begun_before(manifests: Sequence[Manifest]) -> list[int]:

@@ -22,7 +22,7 @@ from storage.lake.dictionaries import columns_of
 from storage.lake.duck import DEFAULT, Limits
 from storage.lake.errors import LakeAhead, LakeDamaged, LakeDiffers, LakeError
 from storage.lake.facts import Weights, write_facts
-from storage.lake.manifest import Manifest
+from storage.lake.manifest import Covered, Manifest
 from storage.lake.place import Lake, folder_of
 from storage.lake.tables import TABLES
 from storage.lake.verify import faults
@@ -32,7 +32,7 @@ from storage.query.arrays import Int64
 from storage.query.copy_binary import read_fixed
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Ids, read_design
-from storage.schema import campaign, capture_segment, coverage, profile, sample_type, visit
+from storage.schema import campaign, capture_segment, coverage, covered_time, profile, sample_type, visit
 
 _LOCK = 0x666C6C6B
 """First key of the advisory locks; the second is the day, since 1970."""
@@ -167,6 +167,7 @@ class _Day:
             totals=landed.totals(connection, day),
             tables={name: writer.close() for name, writer in self._writers.items()},
             begun=self._begun(),
+            covered=self._covered(),
         )
 
     def _write_visits(self) -> tuple[Ids, Int64]:
@@ -264,3 +265,22 @@ class _Day:
         c = coverage.c
         first = select(c.campaign_id, func.min(c.hour)).where(c.drawn > 0).group_by(c.campaign_id)
         return {row[0]: row[1] for row in self._connection.execute(first)}
+
+    def _covered(self) -> dict[int, tuple[Covered, ...]]:
+        c = covered_time.c
+        start = datetime.combine(self._day, time(), UTC)
+        end = start + timedelta(days=1)
+        rows = self._connection.execute(
+            select(c.campaign_id, c.begins, c.ends)
+            .where(c.ends > start, c.begins < end)
+            .order_by(c.campaign_id, c.begins)
+        )
+        found: dict[int, tuple[Covered, ...]] = {}
+        for number, begins, ends in rows:
+            run = (_microseconds(max(begins, start)), _microseconds(min(ends, end)))
+            found[number] = (*found.get(number, ()), run)
+        return found
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

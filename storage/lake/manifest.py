@@ -16,7 +16,10 @@ from storage.lake.errors import LakeDamaged
 from storage.lake.place import Lake, folder_of
 from storage.lake.tables import TABLES
 
-FORMAT = 2
+FORMAT = 3
+_BEFORE_COVERED = 2
+"""Days of this format say nothing of the time that rounds covered: their hours count whole."""
+_DAY_US = 86_400_000_000
 _KEY = re.compile(r"manifests/day=(\d{4}-\d\d-\d\d)\.json")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}-[0-9]{5}\.parquet")
@@ -60,6 +63,10 @@ class TypeTotals:
     units: int
 
 
+Covered = tuple[int, int]
+"""Beginning and end of a run of rounds, µs since 1970 UTC."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A day as it was exported."""
@@ -75,6 +82,8 @@ class Manifest:
     tables: Mapping[str, tuple[File, ...]]
     begun: Mapping[int, int]
     """The hour of the first draw ever of each campaign (id), as PostgreSQL knew it."""
+    covered: Mapping[int, tuple[Covered, ...]]
+    """When the rounds of each campaign (id) were, of the day."""
 
     @property
     def facts(self) -> int:
@@ -124,6 +133,7 @@ def render(manifest: Manifest) -> str:
         "totals": [asdict(total) for total in manifest.totals],
         "tables": {name: [asdict(file) for file in files] for name, files in manifest.tables.items()},
         "begun": {str(campaign): hour for campaign, hour in manifest.begun.items()},
+        "covered": {str(campaign): runs for campaign, runs in manifest.covered.items()},
     }
     return json.dumps(document, indent=1) + "\n"
 
@@ -141,6 +151,7 @@ def parse(text: str, day: date) -> Manifest:
             totals=tuple(TypeTotals(**total) for total in document["totals"]),
             tables={name: tuple(map(_file, document["tables"][name])) for name in TABLES},
             begun={int(campaign): int(hour) for campaign, hour in document["begun"].items()},
+            covered=_covered(document, date.fromisoformat(document["day"])),
         )
     except LakeDamaged:
         raise
@@ -152,8 +163,22 @@ def parse(text: str, day: date) -> Manifest:
 
 
 def _check_format(found: object, day: date) -> None:
-    if found != FORMAT:
+    if found not in {_BEFORE_COVERED, FORMAT}:
         raise LakeDamaged(f"The lake's manifest of {day} has format {found!r}, not {FORMAT}.")
+
+
+def _covered(document: Mapping[str, Any], day: date) -> Mapping[int, tuple[Covered, ...]]:
+    if document["format"] == _BEFORE_COVERED:
+        return {}
+    found = {
+        int(campaign): tuple((int(begin), int(end)) for begin, end in runs)
+        for campaign, runs in document["covered"].items()
+    }
+    midnight = (day - date(1970, 1, 1)).days * _DAY_US
+    for begin, end in (run for runs in found.values() for run in runs):
+        if not midnight <= begin < end <= midnight + _DAY_US:
+            raise ValueError("a run of rounds is not of the day")
+    return found
 
 
 def _file(entry: Any) -> File:

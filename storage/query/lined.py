@@ -14,8 +14,8 @@ from storage.query.facts.line_scan import LineFacts, line_parts_to_read, scan_li
 from storage.query.facts.scan import WHOLE, campaign_of, parts_to_read, sample_type_of
 from storage.query.samples import Samples, SampleSource, of_fewer
 from storage.query.selections.selection import Selection
+from storage.query.weighing.covered import draws
 from storage.query.weighing.evidence import Visits
-from storage.query.weighing.strata import draws
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,9 @@ from storage.query.stacks.node_marks import NodeMarks
 from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
 from storage.query.unseen import bounded
+from storage.query.weighing.covered import draws
 from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Seen, Visits
-from storage.query.weighing.strata import draws
 from storage.schema import visit
 
 _Read = TypeVar("_Read")

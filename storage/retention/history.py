@@ -3,7 +3,7 @@
 They go in whole buckets of the largest merged cells, so that no cell outlives the coverage of some of its days.
 """
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
@@ -18,6 +18,7 @@ from storage.schema import (
     capture_segment,
     capture_system,
     coverage,
+    covered_time,
     exposure,
     roll,
     roll_built,
@@ -58,6 +59,7 @@ def drop_cells(connection: Connection, before: date) -> int:
             )
         ),
         *(delete(table).where(table.c.day < before) for table in (exposure, coverage)),
+        delete(covered_time).where(covered_time.c.ends <= datetime.combine(before, time(), UTC)),
     )
     return sum(connection.execute(statement).rowcount for statement in statements) + days.forget(
         connection, first

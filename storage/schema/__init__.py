@@ -46,7 +46,7 @@ from storage.schema.symbols import (
     symcache,
 )
 from storage.schema.system import capture_cpu, capture_system
-from storage.schema.visits import capture, coverage, visit
+from storage.schema.visits import capture, coverage, covered_time, visit
 
 __all__ = [
     "PARTITIONED",
@@ -61,6 +61,7 @@ __all__ = [
     "capture_system",
     "chunk",
     "coverage",
+    "covered_time",
     "database_identity",
     "debug_file",
     "dictionary_epoch",

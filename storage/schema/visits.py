@@ -157,3 +157,13 @@ coverage = Table(
     Column("seconds", Double, nullable=False, comment="answered seconds"),
     comment="what weights are computed from, at query time (DESIGN §4)",
 )
+
+covered_time = Table(
+    "covered_time",
+    metadata,
+    Column("campaign_id", SmallInteger, primary_key=True),
+    Column("begins", utc, primary_key=True),
+    Column("ends", utc, nullable=False, comment="of the last round's time; it is extended by the next round"),
+    Index(None, "campaign_id", "ends"),
+    comment="runs of rounds that followed each other: visits of no other time were drawn",
+)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
@@ -39,6 +39,18 @@ a_visit = st.builds(
     samples=st.tuples(*[st.integers(0, 50)] * 3),
 )
 
+a_run = st.tuples(st.integers(EVENING - 90, EVENING + 230), st.integers(1, 150)).map(
+    lambda run: (run[0], run[0] + run[1])
+)
+"""Rounds that followed each other; those of two runs may overlap."""
+
+
+def drawn_by(rounds: Sequence[tuple[int, int]], minute: int) -> bool:
+    """Whether a visit of that minute can be theirs, or that of rounds of which nothing is known."""
+    hour = minute // 60 * 60
+    of_hour = [(low, high) for low, high in rounds if low < hour + 60 and high > hour]
+    return not of_hour or any(low <= minute < high for low, high in of_hour)
+
 
 @pytest.fixture
 def queries(engine: Engine) -> Iterator[QueryEngine]:
@@ -52,10 +64,18 @@ def minutes(start: int, end: int, **more: str) -> Selection:
     return parse_selection(start=bounds[0], end=bounds[1], **more)
 
 
-def land(engine: Engine, visits: Sequence[Drawn], name: str = "fleet", **event: object) -> dict[str, int]:
+def land(
+    engine: Engine,
+    visits: Sequence[Drawn],
+    name: str = "fleet",
+    rounds: Sequence[tuple[int, int]] = (),
+    **event: object,
+) -> dict[str, int]:
     """Have the visits drawn, and their samples in main, main;work and main;wait; stratum ids by name."""
     with engine.begin() as connection:
         fleet = Campaign(connection, SIZES, name)
+        for low, high in rounds:
+            fleet.cover(MIDNIGHT + timedelta(minutes=low), MIDNIGHT + timedelta(minutes=high))
         functions = [fleet.write.function(n, binary=f"bin-{n}") for n in NAMES]
         stacks = [fleet.write.stack([functions[0], *functions[i:][: i > 0]]) for i in range(3)]
         for visit in visits:
@@ -83,14 +103,23 @@ def land(engine: Engine, visits: Sequence[Drawn], name: str = "fleet", **event: 
     visits=st.lists(a_visit, min_size=1, max_size=30),
     start=st.integers(EVENING - 30, EVENING + 100),
     length=st.integers(30, 300),
+    rounds=st.lists(a_run, max_size=4, unique_by=lambda run: run[0]),
 )
 def test_every_figure_is_weighted_as_plain_python_does(
-    engine: Engine, queries: QueryEngine, visits: list[Drawn], start: int, length: int
+    engine: Engine,
+    queries: QueryEngine,
+    visits: list[Drawn],
+    start: int,
+    length: int,
+    *,
+    rounds: list[tuple[int, int]],
 ):
     campaign = f"c{uuid4().hex}"
-    numbers = land(engine, visits, campaign)
+    visits = [visit for visit in visits if drawn_by(rounds, visit.minute)]
+    assume(visits)
+    numbers = land(engine, visits, campaign, rounds)
     end = start + length
-    expected = weights(visits, SIZES, numbers, start, end)
+    expected = weights(visits, SIZES, numbers, start, end, rounds=rounds)
     own, total, whole = Counter(), Counter(), 0.0
     for i, weight in expected.items():
         main, work, wait = (weight * n * PERIOD for n in visits[i].samples)
@@ -162,12 +191,13 @@ def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_
     assert answer.table.rows[0].visits == 4
 
 
-def test_hours_without_a_draw_are_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
-    land(engine, [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)])
+def test_time_without_rounds_is_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
+    visits = [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)]
+    land(engine, visits, rounds=[(85, 100), (265, 275), (280, 305), (302, 310)])
     totals = queries.ask(TableQuestion(minutes(0, 600), ("function",), Page())).totals
     assert totals.coverage.asked_s == 600 * 60
-    assert totals.coverage.covered_s == 1800 + 3600, "from the first draw on, and the fifth hour"
-    assert totals.estimate.value == pytest.approx(147 * 5400 / 20 * 40 * PERIOD), "the strata are one group"
+    assert totals.coverage.covered_s == 60 * (15 + 10 + 20), "nothing of the sixth hour, that drew nobody"
+    assert totals.estimate.value == pytest.approx(147 * 2700 / 20 * 40 * PERIOD), "the strata are one group"
     assert totals.coverage.uncovered == 0
 
 

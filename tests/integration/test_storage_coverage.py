@@ -5,22 +5,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
-from sqlalchemy import Connection, Engine, Row, func, select
+from alembic import command
+from sqlalchemy import Connection, Engine, Row, func, inspect, select
 
 from collector import appointments
-from storage import campaigns, coverage, inventory, visits
+from storage import campaigns, coverage, inventory, migrate, visits
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
 from storage.schema import coverage as rows
-from storage.schema import visit
-from storage.visits import Outcome
+from storage.schema import covered_time, visit
+from storage.visits import DrawnVisit, Outcome
 
 pytestmark = pytest.mark.integration
 
-NOON = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = int(NOON.timestamp()) // 3600
 FLEET = Definition("fleet", period_s=60, visits_per_round=1, events=(EventPlan("cpu", 5000, rate_hz=99),))
 
@@ -113,11 +115,93 @@ def test_a_round_over_midnight_has_rows_of_both_days(engine: Engine) -> None:
     assert len({row.day for row in connection_rows(engine)}) == 2
 
 
+def runs(connection: Connection) -> list[tuple[float, float]]:
+    """When rounds were drawn, in seconds from noon."""
+    found = connection.execute(select(covered_time.c.begins, covered_time.c.ends)).all()
+    return sorted(((begins - NOON).total_seconds(), (ends - NOON).total_seconds()) for begins, ends in found)
+
+
+def test_rounds_that_follow_each_other_are_one_run_until_a_pause(engine: Engine, fleet: Campaign) -> None:
+    with engine.begin() as connection:
+        for moment in (0, 61, 124, 180, 245):
+            draw(connection, fleet, NOON + timedelta(seconds=moment))
+        assert runs(connection) == [(0, 300)]
+        for moment in (306, 480, 545):
+            draw(connection, fleet, NOON + timedelta(seconds=moment))
+        assert runs(connection) == [(0, 300), (306, 360), (480, 600)]
+
+
+def test_after_a_pause_a_round_has_the_visits_of_what_is_left_of_it(engine: Engine) -> None:
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, (30, 90), replace(FLEET, visits_per_round=120))
+        number = [draw(connection, campaign, NOON + timedelta(seconds=s)) for s in (45, 60, 121, 230)]
+    assert number == [30, 120, 120, 20]
+
+
+def test_a_round_of_another_period_may_overlap_the_one_before(engine: Engine, fleet: Campaign) -> None:
+    with engine.begin() as connection:
+        longer = campaigns.create_or_update(connection, replace(FLEET, period_s=3600))
+        draw(connection, longer)
+        again = campaigns.create_or_update(connection, FLEET)
+        for minute in (20, 59, 60):
+            draw(connection, again, NOON + timedelta(minutes=minute))
+        assert runs(connection) == [(0, 3660)]
+
+
+def test_a_campaign_that_finds_no_machine_covers_no_time(engine: Engine) -> None:
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, ())
+        assert draw(connection, campaign) == 0
+        assert runs(connection) == []
+
+
+def test_of_rounds_drawn_before_their_time_was_kept_the_visits_say_it(engine: Engine) -> None:
+    """Runs of hours, from the first visit of the first to a period after the last visit of the last."""
+    moments = [
+        *range(30 * 60 + 7, 2 * 3600 + 20 * 60, 60),
+        *range(9 * 3600, 9 * 3600 + 60, 10),
+        10 * 3600 - 20,
+    ]
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, (1,))
+        stratum = inventory.stratum_ids(connection, [("dc0", "")])["dc0", ""]
+        machine = inventory.machines(connection)[0].machine_id
+        drawn = [
+            DrawnVisit(
+                uuid4(),
+                campaign.campaign_id,
+                0,
+                machine,
+                stratum,
+                1,
+                1,
+                1.0,
+                NOON + timedelta(seconds=moment),
+            )
+            for moment in moments
+        ]
+        by_hand = replace(
+            drawn[0], visit_id=uuid4(), round=visits.BY_HAND, drawn_at=NOON - timedelta(hours=3)
+        )
+        visits.record_draw(connection, [*drawn, by_hand])
+        config = migrate._config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004")
+        assert "covered_time" not in inspect(connection).get_table_names()
+        command.upgrade(config, "head")
+        assert migrate.differences(connection) == []
+        last = moments[-8] + 60
+        assert runs(connection) == [(30 * 60 + 7, last), (9 * 3600, 10 * 3600)]
+        assert draw(connection, campaign, NOON + timedelta(hours=10)) == 1
+        assert runs(connection)[-1] == (9 * 3600, 10 * 3600 + 60), "a round goes on where the hour ended"
+
+
 def test_a_campaign_that_never_draws_has_no_coverage(engine: Engine) -> None:
     with engine.begin() as connection:
         campaign = make_fleet(connection, (5,), replace(FLEET, visits_per_round=0))
         assert draw(connection, campaign) == 0
         assert populations(connection, campaign) == {}
+        assert runs(connection) == []
 
 
 def test_draws_and_endings_at_once_never_deadlock(engine: Engine, fleet: Campaign) -> None:

@@ -24,6 +24,7 @@ from storage.schema import (
     capture_segment,
     chunk,
     coverage,
+    covered_time,
     exposure,
     profile,
     roll,
@@ -310,6 +311,25 @@ class TestHistory:
         assert self.counts(engine) == [n // 2 for n in before]
         assert retain(engine, archive, on + timedelta(days=64), self.KEEP).cells == sum(before) // 2
         assert self.counts(engine) == [0] * 5
+
+    def test_the_time_of_rounds_goes_with_their_coverage(
+        self, engine: Engine, archived: list[UUID], archive: Archive
+    ) -> None:
+        first = kept_from(TODAY)
+        self.fill(engine, archived, [first + timedelta(days=n) for n in range(128)])
+        midnight = datetime(first.year, first.month, first.day, tzinfo=UTC)
+        runs = ((0, 2), (3, 64), (63, 65), (100, 101))
+        with engine.begin() as connection:
+            for begins, ends in runs:
+                moments = {
+                    "begins": midnight + timedelta(days=begins),
+                    "ends": midnight + timedelta(days=ends),
+                }
+                connection.execute(insert(covered_time).values(campaign_id=1, **moments))
+        assert retain(engine, archive, first + timedelta(days=64 + 400), self.KEEP).cells > 0
+        with engine.connect() as connection:
+            left = connection.scalars(select(covered_time.c.ends).order_by(covered_time.c.ends)).all()
+        assert [(ends - midnight).days for ends in left] == [65, 101]
 
     def test_a_day_of_facts_kept_back_keeps_its_bucket(
         self, engine: Engine, archived: list[UUID], archive: Archive

@@ -41,7 +41,9 @@ class InputsAnswer(Answer):
     design: str = Field(
         description="random; none: visits by hand, which say nothing of the fleet, or none was looked at."
     )
-    covered_seconds: float = Field(description="Of the asked time, those in which the campaign drew visits.")
+    covered_seconds: float = Field(
+        description="Of the asked time, those that the campaign's rounds drew visits of."
+    )
     population: float = Field(description="Machines the campaign draws from, a mean over the covered time.")
     visits: int = Field(
         description="Landed visits of the selection; 0 where none was looked at, since named experiments train the model."

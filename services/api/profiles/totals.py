@@ -44,7 +44,9 @@ class TotalsAnswer(Answer):
         "stands for all of them. Observed figures are that part's."
     )
     asked_seconds: float = Field(description="Length of the selection.")
-    covered_seconds: float = Field(description="Of those, the hours in which the campaign drew visits.")
+    covered_seconds: float = Field(
+        description="Of those, the time that the campaign's rounds drew visits of."
+    )
     weighed_seconds: float = Field(
         description="Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds "
         "are divided by to be cores."

@@ -32,9 +32,10 @@ from storage.query.cells.unmerged import (
 from storage.query.cells.worth import cheapest, worth
 from storage.query.facts.scan import SampleType
 from storage.query.selections.selection import Selection
+from storage.query.weighing.covered import HOUR_S
 from storage.query.weighing.design import design_of
 from storage.query.weighing.kept import facts_from, midnight
-from storage.query.weighing.strata import HOUR_S, Strata, read_strata
+from storage.query.weighing.strata import Strata, read_strata
 from storage.rolling import reading
 from storage.rolling.cover import Cover, State, cover, cover_by_hour, read_state
 from storage.rolling.cubes import HOUR, HOURS_A_DAY, HOURS_KEPT_DAYS, Source, day_number

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from storage.query.facts.scan import SampleType
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
-from storage.query.weighing.strata import HOUR_S
+from storage.query.weighing.covered import HOUR_S
 from storage.rolling.cubes import APPLICATION, EVENT, Cube
 
 SHORTEST_PART_S = 6 * HOUR_S

@@ -21,7 +21,8 @@ from storage.query.copy_binary import Rows, among, among_uuids, read_fixed, read
 from storage.query.facts.chunks import decode_chunks
 from storage.query.facts.scan import MAX_BYTES, MAX_FACTS
 from storage.query.selections.selection import Selection
-from storage.query.weighing.strata import HOUR_S, HOURS, NOT_KNOWN, class_of
+from storage.query.weighing.covered import HOUR_S, HOURS
+from storage.query.weighing.strata import NOT_KNOWN, class_of
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import day_of
 from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit

@@ -19,7 +19,7 @@ from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
-from storage.query.weighing.strata import HOUR_S
+from storage.query.weighing.covered import HOUR_S
 
 MOST_ROWS = 10_000
 MOST_STEPS = 1_000

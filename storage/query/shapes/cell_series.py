@@ -34,8 +34,8 @@ from storage.query.shapes.table_rows import APPLICATION, ApplicationRows
 from storage.query.shapes.totals import Totals, totals_of_cells
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import ByVisit
+from storage.query.weighing.covered import HOUR_S
 from storage.query.weighing.evidence import Seen
-from storage.query.weighing.strata import HOUR_S
 from storage.query.weighing.visit_times import VisitTimes, read_hourly_times
 from storage.rolling import reading as stored
 from storage.rolling.cubes import APPLICATION as APPLICATIONS

@@ -15,8 +15,8 @@ from storage.query.arrays import Int64
 from storage.query.facts.scan import campaign_of
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import DAY_S, Steps
+from storage.query.weighing.covered import CoveredTime
 from storage.query.weighing.evidence import Visits
-from storage.query.weighing.strata import CoveredHours
 from storage.query.weighing.visit_times import VisitTimes, read_drawn
 
 _NOTHING: frozenset[int] = frozenset()
@@ -91,7 +91,7 @@ def step_weights(
     return StepWeights(weighed, found.unsaid, found, place)
 
 
-def _cut(times: VisitTimes, covered: CoveredHours, over: Steps) -> Int64:
+def _cut(times: VisitTimes, covered: CoveredTime, over: Steps) -> Int64:
     """The days since 1970 in which visits wait and that lie in several steps."""
     days = np.unique(times.drawn_at[times.waits] // DAY_S)
     low = np.maximum(days * DAY_S, covered.begin)
@@ -100,7 +100,7 @@ def _cut(times: VisitTimes, covered: CoveredHours, over: Steps) -> Int64:
     return days[several].astype(np.int64)
 
 
-def _pieces(day: Int64, step: Int64, covered: CoveredHours, over: Steps) -> dict[Piece, float]:
+def _pieces(day: Int64, step: Int64, covered: CoveredTime, over: Steps) -> dict[Piece, float]:
     """The covered seconds of each of these pieces."""
     found = sorted(set(zip(day.tolist(), step.tolist(), strict=True)))
     days, of = np.array(found, np.int64).reshape(-1, 2).T

@@ -16,8 +16,9 @@ from analysis.weights import Weights, weigh
 from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import read_fixed
 from storage.query.selections.selection import Selection
+from storage.query.weighing.covered import HOURS
 from storage.query.weighing.kept import facts_from
-from storage.query.weighing.strata import HOURS, NOT_KNOWN, Strata, class_of, read_strata
+from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, read_strata
 from storage.schema import capture_segment, visit
 from storage.visits import BY_HAND
 

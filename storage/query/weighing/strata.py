@@ -1,29 +1,26 @@
 """The machine-moments a selection stands for: strata by day, how many machines, how many seconds.
 
-A campaign covers the hours in which it drew anyone, from its first draw to now; what a selection asks
-beyond them is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
+A campaign covers the time of its rounds, up to now, in hours in which they drew anyone (`covered`); what a selection asks
+beyond it is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
 """
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
-from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Integer, Select, bindparam, exists, func, select
+from sqlalchemy import Connection, Integer, bindparam, func, select
 
 from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
 from storage.query.copy_binary import read_fixed
-from storage.query.elsewhere import elsewhere
 from storage.query.remembered import once_a_snapshot
-from storage.query.weighing.waiting import SOME_WAIT, count_waiting
+from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, covered_of, read_known
+from storage.query.weighing.waiting import count_waiting
 from storage.schema import coverage, visit
 from storage.schema import stratum as table
 from storage.visits import BY_HAND
 
-HOUR_S = 3600
-HOURS = 24
 _MAX_BYTES = 256 << 20
 NOT_KNOWN = -1.0
 """Utilisation of a visit that could not say."""
@@ -50,10 +47,6 @@ _COVERAGE = (
     .outerjoin(_ALIKE, _ALIKE.c.stratum_id == coverage.c.stratum_id)
     .where(_CAMPAIGN, coverage.c.hour >= _FIRST, coverage.c.hour < bindparam("end"))
 )
-_NOW_AND_BEFORE = select(
-    func.now(), exists().where(_CAMPAIGN, coverage.c.drawn > 0, coverage.c.hour < _FIRST)
-)
-_AND_WHETHER_SOME_WAIT: Select[Any] = _NOW_AND_BEFORE.add_columns(SOME_WAIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +144,17 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
         connection, _COVERAGE, {"campaign": campaign_id, "first": first, "end": last}, limit=_MAX_BYTES
     )
     hour, drawn = rows.ints("hour"), rows.ints("drawn")
-    known = _known(connection, campaign_id, asked)
-    hours = _covered_hours(connection, campaign_id, np.unique(hour[drawn > 0]), asked, known)
-    if hours is None:
+    known = read_known(connection, campaign_id, asked)
+    time = covered_of(connection, campaign_id, np.unique(hour[drawn > 0]), asked, known)
+    if time is None:
         return None
-    active = hours.hour
-    covered = np.isin(hour, active)
+    covered = np.isin(hour, time.hour)
     stratum, klass = rows.ints("stratum_id"), rows.ints("utilisation_class")
     whole = (hour * HOUR_S >= asked[0]) & ((hour + 1) * HOUR_S <= asked[1])
     counted = covered & whole
     edges = _drawn_at_edges(connection, campaign_id, start, end)
     found = _strata(
-        hours,
+        time,
         populations=(stratum[covered], hour[covered], rows.ints("population")[covered]),
         drawn=tuple(
             np.concatenate(pair)
@@ -191,89 +183,8 @@ def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
     return first[place[np.searchsorted(known, strata)]]
 
 
-@dataclass(frozen=True, slots=True)
-class CoveredHours:
-    """The hours of a selection in which a campaign drew visits, ascending."""
-
-    hour: Int64
-    begin: float
-    """Seconds since 1970: of the selection, but not before the campaign's first draw."""
-    until: float
-    """Of the selection, but not after now."""
-
-    @property
-    def seconds(self) -> Float:
-        """How many of each are the selection's."""
-        low, high = self._edges
-        return high - low
-
-    def of_days(self, days: Int64) -> "CoveredHours":
-        """Those of some days since 1970 UTC."""
-        return replace(self, hour=self.hour[np.isin(self.hour // HOURS, days)])
-
-    def within(self, starts: Float, ends: Float) -> Float:
-        """Covered seconds of each [start, end)."""
-        if not len(self.hour):
-            return np.zeros(len(starts))
-        low, high = self._edges
-        until = np.cumsum(high - low)
-        # Covered time up to a moment rises within covered hours and stays level between them.
-        moments = np.stack((low, high), axis=1).ravel()
-        risen = np.stack((until - (high - low), until), axis=1).ravel()
-        return np.asarray(np.interp(ends, moments, risen) - np.interp(starts, moments, risen), np.float64)
-
-    @property
-    def _edges(self) -> tuple[Float, Float]:
-        last = max(self.begin, self.until)  # a selection of the future ends before it begins
-        return (
-            np.clip(self.hour * float(HOUR_S), self.begin, last),
-            np.clip((self.hour + 1) * float(HOUR_S), self.begin, last),
-        )
-
-
-def read_covered(
-    connection: Connection, campaign_id: int, start: datetime, end: datetime
-) -> CoveredHours | None:
-    """The covered hours of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
-    asked = np.array([start.timestamp(), end.timestamp()])
-    c = coverage.c
-    active = connection.scalars(
-        select(c.hour)
-        .distinct()
-        .where(
-            c.campaign_id == campaign_id,
-            c.hour >= int(asked[0] // HOUR_S),
-            c.hour < ceil(asked[1] / HOUR_S),
-            c.drawn > 0,
-        )
-    ).all()
-    known = _known(connection, campaign_id, asked)
-    return _covered_hours(connection, campaign_id, np.array(sorted(active), np.int64), asked, known)
-
-
-class _Known(NamedTuple):
-    now: float
-    """Seconds since 1970."""
-    earlier: bool
-    """The campaign drew someone before the selection."""
-    some_wait: bool
-    """Some visit of any campaign has not come to an end."""
-
-
-def _covered_hours(
-    connection: Connection, campaign_id: int, active: Int64, asked: Float, known: _Known
-) -> CoveredHours | None:
-    """`active` are the hours that the selection has a part of and in which the campaign drew."""
-    if not len(active) and not known.earlier and not draws(connection, campaign_id):
-        return None
-    begin = float(asked[0])
-    if len(active) and not known.earlier:
-        begin = max(begin, _first_draw(connection, campaign_id, int(active[0])))
-    return CoveredHours(active, begin, min(float(asked[1]), known.now))
-
-
 def _strata(
-    hours: CoveredHours,
+    time: CoveredTime,
     populations: tuple[Int64, Int64, Int64],
     drawn: tuple[Int64, ...],
     *,
@@ -284,14 +195,15 @@ def _strata(
     pairs, which = np.unique((hour << 32) | stratum, return_inverse=True)
     largest = np.zeros(len(pairs), np.int64)
     np.maximum.at(largest, which, machines)
-    seconds = hours.seconds[np.searchsorted(hours.hour, pairs >> 32)]
+    per_hour = time.seconds
+    seconds = per_hour[np.searchsorted(time.hour, pairs >> 32)]
     keys, of = np.unique(_key(pairs & 0xFFFFFFFF, (pairs >> 32) // HOURS), return_inverse=True)
     day = keys >> 32
-    days, of_day = np.unique(hours.hour // HOURS, return_inverse=True)
-    per_day = np.bincount(of_day, weights=hours.seconds, minlength=len(days))
+    days, of_day = np.unique(time.hour // HOURS, return_inverse=True)
+    per_day = np.bincount(of_day, weights=per_hour, minlength=len(days))
     covered = per_day[np.searchsorted(days, day)]
     machine_s = np.bincount(of, weights=largest * seconds, minlength=len(keys))
-    total = float(hours.seconds.sum())
+    total = float(per_hour.sum())
     counts = np.zeros((len(keys), CLASSES))
     result = Strata(
         stratum=keys & 0xFFFFFFFF,
@@ -337,37 +249,6 @@ def _drawn_at_edges(
         )
     stratum, day, klass, one = np.concatenate(found, axis=1)
     return stratum, day, klass, one
-
-
-def draws(connection: Connection, campaign_id: int) -> bool:
-    """Whether the campaign has ever drawn anyone at random."""
-    c = coverage.c
-    statement = select(c.hour).where(c.campaign_id == campaign_id, c.drawn > 0)
-    return connection.execute(statement.limit(1)).first() is not None
-
-
-def _first_draw(connection: Connection, campaign_id: int, hour: int) -> float:
-    """When the campaign's first visit was drawn, which was in that hour; seconds since 1970."""
-    c = visit.c
-    drawn_at: datetime | None = connection.execute(
-        select(func.min(c.drawn_at)).where(
-            c.campaign_id == campaign_id,
-            c.drawn_at >= datetime.fromtimestamp(hour * HOUR_S, UTC),
-            c.drawn_at < datetime.fromtimestamp((hour + 1) * HOUR_S, UTC),
-            c.round != BY_HAND,
-        )
-    ).scalar()
-    return float(hour * HOUR_S) if drawn_at is None else drawn_at.timestamp()
-
-
-def _known(connection: Connection, campaign_id: int, asked: Float) -> _Known:
-    """What is to be known at first, by one statement: each costs a small question more than its rows do."""
-    given = {"campaign": campaign_id, "first": int(asked[0] // HOUR_S)}
-    if elsewhere(connection) is not None:  # whole days: nothing of them waits
-        now, earlier = connection.execute(_NOW_AND_BEFORE, given).one()
-        return _Known(now.timestamp(), bool(earlier), some_wait=False)
-    now, earlier, some_wait = tuple(connection.execute(_AND_WHETHER_SOME_WAIT, given).one())
-    return _Known(now.timestamp(), bool(earlier), bool(some_wait))
 
 
 def _key(stratum: Int64, day: Int64) -> Int64:

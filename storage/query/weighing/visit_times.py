@@ -9,17 +9,10 @@ from sqlalchemy import Connection, Double, cast, func, select
 from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import among_uuids, read_fixed
+from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, read_covered
 from storage.query.weighing.design import Ids
 from storage.query.weighing.kept import facts_from
-from storage.query.weighing.strata import (
-    HOUR_S,
-    HOURS,
-    NOT_KNOWN,
-    CoveredHours,
-    Drawn,
-    class_of,
-    read_covered,
-)
+from storage.query.weighing.strata import NOT_KNOWN, Drawn, class_of
 from storage.query.weighing.waiting import read_waiting
 from storage.schema import visit
 from storage.visits import BY_HAND
@@ -40,7 +33,7 @@ class VisitTimes:
     """Else by hand."""
     waits: Bool
     """Drawn at random, and it has not come to an end: it is under way, or archived and not landed yet."""
-    covered: CoveredHours | None
+    covered: CoveredTime | None
     """None: the campaign has never drawn anyone at random."""
 
     def of(self, visits: Ids) -> Float:

@@ -8,6 +8,7 @@ import pytest
 
 from collector import appointments
 from collector.events import CampaignStopped
+from collector.schedule import round_at, round_start
 from storage import campaigns, inventory
 from storage.campaigns import State
 from storage.inventory import NewMachine
@@ -56,7 +57,7 @@ def test_a_campaign_draws_only_the_machines_it_selects(engine):
     with engine.begin() as connection:
         inventory.set_enabled(connection, "disabled", enabled=False)
         fleet = campaigns.get(connection, "fleet")
-        now = datetime.now(UTC)
+        now = round_start(round_at(datetime.now(UTC), QUICK.period_s), QUICK.period_s)
         drawn = appointments.draw_round(connection, fleet, now, np.random.default_rng(1))
         again = appointments.draw_round(connection, fleet, now, np.random.default_rng(1))
     assert drawn is not None
@@ -69,8 +70,9 @@ def test_a_stopped_campaign_calls_nobody(engine, archive, sockets, sent):
     with serving(sockets / "g") as gateway:
         define(engine, replace(QUICK, period_s=3600), NewMachine("m1", gateway.address))
         with engine.begin() as connection:
+            begins = round_start(round_at(datetime.now(UTC), 3600), 3600)
             drawn = appointments.draw_round(
-                connection, campaigns.get(connection, "fleet"), datetime.now(UTC), np.random.default_rng(1)
+                connection, campaigns.get(connection, "fleet"), begins, np.random.default_rng(1)
             )
             campaigns.set_state(connection, "fleet", State.PAUSED, "by a test")
         at_once = replace(drawn[0], visit=replace(drawn[0].visit, drawn_at=datetime.now(UTC)))

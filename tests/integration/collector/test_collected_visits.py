@@ -58,8 +58,9 @@ def test_a_visit_from_draw_to_task(engine, archive, sockets, sent):
     assert cells[2] == 1
     today = datetime.now(UTC).date()
     assert {today, today + timedelta(days=1)} <= set(days)
-    drawn = next(event for event in events if isinstance(event, RoundDrawn))
-    assert (drawn.campaign, drawn.visits) == ("fleet", 1)
+    rounds = [(event.campaign, event.visits) for event in events if isinstance(event, RoundDrawn)]
+    assert rounds[0] in {("fleet", 0), ("fleet", 1)}, "of the first round what is left is drawn"
+    assert ("fleet", 1) in rounds
 
 
 def test_described_before_the_first_draw_so_that_the_stratum_is_right(engine, archive, sockets, sent):

@@ -33,6 +33,8 @@ class Store:
         self.written: list[tuple[int, int]] = []
         """(stratum, hour), as they were noted."""
         self.backlog = NONE
+        self.follows = True
+        """Rounds were drawn just before."""
         machines = [a_machine(n, name) for name, size in SIZES.items() for n in range(size)]
         machines = [replace(machine, machine_id=n) for n, machine in enumerate(machines)]
         fakes = {
@@ -43,6 +45,7 @@ class Store:
         for name, fake in fakes.items():
             monkeypatch.setattr(appointments, name, fake)
         monkeypatch.setattr(appointments.coverage, "note_populations", self._note)
+        monkeypatch.setattr(appointments.coverage, "note_time", lambda *_: self.follows)
         monkeypatch.setattr(pressure.thinning, "of_hour", self._of_hour)
         monkeypatch.setattr(pressure, "read_backlog", lambda _: self.backlog)
 
@@ -132,3 +135,17 @@ def test_a_round_that_reaches_into_the_next_hour_does_not_decide_it_by_its_first
     found = draw(61, 400, last_of_hour)
     assert store.thinnings() == {HOUR: {0}, HOUR + 1: {1}}
     assert {(visit.hour, visit.stratum_id // THINNED_ID) for visit in found} == {(HOUR, 0), (HOUR + 1, 1)}
+
+
+@pytest.mark.parametrize("late_s", [1, 30, 54])
+def test_after_a_pause_what_is_left_of_a_round_is_drawn_from_as_densely(store, late_s):
+    store.follows = False
+    found = draw(60, 120, late_s / 3600)
+    assert len(found) == 2 * (60 - late_s)
+    assert [visit.probability for visit in found] == pytest.approx([(60 - late_s) / 200] * len(found))
+    begins = HOUR * 3600
+    assert all(begins + late_s <= visit.drawn_at.timestamp() <= begins + 60 for visit in found)
+
+
+def test_a_draw_that_is_only_as_late_as_draws_are_is_of_a_whole_round(store):
+    assert len(draw(60, 120, 1 / 3600)) == 120

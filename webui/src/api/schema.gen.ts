@@ -2882,7 +2882,7 @@ export interface components {
         InputsAnswer: {
             /**
              * Covered Seconds
-             * @description Of the asked time, those in which the campaign drew visits.
+             * @description Of the asked time, those that the campaign's rounds drew visits of.
              */
             covered_seconds: number;
             /**
@@ -5099,7 +5099,7 @@ export interface components {
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Covered Seconds
-             * @description Of those, the hours in which the campaign drew visits.
+             * @description Of those, the time that the campaign's rounds drew visits of.
              */
             covered_seconds: number;
             /**

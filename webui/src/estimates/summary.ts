@@ -104,7 +104,7 @@ function designed(totals: Totals): Remark[] {
   remarks.push({
     text:
       covered >= 0.9995 ? 'all of the asked time covered' : `${coverage(covered)} of the asked time covered`,
-    why: 'Hours in which the campaign drew nobody are not extrapolated over.',
+    why: 'Time in which the campaign drew nobody is not extrapolated over.',
     warn: covered < WELL_COVERED,
   });
   if (totals.uncovered_share > NEGLIGIBLE) {

@@ -30,6 +30,11 @@ totals = st.builds(
     TypeTotals, campaign=st.text(max_size=9), event=st.text(max_size=9), unit=st.text(max_size=9), stacks=st.booleans(),
     profiles=counts, facts=counts, samples=counts, units=counts,
 )  # fmt: skip
+MIDNIGHT_US = int(datetime(2026, 11, 18, tzinfo=UTC).timestamp()) * 1_000_000
+DAY_US = 86_400_000_000
+runs = st.tuples(st.integers(0, DAY_US - 1), st.integers(1, DAY_US)).map(
+    lambda run: (MIDNIGHT_US + run[0], MIDNIGHT_US + max(run[0] + 1, run[1]))
+)
 manifests = st.builds(
     Manifest,
     day=st.just(DAY),
@@ -39,6 +44,7 @@ manifests = st.builds(
     totals=st.lists(totals, max_size=3).map(tuple),
     tables=st.fixed_dictionaries({name: st.lists(files, max_size=2).map(tuple) for name in TABLES}),
     begun=st.dictionaries(st.integers(1, 9), counts, max_size=3),
+    covered=st.dictionaries(st.integers(1, 9), st.lists(runs, max_size=3).map(tuple), max_size=3),
 )
 
 
@@ -56,6 +62,7 @@ def a_document() -> dict:
         (),
         {name: (File(f"{STAMP}-00000.parquet", 1, 2, SHA256),) for name in TABLES},
         {},
+        {1: ((MIDNIGHT_US, MIDNIGHT_US + 60_000_000),)},
     )
     return json.loads(manifest.render(made))
 
@@ -100,6 +107,31 @@ def test_a_file_has_a_digest(digest: object):
 def test_no_member_may_be_missing(member: str):
     document = a_document()
     del document[member]
+    with pytest.raises(LakeDamaged):
+        manifest.parse(json.dumps(document), DAY)
+
+
+def test_a_day_that_was_exported_before_rounds_times_were_kept_is_read():
+    document = a_document()
+    del document["covered"]
+    document["format"] = 2
+    assert manifest.parse(json.dumps(document), DAY).covered == {}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        (MIDNIGHT_US - 1, MIDNIGHT_US + 1),
+        (MIDNIGHT_US, MIDNIGHT_US + DAY_US + 1),
+        (MIDNIGHT_US + 2, MIDNIGHT_US + 1),
+        (MIDNIGHT_US, 2**80),
+        (MIDNIGHT_US,),
+        "ab",
+    ],
+)
+def test_rounds_are_of_their_day(run: object):
+    document = a_document()
+    document["covered"]["1"] = [run]
     with pytest.raises(LakeDamaged):
         manifest.parse(json.dumps(document), DAY)
 

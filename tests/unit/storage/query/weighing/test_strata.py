@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.coverage import utilisation_class
-from storage.query.weighing.strata import HOUR_S, NOT_KNOWN, CoveredHours, Strata, class_of
+from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1.5), st.just(float("nan"))), max_size=20))
@@ -41,12 +41,6 @@ def test_days_have_the_seconds_that_each_of_their_strata_has():
     assert of(np.array([100, 101])) == 3660
 
 
-def test_hours_of_a_day_are_covered_as_they_were():
-    hours = CoveredHours(np.array([23, 24, 47, 48]), 23.5 * HOUR_S, 48.5 * HOUR_S)
-    assert hours.of_days(np.array([1])).seconds.tolist() == [HOUR_S, HOUR_S]
-    assert hours.of_days(np.array([0, 2])).seconds.tolist() == [HOUR_S / 2, HOUR_S / 2]
-
-
 def test_a_frame_adds_up_what_landed():
     frame = strata().frame(
         np.array([0, 0, 2]), np.array([1, 1, 0]), np.array([1.0, 2.0, -1.0]), np.array([5.0, 10.0, -5.0])
@@ -56,27 +50,3 @@ def test_a_frame_adds_up_what_landed():
     assert frame.alike is not None
     assert frame.alike.tolist() == [3, 3, 3]
     assert (frame.visits[2, 0], frame.watched_s[2, 0]) == (-1, -5), "what a cell has too much"
-
-
-@given(
-    st.sets(st.integers(0, 8)),
-    st.tuples(st.integers(0, 300), st.integers(0, 300)),
-    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=5),
-)
-def test_covered_time_is_counted_minute_by_minute(
-    hours: set[int], asked: tuple[int, int], ranges: list[tuple[int, int]]
-):
-    begin, until = sorted(asked)
-    low, high = begin // 60, -(-until // 60)
-    within = np.array(sorted(hour for hour in hours if low <= hour < high), np.int64)
-    covered = CoveredHours(within, begin * 60.0, until * 60.0)
-    minutes = [minute for minute in range(begin, until) if minute // 60 in hours]
-    assert covered.seconds.tolist() == [
-        60.0 * sum(minute // 60 == hour for minute in minutes) for hour in within
-    ]
-    edges = np.array([sorted(pair) for pair in ranges], np.float64).reshape(-1, 2) * 60
-    expected = [
-        60.0 * sum(first <= 60 * minute < last for minute in minutes) for first, last in edges.tolist()
-    ]
-    assert covered.within(edges[:, 0], edges[:, 1]).tolist() == expected
-    assert not CoveredHours(within, 20 * HOUR_S, 10 * HOUR_S).seconds.any(), "of the future"

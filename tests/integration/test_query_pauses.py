@@ -1,0 +1,86 @@
+"""GIVEN a collector that was down for hours WHEN a day is asked about THEN its visits stand for the time it was up.
+
+They used to stand for whole hours: of a collector that came back twenty seconds before an hour's end, the hour
+that had just begun came out six times too high.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from storage.query.engine import QueryEngine
+from storage.query.selections.selection import Selection
+from storage.query.shapes.series import SeriesQuestion
+from storage.query.shapes.table import TableQuestion
+from storage.rolling.roll import Roller
+from tests.designed import Campaign
+
+pytestmark = pytest.mark.integration
+
+MIDNIGHT = datetime(2026, 11, 18, tzinfo=UTC)
+SIZES = {"east": 100, "west": 100}
+EVERY_S = 5
+"""Between two visits of a stratum, at all times when anyone is visited."""
+PERIOD = 10_000_000
+SAMPLES = 50
+CORES = SAMPLES * PERIOD / 5 * sum(SIZES.values())
+"""Nanoseconds a second: each machine is as busy as the others."""
+RUNS = ((0, 600), (8 * 3600 - 20, 8 * 3600 + 660))
+"""Seconds after midnight."""
+
+
+@pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    made = QueryEngine(engine)
+    yield made
+    made.close()
+
+
+def land(engine: Engine) -> None:
+    with engine.begin() as connection:
+        fleet = Campaign(connection, SIZES)
+        stack = fleet.write.stack([fleet.write.function("main")])
+        for start, end in RUNS:
+            fleet.cover(at(start), at(end))
+            for second in range(start, end, EVERY_S * len(SIZES)):
+                for number, stratum in enumerate(SIZES):
+                    visit = fleet.answer(at(second + EVERY_S * number), stratum, machine=stratum)
+                    fleet.write.profile(visit, {stack: SAMPLES}, period=PERIOD)
+
+
+def at(seconds: int) -> datetime:
+    return MIDNIGHT + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_each_hour_has_what_was_used_while_rounds_were_drawn(
+    engine: Engine, queries: QueryEngine, merged: bool
+):
+    land(engine)
+    while merged and Roller(engine).roll().entries:
+        pass
+    day = Selection(at(0), at(86_400))
+    answer = queries.ask(SeriesQuestion(day, step_s=3600))
+    steps = {number: step for number, step in enumerate(answer.series.steps) if step.covered_s}
+    assert {number: step.covered_s for number, step in steps.items()} == {0: 600, 7: 20, 8: 660}
+    for number, step in steps.items():
+        point = answer.series.whole[number]
+        assert point.estimate.units.value == pytest.approx(CORES * step.covered_s)
+    table = queries.ask(TableQuestion(day, ("function",))).totals
+    assert table.path == ("cells" if merged else "mixed")
+    assert table.coverage.covered_s == table.coverage.weighed_s == 1280
+    assert table.estimate.value == pytest.approx(CORES * 1280)
+    assert table.coverage.population == pytest.approx(200)
+
+
+def test_a_part_of_an_hour_before_rounds_began_is_not_covered(engine: Engine, queries: QueryEngine):
+    land(engine)
+    early = Selection(at(7 * 3600), at(8 * 3600 - 10))
+    totals = queries.ask(TableQuestion(early, ("function",))).totals
+    assert (totals.coverage.asked_s, totals.coverage.covered_s) == (3590, 10)
+    assert totals.estimate.value == pytest.approx(CORES * 10)
+    before = Selection(at(7 * 3600), at(7 * 3600 + 1800))
+    totals = queries.ask(TableQuestion(before, ("function",))).totals
+    assert (totals.coverage.covered_s, totals.visits, totals.estimate) == (0, 0, None)
