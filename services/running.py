@@ -7,6 +7,7 @@ listen, readable by its user only, so that the other commands find it without an
 import fcntl
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -43,9 +44,16 @@ def observed_at(state_dir: Path, part: str) -> ObserveAddress:
     return ObserveAddress(path=run_dir(state_dir) / f"{part}-observe.sock")
 
 
+def url_command(state_dir: Path, usual: Path | None) -> str:
+    """What prints a link to the `up` of a state directory, to be typed where commands look into `usual` (None: not known)."""
+    if state_dir == usual:
+        return "fleetprof url"
+    return f"FLEETPROF_STATE_DIR={shlex.quote(str(state_dir.absolute()))} fleetprof url"
+
+
 @contextmanager
-def hold(state_dir: Path) -> Iterator[None]:
-    """Be the only `up` of this state directory while inside.
+def hold(state_dir: Path, usual: Path | None = None) -> Iterator[None]:
+    """Be the only `up` of this state directory while inside; `usual` is the one of commands that are told nothing.
 
     Raises AlreadyRunning with the other's process id and address, CannotStart for a folder that cannot
     be used.
@@ -73,7 +81,8 @@ def hold(state_dir: Path) -> Iterator[None]:
             where = f" (process {other.pid}, {other.api_url})" if other else ""
             raise AlreadyRunning(
                 f"fleetprof up is already running with {state_dir}{where}. "
-                "Open it with `fleetprof url`, or give another FLEETPROF_STATE_DIR."
+                f"`{url_command(state_dir, usual)}` prints a link to it; a second one needs a state directory "
+                "(--state-dir) or a size (--simulate) of its own."
             ) from error
         (folder / "up.json").unlink(missing_ok=True)
         try:

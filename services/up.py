@@ -4,13 +4,9 @@ With a terminal, a live table of the hottest functions; without one, a line now 
 the figures are the API's own.
 """
 
-import json
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
 
 from rich.console import Console
 from rich.live import Live
@@ -18,8 +14,10 @@ from rich.live import Live
 from services import terminal
 from services.api.auth import mint_login_url
 from services.errors import CannotStart, NotRunning
+from services.last_captures import going_on, land_last
+from services.own_api import OwnApi
 from services.preflight import Verdict, judge, read_facts
-from services.running import announce, hold
+from services.running import announce, hold, url_command
 from services.settings import Settings
 from services.signals import Asked
 from services.simulate.run import FleetPlan
@@ -30,8 +28,6 @@ QUIET_REFRESH_S = 10.0
 """Between lines where output is not a terminal."""
 LIVE = timedelta(hours=1)
 """What the live table is of, at most: a machine watched for days would else be summed up every two seconds."""
-LAST_LANDING_S = 60.0
-"""How long the captures under way may take to land after sampling ended."""
 
 
 def run(
@@ -42,17 +38,19 @@ def run(
     rows: int,
     console: Console,
     fleet: FleetPlan | None = None,
+    usual: Path | None = None,
 ) -> None:
     """Run until asked to end, or for `seconds` from when the stack is up; then print the table.
 
-    With a `fleet`, its machines are visited instead of this one. Raises CannotStart or AlreadyRunning; whatever
-    was started is stopped again in every case.
+    `usual` is the state directory that commands look into here, None: not known. With a `fleet`, its machines are
+    visited instead of this one. Raises CannotStart or AlreadyRunning; whatever was started is stopped again in
+    every case.
     """
     verdict = Verdict(None, whole_machine=True) if fleet else judge(read_facts())
     if verdict.problem is not None:
         raise CannotStart(verdict.problem)
     asked = Asked()
-    with hold(settings.state_dir), asked.listening():
+    with hold(settings.state_dir, usual), asked.listening():
         stack = Stack(
             settings,
             sampling,
@@ -79,10 +77,10 @@ def run(
             stack.start()
             announce(settings.state_dir, stack.running)
             with asked.impatience():
-                _profile(settings, stack, asked, seconds=seconds, rows=rows, console=console)
+                _profile(settings, stack, asked, seconds=seconds, rows=rows, console=console, usual=usual)
         finally:
             try:
-                with console.status("Stopping …"):
+                with going_on(console, "Stopping …"):
                     stack.stop()
             finally:
                 stack.stop()  # nothing is left to do, unless the terminal has gone and could not be written to
@@ -90,22 +88,30 @@ def run(
 
 
 def _profile(
-    settings: Settings, stack: Stack, asked: Asked, *, seconds: float | None, rows: int, console: Console
+    settings: Settings,
+    stack: Stack,
+    asked: Asked,
+    *,
+    seconds: float | None,
+    rows: int,
+    console: Console,
+    usual: Path | None,
 ) -> None:
-    api = Api(stack.running.api_url, stack.token)
+    api = OwnApi(stack.running.api_url, stack.token)
     begun = datetime.now(UTC)
     url = mint_login_url(settings.state_dir, stack.running.api_url)
     console.print(f"\nBrowse  {url}\n", style="bold", highlight=False, soft_wrap=True)
     if stack.other_port is not None:
         console.print(stack.other_port, style="yellow", soft_wrap=True)
     console.print(
-        "The link works once; `fleetprof url` prints another. Ctrl-C stops everything.", style="dim"
+        f"The link works once; `{url_command(settings.state_dir, usual)}` prints another. Ctrl-C stops everything.",
+        style="dim",
+        markup=False,
+        soft_wrap=True,
     )
     deadline = None if seconds is None else time.monotonic() + seconds
     _watch(stack, api, begun, asked, deadline, console=console, rows=rows)
-    with console.status("Landing the last captures …"):
-        stack.stop_sampling()
-        _wait_for_landing(stack, api)
+    land_last(stack, api.waiting, console)
     answer, status = api.table(begun, rows), api.get("status")
     ended = datetime.now(UTC)
     console.print()
@@ -120,7 +126,7 @@ def _profile(
         from services.simulate.comparison import compared  # noqa: PLC0415 - needed for made-up fleets only
         from services.simulate.truth import Wanted, truth  # noqa: PLC0415
 
-        with console.status("Summing up what is true …"):
+        with going_on(console, "Summing up what is true …"):
             found = truth(stack.fleet.model(), Wanted(begun.timestamp(), ended.timestamp()))
         console.print()
         console.print(compared(answer, found, rows=rows))
@@ -128,7 +134,7 @@ def _profile(
 
 def _watch(
     stack: Stack,
-    api: "Api",
+    api: OwnApi,
     begun: datetime,
     asked: Asked,
     deadline: float | None,
@@ -165,48 +171,3 @@ def _watch(
     finally:
         if live:
             live.stop()
-
-
-def _wait_for_landing(stack: Stack, api: "Api") -> None:
-    deadline = time.monotonic() + LAST_LANDING_S
-    while time.monotonic() < deadline:
-        stack.tend()
-        stack.send_due()
-        try:
-            if api.get("status")["captures"]["waiting"] == 0:
-                return
-        except NotRunning:
-            pass
-        time.sleep(0.2)
-
-
-class Api:
-    """This run's API, asked over loopback like any client would."""
-
-    def __init__(self, url: str, token: str) -> None:
-        self._url = url
-        self._token = token
-
-    def get(self, route: str, **query: str) -> dict[str, Any]:
-        """Answer of a route of /api/v1; raises NotRunning when there is none."""
-        request = urllib.request.Request(  # noqa: S310 - always http to loopback
-            f"{self._url}/api/v1/{route}?{urllib.parse.urlencode(query)}",
-            headers={"Authorization": f"Bearer {self._token}", "Accept": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
-                answer: dict[str, Any] = json.load(response)
-                return answer
-        except urllib.error.HTTPError as error:
-            with error:
-                raise NotRunning(
-                    f"The API answered {error.code}: {error.read(500).decode(errors='replace')}"
-                ) from error
-        except (OSError, ValueError) as error:
-            raise NotRunning(f"The API does not answer at {self._url}: {error}") from error
-
-    def table(self, since: datetime, rows: int) -> dict[str, Any]:
-        """The hottest functions since a moment."""
-        return self.get(
-            "table", **{"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
-        )

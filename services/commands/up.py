@@ -75,8 +75,10 @@ def up(  # noqa: PLR0917 - the command line is its signature
     if past_days and simulate is None:
         raise typer.BadParameter("only a made-up fleet has a made-up past; add --simulate MACHINES.")
     settings = read_settings(api_port=port, state_dir=state_dir)
+    # A command typed here finds the run of a state directory that was given, or of a made-up fleet, only if it is told.
+    usual = None if state_dir else settings.state_dir
     sampling, fleet = Sampling(rate_hz=rate), None
     if simulate is not None:
         settings, sampling, fleet = simulated(settings, simulate, rate_hz=rate, past_days=past_days)
     console = Console(highlight=False)
-    run(settings, sampling, seconds=for_, rows=rows, console=console, fleet=fleet)
+    run(settings, sampling, seconds=for_, rows=rows, console=console, fleet=fleet, usual=usual)

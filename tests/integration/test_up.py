@@ -179,6 +179,10 @@ def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(first_run):
     assert "http://127.0.0.1:" in done.stdout
     assert "_PyEval_EvalFrameDefault" in done.stdout, done.stdout
     assert "symbolized" in done.stdout
+    ending = ("Ending the visits", "Landing the last captures", "The last captures have landed.", "Stopping")
+    found = [done.stdout.find(said) for said in ending]
+    assert -1 not in found
+    assert found == sorted(found), "whoever reads a file sees how far it is"
     assert running_stack(state_dir) is None
     assert left(state_dir) == []
 
@@ -365,6 +369,7 @@ def test_a_second_start_keeps_the_data_and_a_second_up_is_refused(state_dir, bus
         )
         assert refused.returncode == 1
         assert "already running" in refused.stderr
+        assert "`fleetprof url`" in refused.stderr
         kept = new()
         assert up.interrupt() == 0
         assert not running_stack(state_dir)

@@ -24,6 +24,21 @@ def test_a_running_stack_is_found_and_excludes_a_second(tmp_path):
     assert running_stack(tmp_path) is None
 
 
+def test_who_starts_a_second_is_told_the_command_that_opens_the_first(tmp_path):
+    made_up = tmp_path / "my state" / "simulated" / "100"
+    with hold(made_up):
+        command = rf"`FLEETPROF_STATE_DIR='{made_up}' fleetprof url` prints a link"
+        with pytest.raises(AlreadyRunning, match=command), hold(made_up, usual=tmp_path):
+            pass
+        with pytest.raises(AlreadyRunning, match=command), hold(made_up):
+            pass
+        with (
+            pytest.raises(AlreadyRunning, match="`fleetprof url` prints a link"),
+            hold(made_up, usual=made_up),
+        ):
+            pass
+
+
 def test_what_a_killed_one_left_is_not_taken_for_a_running_one(tmp_path):
     with hold(tmp_path):
         announce(tmp_path, STACK)
