@@ -28,7 +28,7 @@ def cli_reference() -> str:
     from services.cli import app  # noqa: PLC0415
 
     parts = [_HEAD]
-    for path, command in _commands(typer.main.get_command(app), ("fleetprof",)):
+    for path, command in commands(typer.main.get_command(app), ("fleetprof",)):
         parts.append(_command(path, command))
     parts.append(_gateway(build_parser()))
     return "\n".join(parts)
@@ -37,10 +37,11 @@ def cli_reference() -> str:
 # Typer has its own copy of click, with types that are not public: Any stands for its commands and parameters.
 
 
-def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command below this one but the gateway, which is a program of its own, with the words that call it."""
     if hasattr(command, "commands"):
         for name, child in command.commands.items():
-            yield from _commands(child, (*path, name))
+            yield from commands(child, (*path, name))
     elif path[-1] != "gateway":
         yield path, command
 

@@ -111,13 +111,16 @@ def set_(  # noqa: PLR0917 - the command line is its signature
         float | None, typer.Option(parser=Duration, metavar="DURATION", help="Length of a round, e.g. 60s.")
     ] = None,
     visits: Annotated[
-        float | None, typer.Option(min=0, help="Expected visits a round over all machines; 0.5 is fine.")
+        float | None,
+        typer.Option(min=0, metavar="N", help="Expected visits a round over all machines; 0.5 is fine."),
     ] = None,
     for_: Annotated[
         float | None,
         typer.Option("--for", parser=Duration, metavar="DURATION", help="How long the CPUs are sampled."),
     ] = None,
-    rate: Annotated[float | None, typer.Option(min=0.1, help="Samples a second and CPU.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(min=0.1, metavar="RATE", help="Samples a second and CPU.")
+    ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -142,10 +145,12 @@ def set_(  # noqa: PLR0917 - the command line is its signature
         bool, typer.Option("--all-machines", help="Select machines by no label.")
     ] = False,
     stop_at: Annotated[
-        float | None, typer.Option(min=1, max=100, help="Percent of failed visits that stops it.")
+        float | None,
+        typer.Option(min=1, max=100, metavar="N", help="Percent of failed visits that stops it."),
     ] = None,
     window: Annotated[
-        int | None, typer.Option(min=1, help="Number of latest visits that share is taken over.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of latest visits that share is taken over."),
     ] = None,
 ) -> None:
     """Change a campaign, or make a new one; what is not given stays, or is as in `fleet`.

@@ -64,8 +64,9 @@ def export(  # noqa: PLR0917 - the command line is its signature
         Format | None,
         typer.Option(
             "--format",
-            help="Unless given by the file's ending: .pb.gz, .collapsed, .speedscope.json, .arrow, .csv, .json; else "
-            "pprof.",
+            metavar="FORMAT",
+            help="pprof, collapsed, speedscope, arrow, csv or json. Unless given by the file's ending: .pb.gz, "
+            ".collapsed, .speedscope.json, .arrow, .csv, .json; else pprof.",
         ),
     ] = None,
     event: Annotated[str, typer.Option(help="What was sampled.")] = "cpu",
@@ -89,8 +90,9 @@ def export(  # noqa: PLR0917 - the command line is its signature
     value: Annotated[
         Counted,
         typer.Option(
-            help="What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, "
-            "or samples. A pprof profile has all three."
+            metavar="VALUE",
+            help="What collapsed stacks and speedscope's count in: estimate, the fleet's units as estimated, observed, "
+            "units as observed, or samples. A pprof profile has all three.",
         ),
     ] = Counted.ESTIMATE,
     limit: Annotated[

@@ -42,8 +42,9 @@ def query(  # noqa: PLR0917 - the command line is its signature
     measure: Annotated[
         Measure,
         typer.Option(
+            metavar="MEASURE",
             help="Units of the table: share, samples, core-seconds, cores, machines (so many would do nothing "
-            "else; of the whole fleet only, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
+            "else; of the whole fleet only, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR).",
         ),
     ] = Measure.SHARE,
     base: Annotated[
@@ -71,7 +72,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
             "--reliability", help="Say how far the profile can be trusted, and how many visits would do."
         ),
     ] = False,
-    rows: Annotated[int, typer.Option(min=1, max=10_000, help="Rows to print.")] = 30,
+    rows: Annotated[int, typer.Option(min=1, max=10_000, metavar="ROWS", help="Rows to print.")] = 30,
     engine: Annotated[
         By,
         typer.Option(

@@ -33,7 +33,11 @@ Counters = Annotated[
 Cgroups = Annotated[
     int | None,
     typer.Option(
-        "--cgroups", min=0, max=16, help="Count cycles and instructions of that many control groups too."
+        "--cgroups",
+        min=0,
+        max=16,
+        metavar="N",
+        help="Count cycles and instructions of that many control groups too.",
     ),
 ]
 

@@ -10,12 +10,18 @@ from services.settings import read_settings
 
 
 def simulate(  # noqa: PLR0917 - the command line is its signature
-    machines: Annotated[int, typer.Option(min=1, max=20_000, help="Machines of the fleet.")] = 1000,
+    machines: Annotated[
+        int, typer.Option(min=1, max=20_000, metavar="N", help="Machines of the fleet.")
+    ] = 1000,
     seed: Annotated[
         int, typer.Option(help="Everything follows from it: the same seed is the same fleet.")
     ] = 7,
-    strata: Annotated[int, typer.Option(min=1, max=16, help="Datacenter × CPU model, of unequal sizes.")] = 8,
-    processes: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve the machines.")] = 2,
+    strata: Annotated[
+        int, typer.Option(min=1, max=16, metavar="N", help="Datacenter × CPU model, of unequal sizes.")
+    ] = 8,
+    processes: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="Processes that serve the machines.")
+    ] = 2,
     listen_dir: Annotated[
         Path | None,
         typer.Option(help="Folder of one Unix socket a machine. Default: STATE_DIR/simulated/run/fleet."),

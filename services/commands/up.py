@@ -23,12 +23,18 @@ def up(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             min=0,
             max=65535,
+            metavar="PORT",
             help="Port of the web UI on 127.0.0.1. Default: 7070, or a free one when that is taken.",
         ),
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option(min=1, max=999, help="Samples a second and CPU; kept for the next time. At first: 99."),
+        typer.Option(
+            min=1,
+            max=999,
+            metavar="RATE",
+            help="Samples a second and CPU; kept for the next time. At first: 99.",
+        ),
     ] = None,
     simulate: Annotated[
         int | None,
@@ -49,7 +55,9 @@ def up(  # noqa: PLR0917 - the command line is its signature
             help="Days before today that the made-up fleet has a past of, when it is new; a day takes about half a minute.",
         ),
     ] = 0,
-    rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
+    rows: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="ROWS", help="Functions in the printed table.")
+    ] = 20,
     state_dir: Annotated[
         str | None, typer.Option(help="Where data, sockets and logs are kept. Default: FLEETPROF_STATE_DIR.")
     ] = None,

@@ -29,13 +29,17 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     for_: Annotated[
         float, typer.Option("--for", parser=Duration, metavar="DURATION", help="How long it is sampled.")
     ] = "10s",  # type: ignore[assignment]  # typer parses it
-    rate: Annotated[float, typer.Option(min=1, max=999, help="Samples a second and CPU.")] = 99.0,
+    rate: Annotated[
+        float, typer.Option(min=1, max=999, metavar="RATE", help="Samples a second and CPU.")
+    ] = 99.0,
     event: Events = None,
     in_turn: InTurn = False,
     flat: Flat = False,
     counter: Counters = None,
     cgroups: Cgroups = None,
-    rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions in the printed table.")] = 20,
+    rows: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="ROWS", help="Functions in the printed table.")
+    ] = 20,
     wait: Annotated[
         float,
         typer.Option(parser=Duration, metavar="DURATION", help="How long to wait for symbols and the table."),
