@@ -30,7 +30,7 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
       <Figure
         name="CPU sampled"
         value={totals ? (totals.seconds === null ? '–' : duration(totals.seconds)) : none}
-        note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'core-seconds'}
+        note={totals?.seconds === null ? `counted in ${unit ?? 'units'}` : 'summed over cores'}
       />
       <Figure
         name="Seen in"
