@@ -62,6 +62,8 @@ _NO_MAPPING: Final = int(capture_pb2.STACK_END_NO_MAPPING)
 _BAD_STACK: Final = int(capture_pb2.STACK_END_BAD_STACK)
 _TOO_DEEP: Final = int(capture_pb2.STACK_END_TOO_DEEP)
 
+# Of a return address: only if no frame is above it, as rbp is 0 then.
+_IF_OUTERMOST: Final = -1
 _LEAF_ONLY: Final[tuple[int, ...]] = (0,)
 _NONE: Final[tuple[int, ...]] = ()
 
@@ -151,9 +153,9 @@ class Walker:
                     break
                 verdict = space.return_sites.get(ip)
                 if verdict is None:
-                    verdict = self._judge_return(pid, space, ip, outermost=not rbp)
-                if verdict:
-                    end = verdict
+                    verdict = self._judge_return(pid, space, ip)
+                if verdict and (rbp or verdict != _IF_OUTERMOST):
+                    end = _NO_UNWIND if verdict == _IF_OUTERMOST else verdict
                     break
                 guessed += (len(addresses),)
                 top = frame + 2
@@ -280,14 +282,19 @@ class Walker:
         is_go = vma is not None and vma.has_file and self._images.open(pid, vma).is_go
         return _TRUNCATED if is_go else _NO_UNWIND
 
-    def _judge_return(self, pid: int, space: AddressSpace, address: int, *, outermost: bool) -> int:
-        """Return 0 if an address found by frame pointer can be a return address, else how the walk ends."""
-        if len(space.return_sites) >= _MAX_REMEMBERED:
-            space.return_sites.clear()
-        verdict = space.return_sites[address] = self._judge(pid, space, address, outermost=outermost)
+    def _judge_return(self, pid: int, space: AddressSpace, address: int) -> int:
+        """Return 0 if an address found by frame pointer can be a return address, else how the walk ends.
+
+        `_IF_OUTERMOST`: it can if it is the last one.
+        """
+        verdict = space.return_sites.get(address)
+        if verdict is None:
+            if len(space.return_sites) >= _MAX_REMEMBERED:
+                space.return_sites.clear()
+            verdict = space.return_sites[address] = self._judge(pid, space, address)
         return verdict
 
-    def _judge(self, pid: int, space: AddressSpace, address: int, *, outermost: bool) -> int:
+    def _judge(self, pid: int, space: AddressSpace, address: int) -> int:
         vma = space.find(address - 1)
         if vma is None:
             return _NO_MAPPING
@@ -297,7 +304,7 @@ class Walker:
         before = self._images.open(pid, vma).read(offset - LONGEST_CALL, LONGEST_CALL)
         if len(before) < LONGEST_CALL:
             return _NO_UNWIND
-        # Go starts a goroutine as if goexit's first instruction, a NOP, had called it.
-        if follows_call(before) or (outermost and before[-1] == 0x90):
+        if follows_call(before):
             return 0
-        return _NO_UNWIND
+        # Go starts a goroutine as if goexit's first instruction, a NOP, had called it.
+        return _IF_OUTERMOST if before[-1] == 0x90 else _NO_UNWIND

@@ -218,6 +218,14 @@ def test_goexit_ends_a_goroutine():
     assert walk.end == pb.STACK_END_COMPLETE
 
 
+def test_goexit_met_elsewhere_still_ends_a_goroutine():
+    process = Process()
+    strayed = process.walk(JITTED, [SP + 16, JITTED + 8, SP + 48, OUTER], bp=SP)
+    assert (strayed.addresses, strayed.end) == ([JITTED, JITTED + 8], pb.STACK_END_NO_UNWIND)
+    walk = process.walk(JITTED, [SP + 16, JITTED + 8, 0, OUTER], bp=SP)
+    assert (walk.addresses, walk.end) == ([JITTED, JITTED + 8, OUTER], pb.STACK_END_COMPLETE)
+
+
 def test_python_trampolines_are_known_by_their_bytes():
     exe = Vma(0x50_0000, 0x51_0000, 0, "/usr/bin/python3.12", b"", (8, 1), 78, deleted=False)
     process = Process(exe)
