@@ -34,6 +34,7 @@ from services.api.pages import STATIC, login_router, ui_router
 from services.api.request_log import RequestLog
 from services.api.routes import api_router
 from services.api.symbols import LARGEST_SOURCES, symbols_router
+from services.api.warming import Warming
 from services.data_api.desk import DataDesk
 from services.data_api.http import data_router
 from services.experiments.desk import ExperimentDesk
@@ -130,15 +131,15 @@ def create_app(
         kept,
         streams=None if data is None else lambda: data.places.open,
     )
-    leftovers = Leftovers()
+    leftovers, warming = Leftovers(), Warming(kept)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         queries.warm()
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
-            tasks.start_soon(kept.keep_warm, app)
-            tasks.start_soon(kept.begin, app, lambda: home_requests(access, views))
+            tasks.start_soon(warming.keep_warm, app)
+            tasks.start_soon(warming.begin, app, lambda: home_requests(access, views))
             yield
             tasks.cancel_scope.cancel()
 
