@@ -27,6 +27,7 @@ from gateway.process.images import own_vdso
 from gateway.process.maps import parse_maps
 from gateway.process.script import script_name
 from gateway.unwind.elf import read_layout
+from gateway.unwind.frameless import return_address_words
 from gateway.unwind.machine_code import plt_words
 from tests.corrupted_gateway.damage import Parser
 from tests.corrupted_gateway.perf import read_record, read_ring, sound_records
@@ -63,6 +64,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "CFI expression": Parser(EXPRESSIONS, read_expression),
         "walk of a stack": Parser([os.urandom(512)], walk(golden)),
         "PLT stub": Parser([bytes.fromhex("ff251afc1c006802000000e9c0ffffff") * 2], lambda data, c: plt_words(data, c.randrange(32))),
+        "code without a frame": Parser(_CODE, lambda data, c: return_address_words(data, c.randrange(len(data) + 1))),
         "small ELF": Parser(elf, read_small_elf),
         "/proc/PID/maps": Parser([Path("/proc/self/maps").read_bytes()], lambda data, _: check_sound(parse_maps(data)), text=True),
         "perf map": Parser(MAPS, read_perf_map, text=True),
@@ -91,6 +93,11 @@ def parsers(folder: Path) -> dict[str, Parser]:
 
 
 _NOTE = struct.pack("<III", 4, 20, 3) + b"GNU\0" + bytes(range(20))
+# Where functions of Go and of HotSpot begin and end, and vector instructions of each encoding.
+_CODE = [bytes.fromhex(text) for text in (
+    "4c8d64248049 3b6610763055 4889e5", "89842400c0feff55488bec", "493ba7400300000f8701000000c3",
+    "c5fe6f4424e0c4e37d39c10162f1fe486f4701c5f877c3", "660f3a0fc108f30f6f06f7c107000000eb0290909048b80102030405060708c3",
+)]  # fmt: skip
 _CGROUPS = [
     b"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_0000_1111_2222_333344445555.slice/cri-containerd-" + b"ab" * 32 + b".scope\n",
     b"12:cpu,cpuacct:/docker/" + b"0f" * 32 + b"\n1:name=systemd:/system.slice/ssh.service\n0::/\n",
