@@ -56,6 +56,9 @@ class Agreement:
     unmapped: int = 0
     # perf found more callers than the gateway in any other way.
     perf_longer: int = 0
+    # perf left out the leaf's caller, as who follows frame pointers does where a function has no frame. Without it
+    # the stacks are the same, or perf's is the beginning; nothing further that the gateway has follows no CALL.
+    perf_skipped: int = 0
     # They differ, and the gateway's stack proves itself: it is complete, or ends where the copied stack ends, all
     # callers follow CALLs, and either one of them is a direct CALL of the very function called, or perf's address
     # follows no CALL anywhere.
@@ -74,7 +77,8 @@ class Agreement:
     @property
     def identical_or_longer(self) -> float:
         """Share of stacks on which the gateway agrees with perf or knows more."""
-        return (self.identical + self.longer) / self.stacks if self.stacks else 0.0
+        agreed = self.identical + self.longer + self.perf_skipped
+        return agreed / self.stacks if self.stacks else 0.0
 
 
 def compare(
@@ -174,9 +178,10 @@ class _Comparison:
         exact = set(walk.exact)
         ours = code.printed(walk)
         complete = walk.end == capture_pb2.STACK_END_COMPLETE
-        # perf prints the address before a return address in some frames and the return address in others.
-        same = [their in {our, our + 1} for their, our in zip(theirs, ours, strict=False)]
+        same = _same(theirs, ours)
         if False in same:
+            if self._skipped_caller(code, walk, theirs, ours):
+                return "perf_skipped"
             first = same.index(False)
             proved = code.calls_throughout(walk) and (code.links(walk, first) or code.refutes(theirs[first]))
             whole = complete or walk.end == capture_pb2.STACK_END_TRUNCATED
@@ -197,6 +202,17 @@ class _Comparison:
         if complete:
             return "longer"
         return "longer_cut_short" if walk.end == capture_pb2.STACK_END_TRUNCATED else "longer_incomplete"
+
+    @staticmethod
+    def _skipped_caller(code: _Code, walk: Walk, theirs: list[int], ours: list[int]) -> bool:
+        """Whether perf's stack lacks the leaf's caller, which the code itself told, and is right otherwise."""
+        without = [*ours[:1], *ours[2:]]
+        if 1 in walk.exact or 1 in walk.by_frame_pointer or len(theirs) > len(without):
+            return False
+        further = (1, *range(len(theirs) + 1, len(ours)))
+        return all(_same(theirs, without)) and all(
+            code.returns(walk, place) is not False for place in further if place not in walk.exact
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +313,11 @@ class _Code:
         return vma.path, image.rules.function_start(address - vma.start + vma.offset)
 
 
+def _same(theirs: list[int], ours: list[int]) -> list[bool]:
+    """Whether each of perf's addresses is the gateway's, printed as return address or the one before."""
+    return [their in {our, our + 1} for their, our in zip(theirs, ours, strict=False)]
+
+
 def _hex(addresses: list[int]) -> str:
     shown = [f"{address:x}" for address in addresses]
     return " ".join(shown if len(shown) <= 40 else [*shown[:20], "…", *shown[-20:]])
@@ -309,7 +330,7 @@ def main(arguments: list[str]) -> int:
         print(
             f"{path}: {found.stacks} stacks, {found.identical} identical, {found.longer} longer, "
             f"{found.longer_cut_short} longer to the end of the copy, {found.longer_incomplete} longer but incomplete, "
-            f"{found.unmapped} ended unmapped, {found.perf_longer} perf longer, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
+            f"{found.unmapped} ended unmapped, {found.perf_longer} perf longer, {found.perf_skipped} perf without the leaf's caller, {found.perf_wrong} perf wrong, {found.wrong} wrong, "
             f"{found.without_peer} not printed by perf; {found.extra_callers} further callers, "
             f"{found.extra_callers_unchecked} of them unchecked"
         )

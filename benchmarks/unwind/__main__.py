@@ -38,6 +38,7 @@ _COLUMNS: Final = (
     "longer_incomplete",
     "unmapped",
     "perf_longer",
+    "perf_skipped",
     "perf_wrong",
     "wrong",
 )
@@ -135,6 +136,7 @@ def _show(console: Console, found: dict[str, tuple[Program, Agreement]]) -> None
         "not to the end",
         "unmapped",
         "perf longer",
+        "perf skipped",
         "perf wrong",
         "wrong",
         "further callers",
@@ -178,7 +180,9 @@ def _report(found: dict[str, tuple[Program, Agreement]]) -> Report:
         report.add(column, total(column), exactly(0) if column in {"wrong", "perf_longer"} else None)
     report.add("extra_callers", total("extra_callers"))
     report.add("extra_callers_unchecked", total("extra_callers_unchecked"))
-    good = sum(total(name) for name in ("identical", "longer", "longer_cut_short", "perf_wrong"))
+    good = sum(
+        total(name) for name in ("identical", "longer", "longer_cut_short", "perf_skipped", "perf_wrong")
+    )
     report.add("agrees_or_knows_more", good / max(1, total("stacks")), at_least(0.99))
     ends = sum(agreement.ends.total() for agreement in all_of)
     report.add("complete", sum(agreement.ends["STACK_END_COMPLETE"] for agreement in all_of) / max(1, ends))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fleetpb import capture_pb2
+from gateway.unwind.frameless import LOOKED_AT, return_address_words
 from gateway.unwind.machine_code import (
     LONGEST_CALL,
     LONGEST_SIGRETURN,
@@ -62,6 +63,8 @@ _NO_MAPPING: Final = int(capture_pb2.STACK_END_NO_MAPPING)
 _BAD_STACK: Final = int(capture_pb2.STACK_END_BAD_STACK)
 _TOO_DEEP: Final = int(capture_pb2.STACK_END_TOO_DEEP)
 
+# In the place of the words to the caller: the code was looked at, and does not tell.
+_FRAMED: Final = -1
 # Of a return address: only if no frame is above it, as rbp is 0 then.
 _IF_OUTERMOST: Final = -1
 _LEAF_ONLY: Final[tuple[int, ...]] = (0,)
@@ -134,6 +137,13 @@ class Walker:
                 caller = (distance >> 3) + cfa
             elif kind == NO_ENTRY:
                 append(ip)
+                if not back and cfa >= 0 and top < limit:
+                    known_words = self._words_to_caller(pid, space, ip, rbp, stack[top : min(top + 2, limit)])
+                    if known_words:
+                        top += known_words
+                        ip = stack[top - 1]
+                        back = 1
+                        continue
                 distance = rbp - origin
                 frame = distance >> 3
                 if not rbp and back:
@@ -272,6 +282,41 @@ class Walker:
             return (FROM_RSP, PYTHON_TRAMPOLINE_CFA >> 3, 0, 0, None)
         return None
 
+    def _words_to_caller(
+        self, pid: int, space: AddressSpace, ip: int, rbp: int, at_rsp: memoryview[int]
+    ) -> int:
+        """Words from rsp to the caller's at an instruction that no entry covers; 0: only by frame pointer, if at all.
+
+        rbp is then the caller's. `at_rsp` are the one or two words there. The code is looked at only if what lies
+        there can be a return address, as in most samples it cannot; what was found is kept as the address's rule.
+        """
+        words = 2 if at_rsp[0] == rbp else 1
+        return_address = at_rsp[words - 1] if words <= len(at_rsp) else 0
+        vma = space.find(return_address - 1)
+        if vma is None:
+            return 0
+        verdict = self._judge_return(pid, space, return_address)
+        if verdict and (rbp or verdict != _IF_OUTERMOST):
+            return 0
+        known = space.rules[ip][1]
+        if not known:
+            known = self._look_at_frame(pid, space, ip) or _FRAMED
+            space.rules[ip] = (NO_ENTRY, known, 0, 0, None)
+        return words if words == known else 0
+
+    def _look_at_frame(self, pid: int, space: AddressSpace, ip: int) -> int:
+        """Words from rsp to behind the return address by the code's own bytes; 0: they do not tell."""
+        vma = space.find(ip)
+        if vma is None:
+            return 0
+        first = max(vma.start, ip - 1)
+        size = min(vma.end, ip + LOOKED_AT) - first
+        if vma.has_file:
+            code = self._images.open(pid, vma).read(first - vma.start + vma.offset, size)
+        else:
+            code = self._images.read_memory(pid, first, size)
+        return return_address_words(code, ip - first)
+
     def _off_the_stack(self, pid: int, space: AddressSpace, address: int) -> int:
         """How a walk ends whose frame pointer leads off the copied stack.
 
@@ -283,7 +328,7 @@ class Walker:
         return _TRUNCATED if is_go else _NO_UNWIND
 
     def _judge_return(self, pid: int, space: AddressSpace, address: int) -> int:
-        """Return 0 if an address found by frame pointer can be a return address, else how the walk ends.
+        """Return 0 if an address found without an entry can be a return address, else how the walk ends.
 
         `_IF_OUTERMOST`: it can if it is the last one.
         """

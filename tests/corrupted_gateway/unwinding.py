@@ -86,6 +86,7 @@ class _OneFile:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        self.made = b""
         self.rules = UnwindTable(read_layout(reader(data)), reader(data))
 
     def open(self, _pid: int, _vma: Vma) -> "_OneFile":
@@ -94,8 +95,8 @@ class _OneFile:
     def read(self, offset: int, size: int) -> bytes:
         return self._data[offset : offset + size] if offset >= 0 else b""
 
-    def read_memory(self, _pid: int, _address: int, size: int) -> bytes:
-        return bytes(size)
+    def read_memory(self, _pid: int, address: int, size: int) -> bytes:
+        return self.made[address % 499 :][:size]
 
 
 def walk(golden: bytes) -> Act:
@@ -109,6 +110,7 @@ def walk(golden: bytes) -> Act:
             0,
             0x7000_0000 + 8 * chance.randrange(80),
         ]
+        images.made = data
         words = [
             chance.choice(near) if chance.random() < 0.6 else word
             for (word,) in struct.iter_unpack("<Q", data[: len(data) & ~7])

@@ -1,5 +1,6 @@
 /* Programs that are hard to walk, by argument 1; they run until they are ended:
    mappings: code made at run time, in one of three thousand executable mappings
+   frameless: code made at run time, in a function that needs no frame, called by one that has one
    vforks:   children by vfork that become this program, for 50 ms each
    threads:  three threads
    handler:  a signal handler on a stack of its own (sigaltstack)
@@ -60,8 +61,21 @@ static void mappings(void)
     }
     call((void (*)(int))(all + 2L * (MAPPINGS / 2) * PAGE));
 }
+
+/* push rbp; mov rbp, rsp; 1: call leaf; jmp 1b; leaf: mov ecx, 50; 1: dec ecx; jnz 1b; ret */
+static const unsigned char CALLS[] = {0x55, 0x48, 0x89, 0xe5, 0xe8, 2, 0, 0, 0, 0xeb, 0xf9,
+                                      0xb9, 50, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+
+static void frameless(void)
+{
+    char *code = mmap(0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(code, CALLS, sizeof CALLS);
+    mprotect(code, PAGE, PROT_READ | PROT_EXEC);
+    call((void (*)(int))code);
+}
 #else
 static void mappings(void) { call(work); }
+static void frameless(void) { call(work); }
 #endif
 
 static void vforks(char *self)
@@ -138,6 +152,8 @@ int main(int count, char **arguments)
         spin(0.05);
     } else if (!strcmp(mode, "mappings")) {
         mappings();
+    } else if (!strcmp(mode, "frameless")) {
+        frameless();
     } else if (!strcmp(mode, "vforks")) {
         vforks(arguments[0]);
     } else if (!strcmp(mode, "threads")) {

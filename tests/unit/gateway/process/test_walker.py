@@ -210,6 +210,97 @@ def test_a_frame_pointer_beyond_the_copy():
     assert three_frames().walk(JITTED, [0] * 8, bp=SP + 4096).end == pb.STACK_END_TRUNCATED
 
 
+# Code without entries where it has no frame: rbp is the caller's, and leads to the caller's caller.
+
+RETURNS, FRAME = b"\xc3", b"\x55\x48\x89\xe5"
+JIT_CALLER = JITTED + 0x100
+
+
+def at_a_return() -> Process:
+    process = three_frames()
+    process.call_before(MIDDLE)
+    process.images.memory[JITTED - 1] = b"\x5d" + RETURNS
+    return process
+
+
+def test_the_caller_is_not_left_out_where_code_returns():
+    process = at_a_return()
+    walk = process.walk(JITTED, [JIT_CALLER, 1, SP + 32, MIDDLE, 0, 55, OUTER], bp=SP + 16)
+    assert walk.addresses == [JITTED, JIT_CALLER, MIDDLE, OUTER]
+    assert walk.by_frame_pointer == (2,)
+    assert walk.end == pb.STACK_END_COMPLETE
+
+
+def test_the_caller_is_not_left_out_where_code_begins():
+    process = at_a_return()
+    process.images.memory[JITTED - 1] = b"\xcc" + FRAME
+    walk = process.walk(JITTED, [JIT_CALLER, 1, SP + 32, MIDDLE, 0, 55, OUTER], bp=SP + 16)
+    assert walk.addresses == [JITTED, JIT_CALLER, MIDDLE, OUTER]
+
+
+def test_the_caller_is_not_left_out_when_rbp_is_pushed():
+    process = at_a_return()
+    process.images.memory[JITTED - 1] = FRAME
+    walk = process.walk(JITTED, [SP + 24, JIT_CALLER, 1, SP + 40, MIDDLE, 0, 55, OUTER], bp=SP + 24)
+    assert walk.addresses == [JITTED, JIT_CALLER, MIDDLE, OUTER]
+    # Something else was pushed: this is not where it seems to be.
+    walk = process.walk(JITTED, [JIT_CALLER, 7, 1, SP + 40, MIDDLE, 0, 55, OUTER], bp=SP + 24)
+    assert walk.addresses == [JITTED, MIDDLE, OUTER]
+
+
+def test_a_frame_pointer_of_somebody_else_is_not_needed_where_code_returns():
+    walk = at_a_return().walk(JITTED, [MIDDLE, 0, 55, OUTER], bp=0xC9FF_F989_E589_4855)
+    assert walk.addresses == [JITTED, MIDDLE, OUTER]
+    assert walk.by_frame_pointer == ()
+
+
+def test_first_code_of_a_mapping():
+    process = three_frames()
+    process.call_before(MIDDLE)
+    process.images.memory[JIT.start] = FRAME
+    assert process.walk(JIT.start, [MIDDLE, 0, 55, OUTER]).addresses == [JIT.start, MIDDLE, OUTER]
+
+
+def test_of_a_file_without_entries():
+    process = three_frames()
+    process.call_before(MIDDLE)
+    process.rule(LEAF, r.NO_ENTRY_RULE)
+    process.images.file.code[LEAF - FILE.start - 1] = b"\x5d" + RETURNS
+    assert process.walk(LEAF, [MIDDLE, 0, 55, OUTER]).addresses == [LEAF, MIDDLE, OUTER]
+
+
+@pytest.mark.parametrize("word", [0, 5, FILE.start - 8, OUTER, SP + 16])
+def test_what_cannot_be_a_return_address_is_none(word):
+    """OUTER follows no CALL."""
+    process = at_a_return()
+    walk = process.walk(JITTED, [word, 1, SP + 32, MIDDLE, 0, 55, OUTER], bp=SP + 16)
+    assert walk.addresses == [JITTED, MIDDLE, OUTER]
+    assert walk.by_frame_pointer == (1,)
+
+
+def test_code_that_tells_nothing_is_walked_by_frame_pointer():
+    process = at_a_return()
+    process.images.memory[JITTED - 1] = b"\xcc\xff\xe1"
+    stack = [JIT_CALLER, 1, SP + 32, MIDDLE, 0, 55, OUTER]
+    assert process.walk(JITTED, stack, bp=SP + 16).addresses == [JITTED, MIDDLE, OUTER]
+    process.images.memory[JITTED - 1] = b"\x5d" + RETURNS  # it is looked at once
+    assert process.walk(JITTED, stack, bp=SP + 16).addresses == [JITTED, MIDDLE, OUTER]
+
+
+def test_only_the_leaf_can_be_without_a_frame():
+    process = at_a_return()
+    process.rule(LEAF, (r.FROM_RSP, 1, 0, 0, None))
+    process.images.memory[JITTED - 1] = b"\x5d" + RETURNS
+    walk = process.walk(LEAF, [JITTED, JIT_CALLER, 1, SP + 40, MIDDLE, 0, 55, OUTER], bp=SP + 24)
+    assert walk.addresses == [LEAF, JITTED, MIDDLE, OUTER]
+
+
+def test_at_a_return_above_which_nothing_was_copied():
+    process = at_a_return()
+    assert process.walk(JITTED, [], bp=SP + 16).end == pb.STACK_END_TRUNCATED
+    assert process.walk(JITTED, [SP + 16], bp=SP + 16).end == pb.STACK_END_TRUNCATED
+
+
 def test_goexit_ends_a_goroutine():
     process = Process()
     # The outermost frame: rbp was 0, and the return address follows goexit's NOP.
