@@ -194,7 +194,7 @@ def _totals(totals: Answer) -> Text:
             f"{_counted(totals['visits_landed'], 'visit')} of {_counted(totals['population'], 'machine')}"
         )
         if totals.get("visits_waiting"):
-            parts.append(f"{_counted(totals['visits_waiting'], 'visit')} waiting to be landed")
+            parts.append(f"{_counted(totals['visits_waiting'], 'visit')} not landed yet")
         if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
             parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
         if totals["uncovered_share"] > 1 - _WELL_COVERED:

@@ -247,7 +247,7 @@ def test_what_no_visit_saw_is_told_with_what_it_may_be():
 
 def test_visits_that_wait_are_counted():
     line = terminal.totals_line({**ESTIMATED, "totals": {**ESTIMATED["totals"], "visits_waiting": 3}}).plain
-    assert "12 visits of 200 machines · 3 visits waiting to be landed" in line
+    assert "12 visits of 200 machines · 3 visits not landed yet" in line
 
 
 def test_machines_of_a_part_of_the_fleet_are_not_known():
