@@ -8,9 +8,8 @@ from typing import Self
 
 from sqlalchemy import Engine
 
-from storage import captures
-from storage.captures import Lease
 from storage.errors import DatabaseError
+from storage.leases import Lease, renew
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +56,7 @@ class HeldLeases:
         # One transaction each: nobody waits for this one while it waits for another.
         try:
             with self._engine.begin() as connection:
-                if not captures.renew(connection, lease, seconds=self._seconds):
+                if not renew(connection, lease, seconds=self._seconds):
                     self._held.remove(lease)
         except DatabaseError as error:  # the landing meets it too, and says what becomes of it
             log.warning("lease not renewed: visit=%s why=%s", lease.visit_id, error)

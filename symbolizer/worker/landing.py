@@ -21,13 +21,13 @@ from sqlalchemy import Connection, Engine
 from storage import captures
 from storage.archive import Archive
 from storage.binaries import note_symbols
-from storage.captures import Lease
 from storage.errors import ArchiveUnavailable, BadCapture, BlobTooLarge, DatabaseError, StorageError
 from storage.landing.decode import decode_capture
 from storage.landing.errors import FormatTooNew
 from storage.landing.interning import DEFAULT_STACK_BYTES, Interner
 from storage.landing.land import Landed, ToLand, land_many
 from storage.landing.resolved import BinaryReport, Status
+from storage.leases import Lease, lease_first, lease_waiting, release
 from storage.symbols import relanding
 from storage.symbols.improved import is_answered
 from symbolizer.images.resolve import Resolver
@@ -151,14 +151,14 @@ class Lander:
         """The lease of the capture, if it is to be had, and those of others that wait."""
         terms = self._terms
         with self._engine.begin() as connection:
-            first = captures.lease(
+            first = lease_first(
                 connection, visit_id, seconds=terms.seconds, attempts_limit=terms.attempts_limit
             )
             if first is None:
                 return []
             if first.attempt > 1 or terms.together < 2:
                 return [first]  # it may be the one that ended its worker: nobody else shall share that
-            others = captures.lease_waiting(
+            others = lease_waiting(
                 connection,
                 first,
                 seconds=terms.seconds,
@@ -201,9 +201,7 @@ class Lander:
         log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
         counts = not isinstance(error, PASSING)
         self._note(
-            lambda connection: captures.release(
-                connection, visit_id, why=why, attempt=lease.attempt, counts=counts
-            )
+            lambda connection: release(connection, visit_id, why=why, attempt=lease.attempt, counts=counts)
         )
 
     def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:

@@ -11,14 +11,15 @@ import pytest
 from sqlalchemy import Connection, Engine, func, select, update
 
 from fleetpb import capture_pb2
-from storage import captures
+from storage import captures, leases
 from storage.archive import Archive
-from storage.captures import Lease
 from storage.database import open_engine
 from storage.landing.resolved import ResolvedFrames
+from storage.leases import Lease
 from storage.schema import capture, profile
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
+from symbolizer.worker import held_leases
 from symbolizer.worker.landing import Lander, LeaseTerms
 from tests.waiting import SAMPLES, Waiting
 
@@ -135,13 +136,13 @@ def test_a_lease_given_back_is_not_renewed_while_the_others_are_read(
     """It rests and is anybody's then; renewed, it would wait for the slowest of the batch and longer."""
     bad, slow, *_ = [waiting.archive() for _ in range(5)]
     renewed: Queue[UUID] = Queue()
-    renew = captures.renew
+    renew = leases.renew
 
     def noted(connection: Connection, lease: Lease, *, seconds: float) -> bool:
         renewed.put(lease.visit_id)
         return renew(connection, lease, seconds=seconds)
 
-    monkeypatch.setattr(captures, "renew", noted)
+    monkeypatch.setattr(held_leases, "renew", noted)
     seen: list[UUID] = []
 
     def before(visit_id: UUID) -> None:
@@ -216,11 +217,11 @@ def test_a_lease_that_ran_out_and_was_taken_lands_once(
 def test_others_rows_are_never_waited_for(engine: Engine, waiting: Waiting) -> None:
     ids = [waiting.archive() for _ in range(6)]
     with engine.begin() as connection:
-        first = captures.lease(connection, waiting.archive(), seconds=60, attempts_limit=9)
+        first = leases.lease(connection, waiting.archive(), seconds=60, attempts_limit=9)
     assert first is not None
     with engine.begin() as holder, engine.begin() as other:
         holder.execute(select(capture).where(capture.c.visit_id.in_(ids[:2])).with_for_update())
         other.exec_driver_sql("SET LOCAL lock_timeout = 100")
-        taken = captures.lease_waiting(other, first, seconds=60, limit=5, raw_bytes=10**9)
+        taken = leases.lease_waiting(other, first, seconds=60, limit=5, raw_bytes=10**9)
         assert {lease.visit_id for lease in taken} == set(ids[2:4])
         assert {lease.attempt for lease in taken} == {1}

@@ -6,11 +6,12 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, Engine, func, select, update
 
-from storage import campaigns, captures, inventory, visits
+from storage import campaigns, captures, inventory, leases, visits
 from storage.archive import capture_key
 from storage.campaigns import Definition, EventPlan
-from storage.captures import Lease, NewCapture
+from storage.captures import NewCapture
 from storage.inventory import NewMachine
+from storage.leases import Lease
 from storage.schema import capture
 from storage.visits import DrawnVisit, Outcome
 
@@ -54,7 +55,7 @@ def archived(engine: Engine, count: int = 1) -> list[UUID]:
 
 def lease(engine: Engine, visit_id: UUID, seconds: float = 60, limit: int = 5) -> Lease | None:
     with engine.begin() as connection:
-        return captures.lease(connection, visit_id, seconds=seconds, attempts_limit=limit)
+        return leases.lease(connection, visit_id, seconds=seconds, attempts_limit=limit)
 
 
 def due(engine: Engine) -> list[tuple[UUID, int]]:

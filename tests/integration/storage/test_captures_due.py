@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event, text, update
 
-from storage import captures
+from storage import captures, leases
 from storage.schema import capture
 from tests.integration.storage.recorded import NOON, archived, due, land, lease
 
@@ -59,11 +59,11 @@ class TestDue:
         first = lease(engine, ids[3])
         assert first is not None
         with engine.begin() as connection:
-            batch = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
+            batch = leases.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
             assert sorted(one.again for one in batch) == [False, False, False, True]
             assert {one.visit_id for one in batch if one.again} <= set(ids[:3])
         with engine.begin() as connection:  # seven are left: not a full batch, so all of it is fresh
-            rest = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
+            rest = leases.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
             assert [one.again for one in rest] == [False] * 3
 
     def test_one_that_is_landed_again_takes_the_youngest_ones_place(self, engine):
@@ -74,7 +74,7 @@ class TestDue:
         first = lease(engine, fresh.pop(0))
         assert first is not None
         with engine.begin() as connection:
-            batch = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
+            batch = leases.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
         assert {one.visit_id for one in batch} == {*fresh[:3], again}
 
     def test_one_that_is_too_large_for_a_batch_does_not_keep_the_others_out(self, engine):
@@ -84,7 +84,7 @@ class TestDue:
         first = lease(engine, head)
         assert first is not None
         with engine.begin() as connection:
-            batch = captures.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=1000)
+            batch = leases.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=1000)
         assert [one.visit_id for one in batch] == others[:1]
 
     @pytest.mark.parametrize("again", [False, True])
@@ -107,7 +107,7 @@ class TestDue:
             connection.execute(text("SET LOCAL enable_seqscan = off"))
             connection.execute(text("SET LOCAL enable_sort = off"))
             event.listen(connection, "before_cursor_execute", explained, named=True)
-            captures.lease_waiting(connection, held, seconds=60, limit=4, raw_bytes=10**9)
+            leases.lease_waiting(connection, held, seconds=60, limit=4, raw_bytes=10**9)
         kind = "again" if again else "fresh"
         assert f"ix_capture_{kind}_partition" in plans[0]
         assert "Index Cond: (partition" in plans[0]

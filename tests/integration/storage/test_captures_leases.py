@@ -8,10 +8,11 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Engine, func, select, text
 
-from storage import captures
+from storage import captures, leases
 from storage.archive import capture_key
-from storage.captures import Lease, NewCapture
+from storage.captures import NewCapture
 from storage.errors import UnknownVisit, VisitEnded
+from storage.leases import Lease
 from storage.schema import capture
 from storage.visits import Outcome
 from tests.integration.storage.recorded import (
@@ -60,6 +61,8 @@ class TestLease:
     def test_says_what_to_land(self, engine):
         (visit_id,) = archived(engine)
         held = lease(engine, visit_id)
+        with engine.connect() as connection:
+            archived_at = connection.scalar(select(capture.c.archived_at))
         assert held == Lease(
             visit_id=visit_id,
             day=NOON.date(),
@@ -70,6 +73,7 @@ class TestLease:
             raw_bytes=100,
             attempt=1,
             partition=0,
+            archived_at=archived_at,
             again=False,
         )
 
@@ -125,7 +129,7 @@ class TestLease:
         (visit_id,) = archived(engine)
         got = []
         with engine.begin() as first:
-            assert captures.lease(first, visit_id, seconds=60, attempts_limit=5)
+            assert leases.lease(first, visit_id, seconds=60, attempts_limit=5)
             waiter = threading.Thread(target=lambda: got.append(lease(engine, visit_id)))
             waiter.start()
             wait_until_someone_waits(engine)
@@ -141,7 +145,7 @@ class TestFailures:
             wake(engine, visit_id)
             assert lease(engine, visit_id, limit=100)
             with engine.begin() as connection:
-                captures.release(connection, visit_id, why="no symbols server")
+                leases.release(connection, visit_id, why="no symbols server")
                 rest = connection.scalar(select(capture.c.leased_until - func.clock_timestamp()))
             assert due(engine) == []
             rests.append(round(rest.total_seconds()))
@@ -153,7 +157,7 @@ class TestFailures:
             wake(engine, visit_id)
             assert lease(engine, visit_id, limit=2)
             with engine.begin() as connection:
-                captures.release(connection, visit_id, why="truncated\0 frame")
+                leases.release(connection, visit_id, why="truncated\0 frame")
         assert set_aside_why(engine, visit_id) is None
         wake(engine, visit_id)
         assert lease(engine, visit_id, limit=2) is None
@@ -175,7 +179,7 @@ class TestFailures:
 
         def renewed(held) -> bool:
             with engine.begin() as connection:
-                return captures.renew(connection, held, seconds=3600)
+                return leases.renew(connection, held, seconds=3600)
 
         assert renewed(first)
         with engine.connect() as connection:
@@ -195,7 +199,7 @@ class TestFailures:
             assert found is not None
             assert due(engine) == []
             with engine.begin() as connection:
-                captures.release(connection, visit_id, why="no disk", attempt=found.attempt, counts=False)
+                leases.release(connection, visit_id, why="no disk", attempt=found.attempt, counts=False)
             assert due(engine) == [], "it rests"
         assert set_aside_why(engine, visit_id) is None
 
@@ -207,7 +211,7 @@ class TestFailures:
         assert first is not None
         assert second is not None
         with engine.begin() as connection:
-            captures.release(connection, visit_id, why="too slow", attempt=first.attempt)
+            leases.release(connection, visit_id, why="too slow", attempt=first.attempt)
             row = connection.execute(select(capture.c.failure, capture.c.leased_until - func.now())).one()
         assert row[0] == ""
         assert row[1] > timedelta(minutes=50)

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from storage import captures
+from storage import captures, leases
 from storage.schema import capture, capture_binary, relanding, relanding_capture
 from storage.symbols.errors import BadKey
 from storage.symbols.relanding import LATE, Relanding, begin, feed, find, latest, progress
@@ -82,7 +82,7 @@ class TestWhich:
         begun(fleet)
         fed(fleet)
         with fleet.engine.begin() as connection:
-            held = captures.lease(connection, visit_id, seconds=60, attempts_limit=3)
+            held = leases.lease(connection, visit_id, seconds=60, attempts_limit=3)
         assert held is not None
         assert (held.generation, held.again) == (2, True)
 
