@@ -353,15 +353,34 @@ class Recorder:
             return _Process(AddressSpace(()), identity=_NOBODY)
         now = time.monotonic_ns()
         try:
-            return _Process(AddressSpace(read_executable_maps(pid)), read_at=now)
+            space = AddressSpace(read_executable_maps(pid))
         except AccessDenied:
             self._denied += 1
             return _Process(AddressSpace(()))
         except ProcessGone:
             return self._copy_of_parent(pid)
+        if pid in self._parents and self._became_another(pid, space):
+            return self._copy_of_parent(pid)
+        return _Process(space, read_at=now)
+
+    def _became_another(self, pid: int, space: AddressSpace) -> bool:
+        """Whether a child runs another program by now, though no record of that has been met yet.
+
+        Its samples up to that record are of its parent's program, of which it has no mapping any more. While it is
+        being changed it has none at all, nor when it has ended and its parent has not asked for it.
+        """
+        parent_pid = self._parents[pid]
+        parent = self._processes.get(parent_pid)
+        try:
+            theirs = parent.space.vmas if parent is not None else read_executable_maps(parent_pid)
+        except (ProcessGone, AccessDenied):
+            return False
+        inherited = {(vma.start, vma.offset, vma.inode) for vma in theirs if vma.has_file}
+        own = {(vma.start, vma.offset, vma.inode) for vma in space.vmas}
+        return bool(inherited) and inherited.isdisjoint(own)
 
     def _copy_of_parent(self, pid: int) -> _Process:
-        """A process that ended before it was looked at: what it ran is its parent's program."""
+        """A process whose own program cannot be looked at, or not any more: what it ran is its parent's."""
         parent_pid = self._parents.get(pid, _REAPED)
         parent = self._processes.get(parent_pid)
         if parent is not None:
@@ -378,7 +397,10 @@ class Recorder:
         identity = process.identity
         try:
             if identity is None or pid not in (0, _REAPED):
-                identity = read_identity(pid, self._own_labels)
+                now = read_identity(pid, self._own_labels)
+                # What the child of a known program has become is told by a record that is still to come, if none was lost.
+                if identity is None or identity.exe in {"", now.exe} or self.lost_records:
+                    identity = now
         except (ProcessGone, AccessDenied):
             identity = self._remembered(pid, process)
         process.identity = identity

@@ -3,6 +3,9 @@
 import ctypes
 import mmap
 import os
+import signal
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ from fleetpb import capture_pb2
 from gateway.capture.packing import Packer
 from gateway.capture.recording import Recorder
 from gateway.machine.kernel import KernelMap
-from gateway.perf.records import Exited, Forked, Mapped, Mode, Record, Renamed, Sample
+from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Record, Renamed, Sample
 from gateway.process.identity import Identity, read_identity
 from gateway.process.images import Images
 from gateway.process.maps import Vma, read_executable_maps
@@ -121,6 +124,81 @@ def test_a_program_forgets_what_was_mapped_before_it_was_started(code: Vma):
         sample(GONE, code.start),
     )
     assert [path for _, path, _ in found] == [code.path, ""]
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    """A process of ours that has become another program, whatever records are still to come."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        while Path(f"/proc/{process.pid}/comm").read_text() != "sleep\n":
+            time.sleep(0.001)
+        yield process.pid
+        process.kill()
+
+
+@pytest.mark.parametrize("parent_sampled", [False, True])
+def test_before_it_became_another_program_a_child_ran_its_parents(
+    code: Vma, sleeper: int, parent_sampled: bool
+):
+    """Its samples are read when it has: /proc tells of the other program only."""
+    us = read_identity(US)
+    now = read_identity(sleeper)
+    before = [sample(US, code.start)] if parent_sampled else []
+    _, found = record(
+        *before,
+        Forked(sleeper, US, sleeper, 0),
+        sample(sleeper, code.start),
+        Renamed(sleeper, sleeper, 0, "sleep", executed=True),
+        mapped(sleeper, now.exe),
+        sample(sleeper, 0x10010),
+    )
+    assert set(found) == {(us, code.path, 1 + parent_sampled), (now, now.exe, 1)}
+
+
+def test_a_child_that_nobody_has_waited_for_ran_its_parents_program(code: Vma):
+    """It is still in /proc, without a mapping."""
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    try:
+        while ") Z " not in Path(f"/proc/{child}/stat").read_text():
+            time.sleep(0.001)
+        _, found = record(Forked(child, US, child, 0), sample(child, code.start))
+        assert [(who.exe, path) for who, path, _ in found] == [(read_identity(US).exe, code.path)]
+    finally:
+        os.waitpid(child, 0)
+
+
+def test_where_records_were_lost_a_child_is_what_it_is_now(code: Vma, sleeper: int):
+    _, found = record(
+        sample(US, code.start), Forked(sleeper, US, sleeper, 0), Lost(1), sample(sleeper, 0x10010)
+    )
+    assert [who for who, *_ in found] == [read_identity(US), read_identity(sleeper)]
+
+
+def test_a_child_that_runs_on_is_looked_at_itself(tmp_path: Path):
+    """What it has mapped since it was started, its parent has not."""
+    library = tmp_path / "late.so"
+    library.write_bytes(bytes(mmap.PAGESIZE))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        with library.open("rb") as file:
+            late = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+            os.write(writing, b"x")
+            time.sleep(60)
+            late.close()
+            os._exit(0)
+    try:
+        os.read(reading, 1)
+        vma = next(vma for vma in read_executable_maps(child) if vma.path == str(library))
+        _, found = record(Forked(child, US, child, 0), sample(child, vma.start))
+        assert [(who.exe, path) for who, path, _ in found] == [(read_identity(US).exe, str(library))]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(reading)
+        os.close(writing)
 
 
 def test_a_name_alone_is_no_new_program(code: Vma):
