@@ -1,8 +1,8 @@
 """Walk one copied stack: registers and bytes in, return addresses out.
 
-A walk never guesses silently. It follows unwind entries where there are any. Where code has none, it
-takes one step by frame pointer, marks the frame so found, and only if the address found lies in an
-executable mapping and, in a file, after a CALL. Anything else ends the walk with a reason.
+A walk never guesses silently. It follows unwind entries where there are any. Where code has none, it takes
+one step by what the code itself tells (code.py); else by frame pointer, marks the frame so found, and only if
+the address found lies in an executable mapping and, in a file, after a CALL. Anything else ends the walk with a reason.
 """
 
 from __future__ import annotations
@@ -10,25 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fleetpb import capture_pb2
-from gateway.unwind.frameless import LOOKED_AT, return_address_words
-from gateway.unwind.machine_code import (
-    LONGEST_CALL,
-    LONGEST_SIGRETURN,
-    PLT_STUB_BYTES,
-    PYTHON_TRAMPOLINE,
-    PYTHON_TRAMPOLINE_CFA,
-    PYTHON_TRAMPOLINE_RETURN,
-    follows_call,
-    is_sigreturn,
-    plt_words,
-)
+from gateway.process.code import IF_OUTERMOST, MAX_REMEMBERED, Code
 from gateway.unwind.rules import (
     FROM_RBP,
     FROM_RSP,
     NO_ENTRY,
     OUTERMOST,
     SIGNAL,
-    SIGNAL_RULE,
     UNMAPPED,
     UNMAPPED_RULE,
     UNUSUAL,
@@ -54,8 +42,6 @@ _SIGNAL_REGISTERS: Final = (18, 16, 19, 17, 14, 13, 15, 20, 21, 0, 0, 0, 5, 6, 7
 
 # A frame pointer further above rsp than the usual stack limit is no frame pointer.
 _STACK_LIMIT_WORDS: Final = (8 << 20) >> 3
-# Distinct addresses remembered of one process; they are dropped when full.
-_MAX_REMEMBERED: Final = 1 << 15
 _COMPLETE: Final = int(capture_pb2.STACK_END_COMPLETE)
 _TRUNCATED: Final = int(capture_pb2.STACK_END_TRUNCATED)
 _NO_UNWIND: Final = int(capture_pb2.STACK_END_NO_UNWIND)
@@ -63,10 +49,6 @@ _NO_MAPPING: Final = int(capture_pb2.STACK_END_NO_MAPPING)
 _BAD_STACK: Final = int(capture_pb2.STACK_END_BAD_STACK)
 _TOO_DEEP: Final = int(capture_pb2.STACK_END_TOO_DEEP)
 
-# In the place of the words to the caller: the code was looked at, and does not tell.
-_FRAMED: Final = -1
-# Of a return address: only if no frame is above it, as rbp is 0 then.
-_IF_OUTERMOST: Final = -1
 _LEAF_ONLY: Final[tuple[int, ...]] = (0,)
 _NONE: Final[tuple[int, ...]] = ()
 
@@ -90,6 +72,7 @@ class Walker:
 
     def __init__(self, images: Images, *, max_depth: int = 256) -> None:
         self._images = images
+        self._code = Code(images)
         self._max_depth = max_depth
         self.stacks_walked = 0
 
@@ -138,7 +121,9 @@ class Walker:
             elif kind == NO_ENTRY:
                 append(ip)
                 if not back and cfa >= 0 and top < limit:
-                    known_words = self._words_to_caller(pid, space, ip, rbp, stack[top : min(top + 2, limit)])
+                    known_words = self._code.words_to_caller(
+                        pid, space, ip, rbp, stack[top : min(top + 2, limit)]
+                    )
                     if known_words:
                         top += known_words
                         ip = stack[top - 1]
@@ -163,9 +148,9 @@ class Walker:
                     break
                 verdict = space.return_sites.get(ip)
                 if verdict is None:
-                    verdict = self._judge_return(pid, space, ip)
-                if verdict and (rbp or verdict != _IF_OUTERMOST):
-                    end = _NO_UNWIND if verdict == _IF_OUTERMOST else verdict
+                    verdict = self._code.judge_return(pid, space, ip)
+                if verdict and (rbp or verdict != IF_OUTERMOST):
+                    end = _NO_UNWIND if verdict == IF_OUTERMOST else verdict
                     break
                 guessed += (len(addresses),)
                 top = frame + 2
@@ -251,7 +236,7 @@ class Walker:
         return self._images.open(pid, vma).rules.function_start(lookup_offset)
 
     def _find_rule(self, pid: int, space: AddressSpace, address: int) -> Rule:
-        if len(space.rules) >= _MAX_REMEMBERED:
+        if len(space.rules) >= MAX_REMEMBERED:
             space.rules.clear()
         vma = space.find(address)
         if vma is None:
@@ -261,61 +246,9 @@ class Walker:
             offset = address - vma.start + vma.offset
             rule = image.rules.rule(offset)
             if rule[0] == NO_ENTRY:
-                rule = self._known_code(pid, space, vma, address) or rule
+                rule = self._code.known_rule(pid, space, vma, address) or rule
         space.rules[address] = rule
         return rule
-
-    def _known_code(self, pid: int, space: AddressSpace, vma: Vma, address: int) -> Rule | None:
-        """Return the rule of code that has no entry but is known by its bytes. `address` is looked up."""
-        if vma.has_file:
-            image = self._images.open(pid, vma)
-            offset = address - vma.start + vma.offset
-            if is_sigreturn(image.read(offset + 1, LONGEST_SIGRETURN)):
-                return SIGNAL_RULE
-            place = min(offset, PLT_STUB_BYTES)
-            words = plt_words(image.read(offset - place, place + PLT_STUB_BYTES), place)
-            return (FROM_RSP, words, 0, 0, None) if words else None
-        if not space.may_run_python:
-            return None
-        code = self._images.read_memory(pid, address + 1 - PYTHON_TRAMPOLINE_RETURN, len(PYTHON_TRAMPOLINE))
-        if code == PYTHON_TRAMPOLINE:
-            return (FROM_RSP, PYTHON_TRAMPOLINE_CFA >> 3, 0, 0, None)
-        return None
-
-    def _words_to_caller(
-        self, pid: int, space: AddressSpace, ip: int, rbp: int, at_rsp: memoryview[int]
-    ) -> int:
-        """Words from rsp to the caller's at an instruction that no entry covers; 0: only by frame pointer, if at all.
-
-        rbp is then the caller's. `at_rsp` are the one or two words there. The code is looked at only if what lies
-        there can be a return address, as in most samples it cannot; what was found is kept as the address's rule.
-        """
-        words = 2 if at_rsp[0] == rbp else 1
-        return_address = at_rsp[words - 1] if words <= len(at_rsp) else 0
-        vma = space.find(return_address - 1)
-        if vma is None:
-            return 0
-        verdict = self._judge_return(pid, space, return_address)
-        if verdict and (rbp or verdict != _IF_OUTERMOST):
-            return 0
-        known = space.rules[ip][1]
-        if not known:
-            known = self._look_at_frame(pid, space, ip) or _FRAMED
-            space.rules[ip] = (NO_ENTRY, known, 0, 0, None)
-        return words if words == known else 0
-
-    def _look_at_frame(self, pid: int, space: AddressSpace, ip: int) -> int:
-        """Words from rsp to behind the return address by the code's own bytes; 0: they do not tell."""
-        vma = space.find(ip)
-        if vma is None:
-            return 0
-        first = max(vma.start, ip - 1)
-        size = min(vma.end, ip + LOOKED_AT) - first
-        if vma.has_file:
-            code = self._images.open(pid, vma).read(first - vma.start + vma.offset, size)
-        else:
-            code = self._images.read_memory(pid, first, size)
-        return return_address_words(code, ip - first)
 
     def _off_the_stack(self, pid: int, space: AddressSpace, address: int) -> int:
         """How a walk ends whose frame pointer leads off the copied stack.
@@ -326,30 +259,3 @@ class Walker:
         vma = space.find(address)
         is_go = vma is not None and vma.has_file and self._images.open(pid, vma).is_go
         return _TRUNCATED if is_go else _NO_UNWIND
-
-    def _judge_return(self, pid: int, space: AddressSpace, address: int) -> int:
-        """Return 0 if an address found without an entry can be a return address, else how the walk ends.
-
-        `_IF_OUTERMOST`: it can if it is the last one.
-        """
-        verdict = space.return_sites.get(address)
-        if verdict is None:
-            if len(space.return_sites) >= _MAX_REMEMBERED:
-                space.return_sites.clear()
-            verdict = space.return_sites[address] = self._judge(pid, space, address)
-        return verdict
-
-    def _judge(self, pid: int, space: AddressSpace, address: int) -> int:
-        vma = space.find(address - 1)
-        if vma is None:
-            return _NO_MAPPING
-        if not vma.has_file:
-            return 0  # JIT code moves while it runs: its bytes now say nothing about then
-        offset = address - vma.start + vma.offset
-        before = self._images.open(pid, vma).read(offset - LONGEST_CALL, LONGEST_CALL)
-        if len(before) < LONGEST_CALL:
-            return _NO_UNWIND
-        if follows_call(before):
-            return 0
-        # Go starts a goroutine as if goexit's first instruction, a NOP, had called it.
-        return _IF_OUTERMOST if before[-1] == 0x90 else _NO_UNWIND

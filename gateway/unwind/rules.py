@@ -5,7 +5,8 @@ a tuple is the cheapest thing Python can take apart. Distances are in 8-byte wor
 
     FROM_RSP   CFA = rsp + cfa; the return address is the word below the CFA
     FROM_RBP   CFA = rbp + cfa; likewise
-    NO_ENTRY   no entry covers the code: JIT code, hand-written assembly, images without .eh_frame
+    NO_ENTRY   no entry covers the code: JIT code, hand-written assembly, images without .eh_frame; cfa: as of
+               FROM_RSP by the code itself, negative if it does not tell, 0 before it was asked
     UNUSABLE   there is, or may be, an entry, but it cannot be read: the walk must end here
     UNMAPPED   the address lies in no executable mapping
     OUTERMOST  the return address is undefined: the thread started here
